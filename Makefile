@@ -8,21 +8,39 @@ LOWEST := .venv-lowest
 RESOLVE := .venv-resolve
 ARGS ?=
 
-# Every skip is printed with its reason.
-PYTEST = $(BIN)/python -m pytest -rs -n 2 --dist worksteal
+# The summary has every skip with its reason, and every failure after them.
+PYTEST = $(BIN)/python -m pytest -rsfE -n 2 --dist worksteal
 
 # Every version comes from constraints.txt, also those that build the package (pip before 25.3 reads the first).
 export PIP_CONSTRAINT := constraints.txt
 export PIP_BUILD_CONSTRAINT := constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help serve test test-lowest test-resolve dist test-system test-nightly test-faults test-clients test-backends check format bench bench-peers mutate trace code-figures docs constraints clean
+# Without files of bytecode each process compiles the package again, and the tests start hundreds of processes.
+unexport PYTHONDONTWRITEBYTECODE
+
+ifneq ($(PYTHON),)
+ifneq ($(wildcard $(BIN)/python),)
+$(info antiphon: $(VENV) exists and keeps its Python. PYTHON=$(PYTHON) is for new environments: run `make clean` first.)
+endif
+endif
+
+.PHONY: help serve console screenshots test test-lowest test-resolve dist test-system test-nightly test-faults test-clients test-backends check format bench bench-peers mutate trace code-figures docs constraints clean
 
 help: ## list the verbs
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-20s %s\n", $$1, $$2 }'
 
-serve: $(VENV)/.installed-all ## start the server on http://127.0.0.1:8321
+# Without Node.js or npm's registry the server starts all the same, and one line says that it has no console.
+serve: $(VENV)/.installed-all ## build the console, and start the server on http://127.0.0.1:8321
+	@$(BIN)/python console/build.py --install-node || echo "The server starts without a newer console."
 	@exec $(BIN)/antiphon serve $(ARGS)
+
+console: $(VENV)/.installed-all ## build the console, unless the bundle is newer than its sources
+	@$(BIN)/python console/build.py --install-node --strict
+
+screenshots: $(VENV)/.installed-test ## render every page of the console in both colour schemes to docs/_build/screenshots
+	@$(BIN)/python console/build.py --install-node --strict
+	$(BIN)/python -m tests.system.console.screenshots $(ARGS)
 
 # The same examples every time; ANTIPHON_SEED=… chooses others, and the header of every run names its seed.
 test: $(VENV)/.installed-test ## run the unit and integration tests
@@ -30,7 +48,7 @@ test: $(VENV)/.installed-test ## run the unit and integration tests
 
 # constraints-lowest.txt has the lower end of every range in pyproject.toml, and a virtual environment of its own.
 test-lowest: $(LOWEST)/.installed ## run the same with the lowest versions that pyproject.toml allows
-	$(LOWEST)/bin/python -m pytest -rs -n 2 --dist worksteal $(ARGS)
+	$(LOWEST)/bin/python -m pytest -rsfE -n 2 --dist worksteal $(ARGS)
 
 # Asks the package registry, so the answer changes with its releases; .ci/run leaves it out.
 test-resolve: $(RESOLVE)/.installed ## prove that other packages keep their newest versions beside Antiphon
@@ -44,24 +62,26 @@ test-nightly: $(VENV)/.installed-test ## run the unit and integration tests with
 
 # The nemesis runs three times, for 110 s each; ANTIPHON_NEMESIS_SECONDS and ANTIPHON_SEED choose otherwise.
 test-faults: $(VENV)/.installed-test ## kill, stop and break everything for a while; nothing may be lost
-	ANTIPHON_NEMESIS_SECONDS=$${ANTIPHON_NEMESIS_SECONDS:-110} $(BIN)/python -m pytest -rs tests/system/faults $(ARGS)
+	ANTIPHON_NEMESIS_SECONDS=$${ANTIPHON_NEMESIS_SECONDS:-110} $(BIN)/python -m pytest -rsfE tests/system/faults $(ARGS)
 
 # npm installs Codex and the AI SDK; without npm or its registry their tests are skipped, and the summary says so.
 test-clients: $(VENV)/.installed-test ## run Codex and the SDKs, unmodified, against the server
-	$(BIN)/python -m pytest tests/system/clients -rs --timeout 400 $(ARGS)
+	$(BIN)/python -m pytest tests/system/clients -rsfE --timeout 400 $(ARGS)
 
 # Each server is installed once: llama.cpp is built for minutes, PyTorch is large. What is missing is said.
 test-backends: $(VENV)/.installed-test .backends/llama-cpp/.installed .backends/transformers/.installed ## run llama.cpp and transformers behind the server
-	$(BIN)/python -m pytest tests/system/model_servers -rs --timeout 600 $(ARGS)
+	$(BIN)/python -m pytest tests/system/model_servers -rsfE --timeout 600 $(ARGS)
 
-check: $(VENV)/.installed-test $(VENV)/.installed-check ## lint, formatting, types
+check: $(VENV)/.installed-test $(VENV)/.installed-check ## lint, formatting, types, of Python and of the console
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/python console/build.py check
 
 format: $(VENV)/.installed-check ## put the code into its form
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+	$(BIN)/python console/build.py format
 
 # Both measure in a virtual environment of their own, on an optimised Python where there is one; they say which, and why.
 bench: $(BENCH)/.installed ## measure, beside nginx and under attack, and show which targets are met; ARGS=--strict fails otherwise
@@ -103,7 +123,7 @@ constraints: ## renew constraints.txt and constraints-lowest.txt within what pyp
 	rm -rf $(VENV)-constraints
 
 clean: ## remove what the other verbs made
-	rm -rf $(VENV) $(VENV)-constraints $(BENCH) $(LOWEST) $(RESOLVE) .clients .backends .peers docs/_build .mypy_cache .ruff_cache .pytest_cache .hypothesis dist
+	rm -rf $(VENV) $(VENV)-constraints $(BENCH) $(LOWEST) $(RESOLVE) .clients .backends .peers docs/_build .mypy_cache .ruff_cache .pytest_cache .hypothesis dist console/node_modules src/antiphon/server/console/static
 
 $(BIN)/python:
 	@scripts/make-venv $(VENV)

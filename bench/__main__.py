@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
-from bench import figures
+from bench import console, figures, files, ingestion, retrieval, search
 from bench.attacks.measure import attacked
 from bench.attacks.table import not_load
 from bench.nginx import find, nginx
@@ -80,6 +80,11 @@ def measure_all(folder: Path, rounds: int, seconds: float) -> Iterator[Reading]:
         # Once, since it takes long; a short run leaves it out.
         for kept in stores if rounds > 1 else ():
             yield from _measured(figures.large_state(kept, backend, folder))
+            yield from _measured(ingestion.ingestion(kept.name, kept.served))
+            yield from _measured(files.uploads(kept.name, kept.served))
+            yield from _measured(console.reading(kept.name, kept.new()))
+        if rounds > 1:
+            yield from _measured(search.reading(stores[0].new()))
 
 
 def _groups(servers: figures.Servers, backend: Served, folder: Path, seconds: float) -> Iterator[Iterator[Reading]]:
@@ -90,6 +95,9 @@ def _groups(servers: figures.Servers, backend: Served, folder: Path, seconds: fl
     yield figures.first_delta(servers, seconds / 4)
     yield figures.latency(servers, seconds * 4)
     yield figures.blocking()
+    yield console.facts()
+    yield search.indexing()
+    yield retrieval.reading()
     for kept in servers.stores:
         yield figures.hits(kept, seconds)
         yield figures.turns(kept)

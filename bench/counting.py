@@ -14,7 +14,8 @@ from antiphon.telemetry.observers import Call, Observer, ResponseRecord
 from antiphon.telemetry.requests import HTTP_SECONDS
 from antiphon.telemetry.store_metrics import timed
 from antiphon.translation.dialects.table import DIALECTS
-from antiphon.upstream.backend_state import BackendOptions, BackendState, Target
+from antiphon.upstream.backend_state import BackendState, Target
+from antiphon.upstream.options import BackendOptions
 from antiphon.upstream.scripted import ScriptedBackend
 
 _RESPONSES = 5_000

@@ -3,7 +3,7 @@
 import asyncio
 import time
 
-from antiphon.upstream.backend_state import BackendOptions
+from antiphon.upstream.options import BackendOptions
 from antiphon.upstream.registry import ModelRegistry
 from antiphon.upstream.router import Router
 from antiphon.upstream.scripted import ScriptedBackend

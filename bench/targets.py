@@ -31,6 +31,29 @@ TARGETS: dict[str, tuple[str, float]] = {
     "start to first answer, s": (AT_MOST, 0.5),
     "memory idle, MB": (AT_MOST, 60),
     "memory of an open stream, kB": (AT_MOST, 60),
+    "facts of a response, made and written to SQLite, CPU µs": (AT_MOST, 40),
+    **{f"ingestion of text, {store}, MB per CPU second": (AT_LEAST, 2) for store in ("SQLite", "PostgreSQL")},
+    **{f"upload of 256 MB, {store}, MB per CPU second": (AT_LEAST, 100) for store in ("SQLite", "PostgreSQL")},
+    **{f"memory that an upload of 256 MB adds, {store}, MB": (AT_MOST, 32) for store in ("SQLite", "PostgreSQL")},
+    "50 open consoles at 200 responses/s, % of a core": (AT_MOST, 3),
+    "facts and sums of a response, kept for 30 days, SQLite: bytes on disk": (AT_MOST, 700),
+    "search of 100,000 chunks by keywords, CPU ms": (AT_MOST, 15),
+    "search of 100,000 chunks by keywords and vectors, CPU ms": (AT_MOST, 50),
+    "recall of the 10 nearest of 100,000 chunks": (AT_LEAST, 0.98),
+    "text cut and indexed in SQLite, MB per CPU second": (AT_LEAST, 2),
+    **{
+        f"{name}, {store}, p95, ms": (AT_MOST, bound)
+        for store in ("SQLite", "PostgreSQL")
+        for name, bound in (
+            ("first page of 1,000,000 responses", 100),
+            ("first page of one model of 1,000,000 responses", 100),
+            ("first page of failures of 1,000,000 responses", 100),
+            ("first page by two filters without an index of 1,000,000 responses", 250),
+            ("two words of 1,000,000 responses", 250),
+            ("figures of 30 days by model", 100),
+            ("figures of 30 days by key", 100),
+        )
+    },
 }
 """Of the figures. Rates are those of one core: on a busy machine the CPU beside them is the fairer judge."""
 

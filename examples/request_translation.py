@@ -2,7 +2,7 @@
 
 import json
 
-from antiphon import ClientError, decode_request, normalise_input, tell_dialect, to_chat
+from antiphon import ClientError, decode_request, find_dialect, normalise_input, to_chat
 from antiphon.ids import new_id
 
 BODY = {
@@ -17,7 +17,7 @@ BODY = {
 request = decode_request(json.dumps(BODY).encode())
 items = normalise_input(request.input, new_id)
 for url in ("https://api.openai.com/v1", "http://127.0.0.1:11434/v1", "https://api.deepseek.com/v1"):
-    dialect = tell_dialect(url, owned_by=set(), server="", configured=None)
+    dialect = find_dialect(url, owned_by=set(), server="", configured=None)
     print(dialect.name, json.dumps(to_chat(request, items, dialect)))
 
 try:

@@ -57,7 +57,7 @@ AREAS: Mapping[str, Area] = {
     ),
     "limits": Area(
         _code(
-            *("access/limits", "access/metering", "access/spending", "access/api_keys"),
+            *("access/limits", "access/weight", "access/metering", "access/spending", "access/api_keys"),
             *("storage/operations/api_keys", "storage/operations/budgets", "upstream/prices"),
         )
         + _code("storage/sql/api_keys.sql", "storage/sql/budgets.sql"),
@@ -77,7 +77,14 @@ AREAS: Mapping[str, Area] = {
     ),
     "routing": Area(
         _code("upstream/router", "upstream/health", "upstream/retry_policy", "upstream/retry_after", "upstream/slots")
-        + _code("upstream/candidates", "upstream/backend_state", "upstream/registry", "upstream/poll", "upstream/call")
+        + _code(
+            "upstream/candidates",
+            "upstream/backend_state",
+            "upstream/options",
+            "upstream/registry",
+            "upstream/poll",
+            "upstream/call",
+        )
         + _code("sharing/scheduler"),
         (
             "tests/unit/sharing",

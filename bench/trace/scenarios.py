@@ -28,6 +28,8 @@ PATIENCE = 100.0
 PLAIN, STORED, BURST = "plain", "stored", "streamed, 256 deltas in few reads"
 STEPPED, DELTA = "streamed, 256 deltas one by one", "lone delta"
 BACKGROUND = "background: create, poll, replay"
+FACTS, FACTS_STORED = "facts of a plain response", "facts of a stored response"
+FACTS_STREAMED = "facts of a streamed response"
 PLAIN_FILES, DELTA_FILES = "files of ours in a plain request", "files of ours in a lone delta"
 
 Costs = dict[Function, float]
@@ -48,16 +50,18 @@ async def trace(folder: Path) -> dict[str, Costs]:
     loop = asyncio.get_running_loop()
     backend = await loop.create_server(SteppedBackend, "127.0.0.1", 0)
     url = f"http://127.0.0.1:{backend.sockets[0].getsockname()[1]}/v1"
-    async with served(url, f"sqlite://{folder}/trace.db") as port:
-        _, client = await loop.create_connection(Client, "127.0.0.1", port)
-        async with asyncio.timeout(PATIENCE):
-            # In a task of its own: whatever runs this one is Python too, and would be counted each time it goes on.
-            costs = await asyncio.create_task(_trace(Requests(client)))
+    costs: dict[str, Costs] = {}
+    for facts, paths in ((False, _trace), (True, _trace_facts)):
+        async with served(url, f"sqlite://{folder}/trace.db", facts=facts) as port:
+            _, client = await loop.create_connection(Client, "127.0.0.1", port)
+            async with asyncio.timeout(PATIENCE):
+                # In a task of its own: whatever runs this one is Python too, and would be counted each time it goes on.
+                costs |= await asyncio.create_task(paths(Requests(client), costs))
     backend.close()
     return costs
 
 
-async def _trace(requests: "Requests") -> dict[str, Costs]:
+async def _trace(requests: "Requests", _: dict[str, Costs]) -> dict[str, Costs]:
     costs: dict[str, Costs] = {
         PLAIN: await _cheapest(requests.plain),
         STORED: await _cheapest(requests.stored),
@@ -67,6 +71,19 @@ async def _trace(requests: "Requests") -> dict[str, Costs]:
     few, many = [await _cheapest(partial(requests.stepped, deltas)) for deltas in (FEW, MANY)]
     costs[DELTA] = {name: cost for name in many if (cost := (many[name] - few.get(name, 0)) / (MANY - FEW))}
     costs[BACKGROUND] = await _cheapest(requests.background)
+    return costs
+
+
+async def _trace_facts(requests: "Requests", without: dict[str, Costs]) -> dict[str, Costs]:
+    """Return what the facts and the timeline of a response cost, beside the same request without them."""
+    costs: dict[str, Costs] = {}
+    for path, base, request in (
+        (FACTS, PLAIN, requests.plain),
+        (FACTS_STORED, STORED, requests.stored),
+        (FACTS_STREAMED, BURST, requests.burst),
+    ):
+        found, before = await _cheapest(request), without[base]
+        costs[path] = {name: cost for name in {*found, *before} if (cost := found.get(name, 0) - before.get(name, 0))}
     return costs
 
 

@@ -15,13 +15,16 @@ from antiphon.server.uvicorn.host import Host
 
 
 @asynccontextmanager
-async def served(backend: str, store: str) -> AsyncIterator[int]:
-    """Serve the backend at this URL with a store at that one; gives the port."""
+async def served(backend: str, store: str, *, facts: bool = True) -> AsyncIterator[int]:
+    """Serve the backend at this URL with a store at that one; gives the port. `facts` is the setting."""
     settings = read_settings(None, [backend], host="127.0.0.1", port=0, store=store, workers=None)
+    settings.facts = facts
     begin_log(settings)
     house = await build(settings, {})
     limits = limits_of(settings)
-    app = create_app(house.engine, house.endpoints, has_websocket=True, has_metrics=True, limits=limits)
+    app = create_app(
+        house.engine, house.endpoints, has_websocket=True, has_metrics=True, limits=limits, has_console=True
+    )
     with socket.create_server(("127.0.0.1", 0)) as listener:
         host = Host(app, house, 1, limits=limits)
         house.start()

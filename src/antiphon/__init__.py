@@ -9,7 +9,7 @@
 | match items and stream events by type | `types` |
 | translate one request and its answer, without I/O | `Translator` |
 | translate chunks to events, by pieces | `decode_chunk`, `EventDecoder`, `ChatStream`, `ResponseWriter`, `encode` |
-| translate requests to Chat Completions, by pieces | `decode_request`, `normalise_input`, `tell_dialect`, `to_chat` |
+| translate requests to Chat Completions, by pieces | `decode_request`, `normalise_input`, `find_dialect`, `to_chat` |
 | test your program with answers that you write | `ScriptedBackend` |
 | check any server's event stream | `antiphon.testing.check_event_stream` |
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from antiphon.protocol.validation.validate import decode_request
     from antiphon.translate import Translator
     from antiphon.translation.dialects.dialect import Dialect
-    from antiphon.translation.dialects.table import tell_dialect
+    from antiphon.translation.dialects.table import find_dialect
     from antiphon.translation.from_chat.decode import decode_chunk
     from antiphon.translation.from_chat.reader import ChatStream
     from antiphon.translation.to_chat.request import normalise_input, to_chat
@@ -73,10 +73,10 @@ __all__ = [
     "decode_chunk",
     "decode_request",
     "encode",
+    "find_dialect",
     "http_client",
     "load_settings",
     "normalise_input",
-    "tell_dialect",
     "to_chat",
     "types",
 ]
@@ -93,7 +93,7 @@ _HOMES = {
     "antiphon.protocol.validation.validate": ("decode_request",),
     "antiphon.translate": ("Translator",),
     "antiphon.translation.dialects.dialect": ("Dialect",),
-    "antiphon.translation.dialects.table": ("tell_dialect",),
+    "antiphon.translation.dialects.table": ("find_dialect",),
     "antiphon.translation.from_chat.decode": ("decode_chunk",),
     "antiphon.translation.from_chat.reader": ("ChatStream",),
     "antiphon.translation.to_chat.request": ("normalise_input", "to_chat"),

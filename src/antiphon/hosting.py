@@ -15,8 +15,13 @@ OWN_FILES = 128
 """File descriptors that a process has beside those of requests, each of which may need one more for its backend."""
 
 
-def app_of(house: Application, settings: Settings, limits: Limits, workers: Workers | None = None) -> AsgiApp:
-    """Return the application that serves these parts as the settings say, traced if they name a collector."""
+def app_of(
+    house: Application, settings: Settings, limits: Limits, workers: Workers | None = None, *, has_console: bool = True
+) -> AsgiApp:
+    """Return the application that serves these parts as the settings say, traced if they name a collector.
+
+    Without `has_console`, the console is left out, whatever the settings say.
+    """
     app = create_app(
         house.engine,
         house.endpoints,
@@ -25,6 +30,7 @@ def app_of(house: Application, settings: Settings, limits: Limits, workers: Work
         workers=workers,
         limits=limits,
         access=access_of(settings),
+        has_console=has_console and settings.console,
     )
     return app if house.traces is None else house.traces.around(app)
 

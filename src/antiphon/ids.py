@@ -1,6 +1,7 @@
 """New ids, names of tenants, and the clock. Ids and times are handed in by the caller, so a trace can be exact."""
 
 import os
+import string
 import time
 from collections.abc import Callable
 
@@ -26,6 +27,15 @@ def new_id(prefix: str) -> str:
     return f"{prefix}_{int(time.time() * 1000):012x}{random}"
 
 
+def new_file_id() -> str:
+    """Return `file-` and 22 characters of base62, which hold 128 random bits: clients know this form."""
+    number, text = int.from_bytes(os.urandom(16)), ""
+    for _ in range(22):
+        number, digit = divmod(number, 62)
+        text += _BASE62[digit]
+    return f"file-{text}"
+
+
 TENANT_RULE = "A tenant's name has 1 to 200 visible characters and does not begin or end with a space."
 
 
@@ -35,6 +45,8 @@ def is_tenant_name(name: object) -> bool:
 
 
 now: Clock = time.time
+
+_BASE62 = string.ascii_letters + string.digits
 
 _SIZE = 18
 """Random bytes of an id."""

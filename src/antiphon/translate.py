@@ -17,7 +17,7 @@ from antiphon.protocol.validation.validate import decode_request
 from antiphon.runs.context import nothing_given, previous_not_found
 from antiphon.runs.prepare import open_response, view_of
 from antiphon.runs.turn import output_text
-from antiphon.translation.dialects.table import tell_dialect
+from antiphon.translation.dialects.table import find_dialect
 from antiphon.translation.from_chat.reader import ChatStream
 from antiphon.translation.to_chat.request import configured, normalise_input, to_chat
 from antiphon.translation.tool_mapping.choice import allowed_names
@@ -56,7 +56,7 @@ class Translator:
         new_id: ids.NewId = ids.new_id,
         now: ids.Clock = ids.now,
     ) -> None:
-        family = tell_dialect("", set(), "", dialect)
+        family = find_dialect("", set(), "", dialect)
         decoded = decode_request(msgspec.json.encode(request), family.passthrough.__contains__)
         if decoded.previous_response_id is not None:
             raise previous_not_found(decoded.previous_response_id)

@@ -141,6 +141,7 @@ from antiphon.protocol.results import (
     ItemPage,
     Model,
     ModelList,
+    ParsedResponse,
 )
 
 __all__ = [
@@ -218,6 +219,7 @@ __all__ = [
     "OutputTextDelta",
     "OutputTextDone",
     "OutputTokensDetails",
+    "ParsedResponse",
     "Part",
     "PartEvent",
     "PartialImage",

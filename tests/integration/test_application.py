@@ -412,6 +412,28 @@ async def test_a_budget_is_kept_with_the_prices_of_the_settings(backend: ReplayB
             assert lease.taken.cost == 8 * NANO // 10
 
 
+@pytest.mark.parametrize(
+    ("general", "models", "reserved"),
+    [
+        ({}, {}, 1_000),
+        ({"reserved_output_tokens": 300}, {}, 300),
+        ({"reserved_output_tokens": 300}, {"*": 200}, 200),
+        ({"reserved_output_tokens": 300}, {"*": 200, "m": 8_000}, 8_000),
+        ({"reserved_output_tokens": 300}, {"other": 8_000}, 300),
+    ],
+)
+async def test_the_settings_say_what_is_reserved_for_an_answer_that_nothing_bounds(
+    backend: ReplayBackend, general: dict[str, int], models: dict[str, int], reserved: int
+) -> None:
+    tables = [ModelConfig(name=name, reserved_output_tokens=tokens) for name, tokens in models.items()]
+    async with house(settings(BackendConfig(url=backend.url), models=tables, **general)) as built:
+        _, key = await issued(built.engine.store, tokens_per_day=10_000)
+        with await built.engine.meter.admit(key, "m", lambda: Weight(10, 500)) as bounded:
+            assert bounded.taken.tokens == 510
+        with await built.engine.meter.admit(key, "m", lambda: Weight(10, 0, 1)) as unbounded:
+            assert unbounded.taken.tokens == 10 + reserved
+
+
 @pytest.mark.parametrize(("has_budget", "is_priced"), [(True, False), (True, True), (False, False)])
 async def test_a_model_without_a_price_is_warned_of_where_a_budget_applies(
     backend: ReplayBackend, tmp_path: Path, caplog: pytest.LogCaptureFixture, has_budget: bool, is_priced: bool

@@ -1,12 +1,24 @@
 """The bench runs: its stand-ins still have what is looked at. How fast anything is says `make bench` alone."""
 
-from bench import figures
+from bench import figures, retrieval, search
 from bench.report import NGINX, OURS, TARGET, medians
 from bench.targets import FRACTIONS, TARGETS, targets, verdicts
 
 
 def test_what_is_measured_in_this_process_can_be() -> None:
     assert all(value > 0 for _, _, value in figures.translation())
+
+
+def test_a_search_of_few_chunks_can_be_measured() -> None:
+    figures = {name: value for name, _, value in search.reading("sqlite://", 500)}
+    assert len(figures) == 3 and all(value > 0 for value in figures.values())
+
+
+async def test_nearly_every_query_finds_its_passage_first_in_both_databases(store_url: str) -> None:
+    ranks = await retrieval.ranks(store_url)
+    assert ranks["keywords"] > 0.95
+    assert ranks["vectors of spelling"] > 0.95
+    assert ranks["both"] > 0.95
 
 
 def met(*readings: tuple[str, str, float]) -> dict[str, bool]:

@@ -24,7 +24,8 @@ from antiphon.translation.dialects.table import DIALECTS
 from antiphon.translation.to_chat.prefix import Conversation
 from antiphon.translation.to_chat.reasoning import nothing
 from antiphon.upstream.backend import Backend, Listing, Reply
-from antiphon.upstream.backend_state import BackendOptions, BackendState, Target
+from antiphon.upstream.backend_state import BackendState, Target
+from antiphon.upstream.options import BackendOptions
 from antiphon.upstream.registry import ModelRegistry
 from antiphon.upstream.router import Route, Router
 from antiphon.upstream.scripted import ScriptedBackend

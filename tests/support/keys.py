@@ -6,7 +6,7 @@ from typing import Any
 
 from antiphon.access.api_keys import Mint
 from antiphon.ids import new_id
-from antiphon.storage.contract import ApiKey, Limits, Store
+from antiphon.storage.contract import ApiKey, Limits, Role, Store
 
 
 async def issue(store: Store, tenant: str = "acme", **limits: Any) -> str:
@@ -14,10 +14,12 @@ async def issue(store: Store, tenant: str = "acme", **limits: Any) -> str:
     return (await issued(store, tenant, **limits))[0]
 
 
-async def issued(store: Store, tenant: str = "acme", *, caches: bool = False, **limits: Any) -> tuple[str, ApiKey]:
+async def issued(
+    store: Store, tenant: str = "acme", *, caches: bool = False, role: Role = Role.USE, **limits: Any
+) -> tuple[str, ApiKey]:
     """Make a key; return it and what is kept of it."""
     key, kept = (await Mint.of(store)).issue(new_id("key"), tenant, "test", Limits(**limits), 1_700_000_000, None)
-    kept = replace(kept, caches=caches)
+    kept = replace(kept, caches=caches, role=role)
     await store.put_api_key(kept)
     return key, kept
 

@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-PATH = f"{os.environ.get('PATH', '')}:/usr/sbin"
+PATH = f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin"
 """Debian installs servers where only the path of root leads."""
 
 
@@ -15,5 +15,5 @@ def find(*names: str) -> str | None:
 
 
 def needs(program: str | None, package: str) -> pytest.MarkDecorator:
-    """Skip a test where its program is not installed. `package` is the package of Debian that contains it."""
-    return pytest.mark.skipif(program is None, reason=f"MISSING PROGRAM: {package} (Debian: apt-get install {package})")
+    """Skip a test where its program, a path, was not found. `package` is the package of Debian that contains it."""
+    return pytest.mark.skipif(not program, reason=f"MISSING PROGRAM: {package} (Debian: apt-get install {package})")

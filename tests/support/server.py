@@ -7,6 +7,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from ipaddress import ip_network
 
 import aiohttp
@@ -15,8 +16,15 @@ from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 from antiphon import ids
 from antiphon.access.metering import MAX_RESPONSES
 from antiphon.application import Application
+from antiphon.application.attachments import read_attachments
+from antiphon.application.files import open_files
+from antiphon.application.search import open_embeddings, open_search
+from antiphon.config import Settings
+from antiphon.jobs.ingester import Ingester
 from antiphon.jobs.worker import Worker
+from antiphon.outbound.ssrf import LookUp
 from antiphon.runs.engine import Engine
+from antiphon.runs.facts_writer import FactsWriter
 from antiphon.server.application import create_app
 from antiphon.server.limits import Limits
 from antiphon.server.uvicorn.host import Host
@@ -28,8 +36,9 @@ from antiphon.telemetry.access_log import AccessLog
 from antiphon.telemetry.metrics import Measures, ModelNames, ResponseMetrics
 from antiphon.telemetry.otel.collector import Traces
 from antiphon.telemetry.store_metrics import timed
+from antiphon.telemetry.timeline import Timeline
 from antiphon.upstream.backend import Backend
-from antiphon.upstream.backend_state import BackendOptions
+from antiphon.upstream.options import BackendOptions
 from antiphon.upstream.registry import ModelRegistry
 from antiphon.webhooks.courier import Courier, webhook_reach
 from antiphon.webhooks.endpoints import Endpoints
@@ -87,27 +96,40 @@ async def serve(
     limits: Limits | None = None,
     memory: int = Memory().size,
     max_responses: int = MAX_RESPONSES,
+    facts: bool = True,
+    bodies: bool = False,
+    console: bool = True,
+    settings: Settings | None = None,
+    look_up: LookUp | None = None,
 ) -> AsyncIterator[Served]:
     """Serve these backends, count in `measures`, and `trace`; everything is closed at the end."""
     opened = await open_store(store) if isinstance(store, str) else store
     models = ModelRegistry(backends, ids.now, dialects, shares, fallback)
     engine = Engine(models, opened, ids.new_id, ids.now, max_responses=max_responses)
     engine.memory = Memory(memory, (limits or Limits()).body)
+    engine.open_files = partial(open_files, engine, settings or Settings())
     engine.observers.add(AccessLog())
     if measures is not None:
         opened = engine.store = timed(opened, measures)
         engine.measures = measures
         engine.observers.add(ResponseMetrics(measures, ModelNames(models), time.monotonic))
+    if facts:
+        engine.facts = FactsWriter(opened)
+        engine.observers.add(Timeline(keeps_bodies=bodies))
     traces = trace(ModelNames(models)) if trace else None
     if traces is not None:
         engine.observers.add(traces.observer)
+    read_attachments(engine, settings or Settings(), look_up)
+    engine.open_search = partial(open_search, engine)
+    engine.open_embeddings = partial(open_embeddings, engine)
     reach = webhook_reach(takes_private=takes_private)
     courier = Courier(opened, ids.now, reach, count=engine.measures.webhooks.add)
     endpoints = Endpoints(opened, courier, ids.new_id, ids.now, reach)
     house = Application(engine, backends, Worker(engine), courier, endpoints, asyncio.create_task(asyncio.sleep(0)))
+    house.ingester = Ingester(engine)
     listener = socket.create_server(("127.0.0.1", 0), backlog=2048)
     url = f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
-    app = create_app(engine, endpoints, has_websocket=has_websocket, limits=limits, access=ACCESS)
+    app = create_app(engine, endpoints, has_websocket=has_websocket, limits=limits, access=ACCESS, has_console=console)
     if traces is not None:
         house.traces, app = traces, traces.around(app)
     host = PromptHost(app, house, grace, has_websocket=has_websocket, limits=limits, memory=engine.memory)

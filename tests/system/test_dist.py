@@ -18,10 +18,13 @@ from packaging.requirements import Requirement
 from antiphon.cli.demo_backend import demo_app
 from antiphon.upstream.demo.backend import DemoBackend
 from tests.support.command import serving
+from tests.support.programs import find, needs
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples/sdk.py"
 USUAL_SERVER = "http://127.0.0.1:8321/v1"
+
+needs_npm = needs(find("npm"), "npm")
 
 MOST_PACKAGES = 25
 MOST_BYTES = 50_000_000
@@ -42,8 +45,9 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel that `make dist` builds."""
     folder = tmp_path_factory.mktemp("dist")
     source = folder / "source"
-    shutil.copytree(ROOT / "src", source / "src", ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
+    shutil.copytree(ROOT / "src", source / "src", ignore=shutil.ignore_patterns("__pycache__", "static"))
+    shutil.copytree(ROOT / "console", source / "console", ignore=shutil.ignore_patterns("node_modules"))
+    for name in ("pyproject.toml", "README.md", "LICENSE", ".gitignore"):
         shutil.copy(ROOT / name, source)
     subprocess.run([sys.executable, "-m", "hatchling", "build", "-d", folder], cwd=source, check=True)
     assert [path.suffixes[-2:] for path in folder.glob("*.gz")] == [[".tar", ".gz"]]
@@ -105,6 +109,16 @@ def test_the_core_is_small(python: Path) -> None:
 
 def test_the_wheel_has_the_package_alone(wheel: Path) -> None:
     assert {name.partition("/")[0].partition("-")[0] for name in ZipFile(wheel).namelist()} == {"antiphon"}
+
+
+@needs_npm
+def test_the_wheel_has_the_console_with_compressed_copies(wheel: Path) -> None:
+    inside = "antiphon/server/console/static/"
+    files = {name.removeprefix(inside) for name in ZipFile(wheel).namelist() if name.startswith(inside)}
+    assert "index.html" in files
+    plain = {name for name in files if not name.endswith(".gz")}
+    assert {Path(name).suffix for name in plain} >= {".html", ".js", ".css"}
+    assert files - plain == {f"{name}.gz" for name in plain}
 
 
 async def test_the_wheel_serves_the_ten_lines(python: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

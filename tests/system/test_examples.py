@@ -74,6 +74,11 @@ WITH_A_SERVER = {
         "shell ['date']\n",
         "Left out of what the model sees: image_generation\n",
     ),
+    "send_file": (
+        'the file "meals.csv"',
+        "tea,16",
+        "I received 3 messages. You said: And breakfast?\n",
+    ),
     "compact": (
         "Compacted: ",
         " tokens in ['message', 'message', 'compaction']\n",
@@ -95,7 +100,12 @@ WITH_AN_MCP_SERVER = {
 }
 
 
-PLACED_OTHERWISE = ["web_search", "mount", "sums_server", "langchain_in_process", "test_with_script"]
+SEARCHING_FILES = ["file_search", "agents_file_search"]
+
+PLACED_OTHERWISE = [
+    *("web_search", "mount", "sums_server", "langchain_in_process", "test_with_script"),
+    *SEARCHING_FILES,
+]
 """Examples with a test of their own."""
 
 
@@ -114,13 +124,13 @@ def placed(folder: Path, replaced: Mapping[str, str]) -> Path:
 
 
 @asynccontextmanager
-async def running(name: str, replaced: Mapping[str, str]) -> AsyncIterator[asyncio.subprocess.Process]:
+async def running(name: str, replaced: Mapping[str, str], *arguments: str) -> AsyncIterator[asyncio.subprocess.Process]:
     """Run an example as a user does: from a folder with all the others, which Python then searches first."""
     quiet = {name: value for name, value in os.environ.items() if not name.startswith(("ANTIPHON_", "OPENAI_"))}
     with TemporaryDirectory() as folder:
         program = placed(Path(folder), replaced) / f"{name}.py"
         process = await asyncio.create_subprocess_exec(
-            sys.executable, "-W", "error", str(program), env=quiet, stdout=-1, stderr=-1
+            sys.executable, "-W", "error", str(program), *arguments, env=quiet, stdout=-1, stderr=-1
         )
         try:
             yield process
@@ -130,10 +140,11 @@ async def running(name: str, replaced: Mapping[str, str]) -> AsyncIterator[async
             await process.wait()
 
 
-async def said_by(name: str, **replaced: str) -> tuple[str, str]:
+async def said_by(name: str, *arguments: str, **replaced: str) -> tuple[str, str]:
     """Run an example to its end, with other addresses; return what it printed and what it complained of."""
     usual = {"server": USUAL_SERVER, "mcp_server": USUAL_MCP_SERVER}
-    async with running(name, {usual[which]: address for which, address in replaced.items()}) as process:
+    places = {usual[which]: address for which, address in replaced.items()}
+    async with running(name, places, *arguments) as process:
         printed, complained = await process.communicate()
         assert process.returncode == 0, complained.decode()
     return printed.decode(), complained.decode()
@@ -218,6 +229,21 @@ async def test_the_example_of_searching_tells_what_was_found_opened_and_cited() 
     ]
 
 
+async def test_the_examples_of_searching_files_upload_ask_and_cite(tmp_path: Path) -> None:
+    (tmp_path / "tides.md").write_text("High water in Brest is at nine.")
+    (tmp_path / "ports.md").write_text("Roscoff has ferries to Ireland.")
+    question = "When is high water in Brest?"
+    async with serve(DemoBackend()) as served:
+        served.engine.toolset = toolset_of(Settings(), {}, search=lambda: served.engine.search)
+        printed, _ = await said_by("file_search", str(tmp_path), question, server=served.url)
+        (store,) = re.findall(r"^Vector store (vs_\w+) .*'completed': 2,", printed, re.MULTILINE)
+        by_the_agent, _ = await said_by("agents_file_search", store, question, server=served.url)
+
+    answer = 'tides.md says: "High water in Brest is at nine."\n'
+    assert printed.endswith(f"\n{answer}Cited: tides.md\n")
+    assert by_the_agent == answer
+
+
 class Nothing:
     """Behind an application that looks after itself."""
 
@@ -271,7 +297,7 @@ def test_every_example_is_run_and_is_short() -> None:
 
 
 def test_examples_name_the_servers_that_the_tests_replace() -> None:
-    with_a_server = [*WITH_A_SERVER, *WITH_AN_MCP_SERVER, "web_search"]
+    with_a_server = [*WITH_A_SERVER, *WITH_AN_MCP_SERVER, *SEARCHING_FILES, "web_search"]
     assert [name for name in with_a_server if USUAL_SERVER not in source_of(name)] == []
     assert [name for name in WITH_AN_MCP_SERVER if USUAL_MCP_SERVER not in source_of(name)] == []
     assert USUAL_BACKEND in source_of("mount")

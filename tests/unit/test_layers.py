@@ -23,13 +23,22 @@ ARROWS: dict[str, set[str]] = {
     "protocol": {"extras", "ids", "stack", "version"},
     "translation": {"protocol"},
     **{base: {"protocol"} for base in BASES},
-    "storage.contract": {"protocol", "storage.records"},
+    "search": {"protocol"},
+    "search.embeddings": {"search", "telemetry", "upstream"},
+    "search.frequent_terms": {"search", "storage.contract"},
+    "search.loaded": {"sharing"},
+    "search.nearest": {"search", "search.loaded", "sharing", "storage.contract"},
+    "search.searching": {"search.frequent_terms", "search.nearest"},
+    "storage.records": {"search"},
+    "storage.contract": {"protocol", "search", "storage.records"},
     "storage.notifications": {"storage.contract"},
     "storage.probe": {"storage.contract"},
     "storage": {"storage.contract", "sharing"},
     "outbound": {"extras", "sharing", "version"},
+    "documents.extraction": set(),
+    "documents": {"sharing", "documents.extraction"},
     "upstream": {"upstream.backend", "translation", "sharing", "periodic"},
-    "tools": {"tools.base", "outbound"},
+    "tools": {"tools.base", "outbound", "documents", "search"},
     "tools.registry": {"tools.base"},
     "telemetry.context": {"errors"},
     "telemetry.formatters": {"telemetry.context"},
@@ -37,13 +46,13 @@ ARROWS: dict[str, set[str]] = {
     "access.keyring": {"errors"},
     "access": {"access.keyring", "upstream", "storage.contract"},
     "cache": {"access", "telemetry", "storage.contract"},
-    "runs": {"cache", "telemetry", "tools.registry", "storage.notifications"},
-    "stored": {"runs"},
+    "runs": {"cache", "telemetry", "tools.registry", "storage.notifications", "documents", "search"},
+    "stored": {"runs", "conformance"},
     "webhooks": {"outbound", "storage.contract"},
     "jobs": {"stored", "webhooks"},
     "gateway": {"jobs", "storage.probe"},
     "server": {"gateway"},
-    "application": {"config", "jobs", "storage", "tools"},
+    "application": {"config", "jobs", "search.embeddings", "search.searching", "storage", "tools"},
     "hosting": {"server", "application"},
     "library": {"hosting"},
     "types": {"protocol"},
@@ -65,7 +74,9 @@ BY_THE_GATEWAY = {
 """Rooms that enter the core by the gateway alone, and all that they may name themselves, whatever lies behind it."""
 
 TECHNOLOGIES = ("storage", "tools")
-SHARED = {"base", "contract", "notifications", "open", "operations", "records", "registry", "sql"}
+SHARED = {
+    *("base", "contract", "later", "notifications", "open", "operations", "records", "registry", "sql"),
+}
 """Files of such a folder that serve several technologies: every SQL store has operations."""
 
 SANS_IO = (
@@ -83,6 +94,8 @@ SANS_IO = (
     ),
     *("upstream.http1.filters", "upstream.http1.origin", "upstream.http1.response"),
     *("cache.key", "cache.cached_answer", "cache.vectors"),
+    *("search.bm25", "search.chunking", "search.filters", "search.fusion"),
+    *("search.index_terms", "search.passages", "search.terms", "search.vectors"),
     "cli.launching.clients",
     *("conformance.case", "conformance.areas", "conformance.trial"),
     *("server.limits", "server.inflate"),

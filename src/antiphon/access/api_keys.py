@@ -152,6 +152,11 @@ class KnownKeys:
             return known[1]
         return await self._ask(digest)
 
+    def forget(self) -> None:
+        """Ask the store anew: this process has changed a key, or a client says that there is one."""
+        self._known.clear()
+        self._looked = self.open_until = float("-inf")
+
     async def _look(self) -> bool:
         is_known, self._looked = self._has_any is not None, self._clock()
         if self._memory is not None and self._memory.had_keys:  # another process has seen one

@@ -4,17 +4,13 @@ The numbers are the store's `BucketState`; the headers are those of specificatio
 """
 
 import math
-import re
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
 
 from antiphon.access.spending import Weight
 from antiphon.errors import ClientError
-from antiphon.protocol.requests import CreateResponse
 from antiphon.storage.contract import ApiKey, BucketState, ExhaustedBudget, Limits
 from antiphon.storage.records.money import next_month
-from antiphon.translation.to_chat.tokens import MEDIUM, by_size
-from antiphon.upstream.backend_state import LATEST
+from antiphon.upstream.options import LATEST
 from antiphon.upstream.prices import decimal
 from antiphon.upstream.registry import model_not_found
 
@@ -23,21 +19,6 @@ DAY = 86_400
 
 LONGEST_WAIT = 30
 """Seconds after which a client may try again at the latest: it does not know how long a queue is."""
-
-OUTPUT = 1_000
-"""Tokens that are reserved for an answer whose length the request does not bound."""
-
-_DATA = re.compile(rb'"(?:data:[^"]*|[A-Za-z0-9+/=_-]{1000,})"')
-"""An image, a sound or a file inside a request."""
-
-LONG = 1_000
-"""Bytes of base64 from which on it is an image, a sound or a file."""
-
-WINDOW = 64 * 1024
-"""Bytes of a body that are looked at in one step."""
-
-_CUT = re.compile(rb'"(?:data:[^"]*|[A-Za-z0-9+/=_-]*)\Z')
-_RUN = re.compile(rb"[A-Za-z0-9+/=_-]*")
 
 Headers = Mapping[str, str]
 
@@ -70,64 +51,6 @@ def has_budget(key: ApiKey) -> bool:
 def is_weighed(key: ApiKey) -> bool:
     """Whether a request's tokens matter before it begins."""
     return counts_tokens(key.limits) or has_budget(key)
-
-
-def weight_of(body: bytes, output: int | None = None) -> Weight:
-    """Return the tokens that a request and its answer are expected to be.
-
-    What its history adds is not known yet; what was reserved is settled for what was used in the end.
-    """
-    media = [len(found) for found in _DATA.findall(body)] if len(body) <= WINDOW else list(_media(body))
-    text = len(body) - sum(media)
-    return Weight(text // 4 + MEDIUM * len(media), OUTPUT if output is None else output)
-
-
-def _media(body: bytes) -> Iterator[int]:
-    """Return the bytes of each of a large body's media, found in steps that are small: a thread does this."""
-    position = 0
-    while position < len(body):
-        end = position + WINDOW
-        begin = position
-        for found in _DATA.finditer(body, position, end):
-            yield len(found[0])
-            begin = found.end()
-        position = end
-        if (cut := _CUT.search(body, begin, end)) is not None:
-            position = _end_of(body, cut)
-            if position - cut.start() > LONG or cut[0].startswith(b'"data:'):
-                yield position - cut.start()
-            position = max(position, end)
-
-
-def _end_of(body: bytes, cut: re.Match[bytes]) -> int:
-    """Return where data end of which a step saw the beginning; the beginning where they are none after all."""
-    if cut[0].startswith(b'"data:'):
-        quote = body.find(b'"', cut.end())
-        return quote + 1 if quote >= 0 else len(body)
-    position = cut.end()
-    while (run := _RUN.match(body, position, position + WINDOW)) is not None and run.end() > position:
-        position = run.end()
-    return position + 1 if body[position : position + 1] == b'"' else cut.start()
-
-
-def weight_of_response(request: CreateResponse, body: bytes) -> Weight:
-    """Return the tokens that a response is expected to take."""
-    return weight_of(body, request.max_output_tokens)
-
-
-def weight_of_chat(request: Mapping[str, Any], body: bytes) -> Weight:
-    """Return the tokens that a chat completion is expected to take: `n` answers, each of the higher of its bounds.
-
-    Backends differ in which of the two bounds they follow.
-    """
-    bounds = (request.get("max_completion_tokens"), request.get("max_tokens"))
-    output = max((bound for bound in bounds if bound is not None and bound > 0), default=OUTPUT)
-    return weight_of(body, output * (request.get("n") or 1))
-
-
-def size_of(text: str) -> int:
-    """Return the tokens of a text that nobody counted."""
-    return by_size(text)
 
 
 def rate_headers(limits: Limits, level: BucketState, now: float) -> dict[str, str]:

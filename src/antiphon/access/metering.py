@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Protocol, Self
 
 from antiphon.access.limits import (
     check_model,
@@ -25,11 +25,9 @@ from antiphon.access.limits import (
     too_many_at_once,
     too_many_responses,
 )
-from antiphon.access.spending import NOTHING_SPENT, Spent, Tariff, Weight
-from antiphon.errors import BackendError, ClientError, StoreError, log
+from antiphon.access.spending import NOTHING_SPENT, RESERVED, Spent, Tariff, Weight
+from antiphon.errors import ClientError, StoreError, log
 from antiphon.ids import Clock
-from antiphon.protocol.chat import ChatChunk
-from antiphon.protocol.response import Usage
 from antiphon.sharing.scheduler import FairScheduler, NoRoomError
 from antiphon.storage.contract import (
     NOTHING_RESERVED,
@@ -40,59 +38,6 @@ from antiphon.storage.contract import (
     Store,
     UsageRecord,
 )
-from antiphon.translation.from_chat.decode import decode_chunk
-from antiphon.translation.from_chat.reader import read_usage
-from antiphon.translation.to_chat.tokens import asked_tokens, by_size
-from antiphon.translation.wire import DONE, EventDecoder
-
-MAX_PLAIN = 64 * 1024 * 1024
-"""Bytes of a plain answer that are looked through."""
-
-
-class Tally:
-    """Is fed an answer of Chat Completions or embeddings, and tells its tokens."""
-
-    def __init__(self, *, is_stream: bool) -> None:
-        self._usage: Usage | None = None
-        self._said = 0
-        self._events = EventDecoder() if is_stream else None
-        self._plain: list[bytes] = []
-        self._size = 0
-
-    def feed(self, part: bytes) -> None:
-        """Take bytes as they are passed on."""
-        if self._events is None:
-            self._size += len(part)
-            if self._size <= MAX_PLAIN:
-                self._plain.append(part)
-            return
-        try:
-            for data in self._events.feed(part):
-                if data != DONE:
-                    self._see(decode_chunk(data))
-        except BackendError:
-            self._events = EventDecoder()  # who reads the answer will see that it is broken
-
-    def usage(self, request: dict[str, Any]) -> Usage:
-        """Return the tokens: as they were reported, else as many as the texts look like. No bytes follow."""
-        self._finish()
-        return self._usage or Usage(input_tokens=asked_tokens(request), output_tokens=self._said)
-
-    def _finish(self) -> None:
-        if self._plain and self._size <= MAX_PLAIN:
-            try:
-                self._see(decode_chunk(b"".join(self._plain)))
-            except BackendError:
-                self._said += by_size(b"".join(self._plain).decode("utf-8", "replace"))
-
-    def _see(self, chunk: ChatChunk) -> None:
-        self._usage = read_usage(chunk.usage) or self._usage
-        for choice in chunk.choices or ():
-            said = choice.delta or choice.message
-            texts = (said.content, said.reasoning_content, said.reasoning) if said else ()
-            self._said += sum(by_size(text) for text in texts if isinstance(text, str))
-            self._said += sum(by_size(str(call)) for call in (said.tool_calls if said else None) or ())
-
 
 TRY_AGAIN = 0.5
 """Seconds between two tries to write down what was used, where the store fails."""
@@ -298,7 +243,7 @@ class Meter:
         is_budgeted = model is not None and has_budget(key)
         if limits.requests_per_minute is None and not has_tokens and not is_budgeted:
             return MeteredLease(self, key, Reservation(key.id), {}, since)
-        weight = weigh() if has_tokens or is_budgeted else Weight()
+        weight = await self._weight(model, weigh()) if has_tokens or is_budgeted else Weight()
         taken = Reservation(key.id, limits.fit(sum(weight)) if has_tokens else 0)
         claim = None
         if is_budgeted and model is not None:
@@ -312,6 +257,11 @@ class Meter:
             error.headers = {**headers, **error.headers}
             raise error
         return MeteredLease(self, key, taken, headers, since)
+
+    async def _weight(self, model: str | None, weight: Weight) -> Weight:
+        if self.tariff is None or model is None:
+            return weight.bounded(RESERVED)
+        return await self.tariff.bounded(model, weight)
 
     async def _claim(self, key: ApiKey, model: str, weight: Weight) -> MoneyClaim:
         if self.tariff is None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from antiphon.errors import ClientError, log
+from antiphon.errors import AntiphonError, ClientError, log
 from antiphon.protocol.response import Usage
 from antiphon.storage.contract import ApiKey, MoneyClaim, Store
 from antiphon.upstream.backend_state import Target
@@ -19,6 +19,12 @@ class Weight(NamedTuple):
 
     input_tokens: int = 0
     output_tokens: int = 0
+    unbounded: int = 0
+    """Answers of the request without a limit of their length; `output_tokens` has nothing for them."""
+
+    def bounded(self, tokens: int) -> "Weight":
+        """Return the weight with so many tokens for each answer without a limit."""
+        return Weight(self.input_tokens, self.output_tokens + self.unbounded * tokens)
 
 
 class Spent(NamedTuple):
@@ -53,11 +59,35 @@ def name_of(target: Target) -> str:
     return target.name if target.state.called(target.name) is not None else OTHER
 
 
-class Tariff:
-    """The prices of a server. `beside` returns the models that may be called beside the one that a request names."""
+RESERVED = 1_000
+"""Tokens that are reserved by default for an answer without a limit."""
 
-    def __init__(self, models: ModelRegistry, beside: Callable[[], Sequence[str]] = tuple) -> None:
-        self._models, self._beside = models, beside
+
+class Tariff:
+    """The prices of a server, and what it reserves.
+
+    `beside` returns the models that may be called beside the one that a request names; `reserved_output` are the
+    tokens that are reserved for an answer without a limit, of a model without such a setting.
+    """
+
+    def __init__(
+        self, models: ModelRegistry, beside: Callable[[], Sequence[str]] = tuple, reserved_output: int = RESERVED
+    ) -> None:
+        self._models, self._beside, self._reserved = models, beside, reserved_output
+
+    async def bounded(self, model: str, weight: Weight) -> Weight:
+        """Return the weight of a request with the tokens to reserve for each answer without a limit.
+
+        They are those of the settings for the model, the most where several places may answer.
+        """
+        if not weight.unbounded:
+            return weight
+        try:
+            found: Iterable[Target] = await self._models.candidates(model)
+        except AntiphonError:  # the request fails where a backend is chosen for it, or waits for one in a queue
+            found = ()
+        reserved = (self._reserved if one.reserved_output is None else one.reserved_output for one in found)
+        return weight.bounded(max(reserved, default=self._reserved))
 
     async def claim(self, key: ApiKey, model: str, weight: Weight) -> MoneyClaim:
         """Return what a request is expected to cost at most, and the budgets that it comes from.

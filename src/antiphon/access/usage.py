@@ -1,13 +1,48 @@
-"""Usage as JSON, for clients and for the command line."""
+"""Usage of bounded size, and as JSON for clients and for the command line."""
 
+from collections.abc import Collection
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from antiphon.storage.contract import UsageRow
+from msgspec import Struct
+
+from antiphon.storage.contract import Store, UsageField, UsageRow
 from antiphon.storage.records.money import DAY
 from antiphon.upstream.prices import decimal
 
 JsonObject = dict[str, Any]
+
+MOST_ROWS = 10_000
+"""Rows of usage that one reply of the API has: some megabytes."""
+
+
+class UsageFound(Struct, frozen=True):
+    """What was used, summed up: the rows with the most requests, and the sum of the others; None where all are here."""
+
+    rows: list[UsageRow]
+    rest: UsageRow | None = None
+
+
+async def find_usage(store: Store, tenant: str | None, begin: int, end: int, by: Collection[UsageField]) -> UsageFound:
+    """Return what was used on some days; see `Store.usage`. Raises `StoreError`."""
+    rows = await store.usage(tenant, begin, end, by, MOST_ROWS + 1)
+    if len(rows) <= MOST_ROWS:
+        return UsageFound(rows)
+    rows.remove(min(rows, key=lambda row: row.requests))
+    (total,) = await store.usage(tenant, begin, end, ())
+    return UsageFound(rows, _without(total, rows))
+
+
+def _without(total: UsageRow, rows: list[UsageRow]) -> UsageRow:
+    return replace(
+        total,
+        requests=total.requests - sum(row.requests for row in rows),
+        input_tokens=total.input_tokens - sum(row.input_tokens for row in rows),
+        cached_tokens=total.cached_tokens - sum(row.cached_tokens for row in rows),
+        output_tokens=total.output_tokens - sum(row.output_tokens for row in rows),
+        cost=total.cost - sum(row.cost for row in rows),
+    )
 
 
 def usage_object(row: UsageRow, currency: str) -> JsonObject:

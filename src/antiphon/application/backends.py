@@ -11,13 +11,13 @@ from antiphon.application.models import check_models, check_references, options_
 from antiphon.config import BackendConfig, Settings, check_url, clean_key, key_of
 from antiphon.errors import ConfigError
 from antiphon.extras import require
-from antiphon.translation.dialects.table import tell_dialect
+from antiphon.translation.dialects.table import find_dialect
 from antiphon.translation.to_chat.request import RESERVED
 from antiphon.upstream.backend import Backend
-from antiphon.upstream.backend_state import BackendOptions
 from antiphon.upstream.discover import discover, named_by_environment
 from antiphon.upstream.http import HttpBackend
 from antiphon.upstream.http1.connect import TlsFiles
+from antiphon.upstream.options import BackendOptions
 
 FROM_ENVIRONMENT = "openai"
 """Name of the backend that `OPENAI_BASE_URL` and `OPENAI_API_KEY` name."""
@@ -72,7 +72,7 @@ def _configured(settings: Settings, environment: Mapping[str, str], before: Sequ
         aliases = {**_described_at(settings.vision, name), **share.aliases}
         line.shares[name] = replace(share, aliases=aliases, configured=options_of(settings.models, name))
         if configured.dialect:
-            tell_dialect("", set(), "", configured.dialect)  # one that there is not is refused
+            find_dialect("", set(), "", configured.dialect)  # one that there is not is refused
             line.dialects[name] = configured.dialect
     check_models(settings.models, line.shares)
     check_references(settings)

@@ -4,11 +4,16 @@ from functools import partial
 
 from antiphon import ids
 from antiphon.access.keyring import Keyring
+from antiphon.application.attachments import read_attachments
+from antiphon.application.files import open_files
+from antiphon.application.search import open_embeddings, open_search
 from antiphon.cache.cache import Room
 from antiphon.cache.semantic import Similarity
 from antiphon.config import Settings
+from antiphon.outbound.ssrf import LookUp
 from antiphon.runs.bounds import Bounds
 from antiphon.runs.engine import Engine
+from antiphon.runs.facts_writer import FactsWriter
 from antiphon.runs.prompt_memory import PromptMemory
 from antiphon.runs.respond import respond
 from antiphon.runs.vision import Vision
@@ -30,8 +35,12 @@ def engine_of(
     measures: Measures,
     shared: SharedResources,
     reads: FairScheduler,
+    look_up: LookUp | None = None,
 ) -> Engine:
-    """Return the engine that these settings ask for, of parts that are made already."""
+    """Return the engine that these settings ask for, of parts that are made already.
+
+    `look_up` finds the addresses of names.
+    """
     engine = Engine(
         models,
         store,
@@ -52,7 +61,15 @@ def engine_of(
         memory=Memory(max(settings.max_bodies, settings.max_body), settings.max_body),
         reads=reads,
         currency=settings.currency,
+        reserved_output=settings.reserved_output_tokens,
     )
+    engine.open_files = partial(open_files, engine, settings)
+    engine.open_search = partial(open_search, engine)
+    engine.open_embeddings = partial(open_embeddings, engine)
+    engine.embedding_model = settings.search_embeddings
+    read_attachments(engine, settings, look_up)
+    if settings.facts:
+        engine.facts = FactsWriter(store)
     if settings.vision:
         engine.vision = Vision(settings.vision, partial(respond, engine), engine.cache, measures.images)
     return engine

@@ -7,7 +7,7 @@ from antiphon.config import ModelConfig, Settings
 from antiphon.errors import ConfigError, meant
 from antiphon.translation.dialects.profile import FACTS, ModelProfile
 from antiphon.translation.to_chat.defaults import ModelDefaults, flaw
-from antiphon.upstream.backend_state import ANY, ModelOptions
+from antiphon.upstream.options import ANY, ModelOptions
 from antiphon.upstream.prices import Prices, nano
 from antiphon.upstream.registry import ModelRegistry
 
@@ -50,7 +50,7 @@ def check_references(settings: Settings) -> None:
 
 def references(settings: Settings) -> Iterator[tuple[str, str]]:
     """Yield the settings that name a model, each with that name."""
-    for setting in ("vision", "cache_embeddings"):
+    for setting in ("vision", "cache_embeddings", "search_embeddings"):
         if name := getattr(settings, setting):
             yield setting, name
     for others in settings.fallback.values():
@@ -83,7 +83,9 @@ def options_of(models: Sequence[ModelConfig], backend: str) -> Sequence[ModelOpt
     """Return what is configured for the models of this backend, the general before the particular."""
     own = [one for one in models if one.backend in {"", backend}]
     own.sort(key=lambda one: (one.name != ANY, bool(one.backend)))
-    return [ModelOptions(one.name, _profile(one), _defaults(one), _prices(one)) for one in own]
+    return [
+        ModelOptions(one.name, _profile(one), _defaults(one), _prices(one), one.reserved_output_tokens) for one in own
+    ]
 
 
 def _profile(config: ModelConfig) -> ModelProfile:

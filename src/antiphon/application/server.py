@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 from antiphon import ids
@@ -14,13 +15,16 @@ from antiphon.access.keyring import Keyring, read_key
 from antiphon.access.spending import warn_of_unpriced
 from antiphon.application.backends import backends_of
 from antiphon.application.engine import engine_of
+from antiphon.application.files import check_files
 from antiphon.application.keys import open_keyring
 from antiphon.application.tools import toolset_of
 from antiphon.application.tracing import tracing_of
 from antiphon.config import Settings
 from antiphon.errors import StoreError
 from antiphon.jobs.cleaner import Cleaner
+from antiphon.jobs.ingester import Ingester
 from antiphon.jobs.profiles import ProfileKeeper
+from antiphon.jobs.sums import Summing
 from antiphon.jobs.worker import Worker
 from antiphon.outbound.lookups import Lookups, lookup_turns
 from antiphon.runs.engine import Engine
@@ -33,6 +37,7 @@ from antiphon.telemetry.access_log import AccessLog
 from antiphon.telemetry.loop_watchdog import LoopWatchdog
 from antiphon.telemetry.metrics import Measures, ModelNames, ResponseMetrics
 from antiphon.telemetry.store_metrics import timed
+from antiphon.telemetry.timeline import Timeline
 from antiphon.upstream.backend import Backend
 from antiphon.upstream.poll import Poll
 from antiphon.upstream.registry import ModelRegistry
@@ -58,15 +63,19 @@ class Application:
     listing: asyncio.Task[None]
     watch: Poll | None = None
     cleaner: Cleaner | None = None
+    summing: Summing | None = None
     traces: "Traces | None" = None
     watchdog: LoopWatchdog | None = None
     profiles: ProfileKeeper | None = None
+    ingester: Ingester | None = None
     _gone: list[Backend] = field(default_factory=list)
     """Backends that are asked no longer; answers of theirs may still be on their way."""
 
     def start(self) -> None:
         """Begin to make background responses, deliver webhooks, poll the backends and delete what has expired."""
         self.worker.start()
+        if self.ingester is not None:
+            self.ingester.start()
         self.courier.start()
         if self.profiles is not None:
             self.profiles.start()
@@ -76,6 +85,8 @@ class Application:
             self.watch.start()
         if self.cleaner is not None:
             self.cleaner.start()
+        if self.summing is not None:
+            self.summing.start()
 
     async def reload_backends(self, settings: Settings, environment: Mapping[str, str] | None = None) -> None:
         """Take over the backends of new settings; what is under way ends as it began. Raises `ConfigError`.
@@ -97,6 +108,8 @@ class Application:
         """Take no new work, and put background work back into the queue. What clients wait for goes on."""
         self.engine.drain()
         await self.courier.close()
+        if self.ingester is not None:
+            await self.ingester.close()
         await self.worker.release_jobs()
 
     def abort(self) -> None:
@@ -116,10 +129,14 @@ class Application:
             await self.watch.close()
         if self.cleaner is not None:
             await self.cleaner.close()
+        if self.summing is not None:
+            await self.summing.close()
         for backend in (*self.backends, *self._gone):
             await backend.close()
         await self.engine.toolset.close()
         await self.engine.meter.close()
+        if self.engine.facts is not None:
+            await self.engine.facts.close()
         self.engine.offload.close()
         if self.watchdog is not None:
             self.watchdog.close()
@@ -142,17 +159,18 @@ async def build(
     """
     environment = os.environ if environment is None else environment
     keys = [read_key(key) for key in settings.seal_keys]
+    check_files(settings)
     begin_traces = tracing_of(settings, environment)
     shared, measures = SharedResources(), Measures()
     look_up = Lookups(shared.add("dns_lookups", lookup_turns()))
-    toolset = toolset_of(settings, environment, shared, look_up, measures)
+    toolset = toolset_of(settings, environment, shared, look_up, measures, lambda: engine.search)
     line = await backends_of(settings, environment, own=backends)
     reads = shared.add("reads", shared_reads())
     store, keyring = await _open_store(settings, keys, reads, measures)
     models = ModelRegistry(line.backends, ids.now, line.dialects, line.shares, settings.fallback)
     listing = asyncio.create_task(models.refresh())
     await asyncio.wait({listing}, timeout=FIRST_LOOK)
-    engine = engine_of(settings, models, store, toolset, keyring, measures, shared, reads)
+    engine = engine_of(settings, models, store, toolset, keyring, measures, shared, reads, look_up)
     if key_memory is not None:
         await engine.api_keys.remember_in(key_memory)
     with suppress(StoreError):  # a server starts without the warning
@@ -167,11 +185,29 @@ async def build(
     courier = Courier(store, ids.now, reach, turns=deliveries, count=measures.webhooks.add)
     endpoints = Endpoints(store, courier, ids.new_id, ids.now, reach, settings.webhook_endpoints_per_tenant)
     watch = Poll(models, settings.check_interval) if settings.check_interval else None
-    cleaner = Cleaner(store, settings.purge_fraction, engine.upkeep)
+    delete_blobs = partial(_delete_blobs, engine)
+    cleaner = Cleaner(store, settings.purge_fraction, engine.upkeep, engine.retention, delete_blobs)
     watchdog = LoopWatchdog(measures.loop_stalls.observe)
+    summing = Summing(store) if settings.facts else None
     return Application(
-        engine, line.backends, worker, courier, endpoints, listing, watch, cleaner, traces, watchdog, profiles
+        engine,
+        line.backends,
+        worker,
+        courier,
+        endpoints,
+        listing,
+        watch,
+        cleaner,
+        summing,
+        traces,
+        watchdog,
+        profiles,
+        Ingester(engine),
     )
+
+
+async def _delete_blobs(engine: Engine, stale: Sequence[str]) -> None:
+    await engine.files.delete_blobs(stale)
 
 
 async def _open_store(
@@ -194,6 +230,8 @@ def _observe(
     """Have the engine's responses logged, counted and traced, as the settings say."""
     engine.observers.add(AccessLog())
     names = ModelNames(engine.models)
+    if engine.facts is not None:
+        engine.observers.add(Timeline(keeps_bodies=settings.console_bodies))
     if settings.metrics:
         engine.observers.add(ResponseMetrics(engine.measures, names, time.monotonic))
     if settings.metrics and settings.metrics_tenants:

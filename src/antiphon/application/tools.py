@@ -1,7 +1,8 @@
 """Which tools the settings have this server run."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 from antiphon.config import Settings, clean_key
@@ -11,10 +12,13 @@ from antiphon.outbound.lookups import Lookups, lookup_turns
 from antiphon.outbound.ssrf import LookUp, Reach, read_networks
 from antiphon.sharing.resources import SharedResources
 from antiphon.telemetry.metrics import Measures
+from antiphon.tools.later import FileSearchLater
 from antiphon.tools.mcp.servers import McpServers
 from antiphon.tools.registry import Toolset
 
 if TYPE_CHECKING:
+    from antiphon.search.contract import StoreSearch
+    from antiphon.tools.files.tool import FileSearch
     from antiphon.tools.web.tool import WebSearch
 
 
@@ -24,10 +28,12 @@ def toolset_of(
     shared: SharedResources | None = None,
     look_up: LookUp | None = None,
     measures: Measures | None = None,
+    search: "Callable[[], StoreSearch] | None" = None,
 ) -> Toolset:
     """Return the tools that these settings have a server run, which report what tenants share to `shared`.
 
-    `look_up` finds the addresses of names, `measures` counts. Raises `ConfigError` where a key is missing.
+    `look_up` finds the addresses of names, `measures` counts; `search` returns what searches vector stores, and is
+    called for the first request that searches. Raises `ConfigError` where a key is missing.
     """
     if settings.mcp_servers:
         require("mcp", "The setting mcp_servers")
@@ -46,7 +52,14 @@ def toolset_of(
     )
     web = web_search_of(settings, environment, reach, shared)
     needs_lists = settings.mcp_list_failure == "fail"
-    return Toolset(web, servers, settings.tool_rounds, settings.tool_time, needs_lists)
+    files = FileSearchLater(partial(_file_search_of, search)) if search is not None else None
+    return Toolset(web, servers, settings.tool_rounds, settings.tool_time, needs_lists, files)
+
+
+def _file_search_of(search: "Callable[[], StoreSearch]") -> "FileSearch":
+    from antiphon.tools.files.tool import FileSearch  # noqa: PLC0415 - only requests with the tool need it
+
+    return FileSearch(search())
 
 
 def web_search_of(

@@ -1,4 +1,4 @@
-"""`antiphon backup` and `antiphon restore`: a copy of the store in one file."""
+"""`antiphon backup` and `antiphon restore`: a copy of the store in one file, of the content of files in a second."""
 
 import shlex
 from pathlib import Path
@@ -23,10 +23,18 @@ POSTGRES = {
 def backup(file: FileArgument, store: StoreFlag = None, config: ConfigFlag = None) -> None:
     """Copy the SQLite store to a new file. Servers may use it meanwhile."""
     from antiphon.storage.sqlite.backup import back_up  # noqa: PLC0415 - not for PostgreSQL
+    from antiphon.storage.sqlite.blobs import blobs_beside  # noqa: PLC0415 - the same
 
-    url = read_settings(config, store=store).store
-    size = back_up(_path("backup", url, file), file.expanduser())
+    url, to = read_settings(config, store=store).store, file.expanduser()
+    path = _path("backup", url, file)
+    blobs, second = blobs_beside(path), blobs_beside(to)
+    if blobs.exists() and second.exists():
+        raise ConfigError(f"backup: {second} exists. Choose another file; a backup overwrites nothing.")
+    size = back_up(path, to)
     say(f"Backed up {url} to {file}: {size / 1_000_000:.1f} MB, checked.")
+    if blobs.exists():  # afterwards, so that it has the content of every file that the first copy names
+        size = back_up(blobs, second)
+        say(f"Backed up the content of files to {second}: {size / 1_000_000:.1f} MB, checked.")
 
 
 def restore(
@@ -40,12 +48,23 @@ def restore(
     Stop every server that uses the store first.
     """
     from antiphon.storage.sqlite import backup as copies  # noqa: PLC0415 - not for PostgreSQL
+    from antiphon.storage.sqlite.blobs import blobs_beside  # noqa: PLC0415 - the same
 
-    url = read_settings(config, store=store).store
-    kept = copies.restore(file.expanduser(), _path("restore", url, file), replaces=replace)
+    url, path = read_settings(config, store=store).store, file.expanduser()
+    to = _path("restore", url, file)
+    if blobs_beside(path).exists() and blobs_beside(to).exists() and not replace:
+        raise ConfigError(
+            f"store: {blobs_beside(to)} exists. Use --replace to restore in its place. Nothing was restored."
+        )
+    kept = copies.restore(path, to, replaces=replace)
     say(f"Restored {url} from {file}.")
     if kept is not None:
         tell(f"The old store is {kept}.")
+    if blobs_beside(path).exists():
+        kept = copies.restore(blobs_beside(path), blobs_beside(to), replaces=replace)
+        say(f"Restored the content of files from {blobs_beside(path)}.")
+        if kept is not None:
+            tell(f"The old content is {kept}.")
 
 
 def _path(command: str, url: str, file: Path) -> Path:

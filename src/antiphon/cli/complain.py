@@ -1,10 +1,14 @@
 """How a command says what went wrong."""
 
+import errno
 import logging
 import os
 from collections.abc import Iterable
 
-from antiphon.errors import log, meant, without_secrets
+from antiphon.errors import ConfigError, log, meant, without_secrets
+
+_OF_THE_PORT = {errno.EADDRINUSE, errno.EACCES}
+"""Errors that another port avoids; other errors are about the address."""
 
 
 def is_log_json() -> bool:
@@ -35,6 +39,17 @@ def reason_of(error: OSError) -> str:
     if error.errno < 0:  # an error of `getaddrinfo` has numbers of its own
         return f"DNS lookup failed ({error.strerror})"
     return os.strerror(error.errno).lower()
+
+
+def cannot_listen(host: str, port: int, error: OSError, setting: str = "") -> ConfigError:
+    """Return the error for an address on which a server cannot listen.
+
+    `setting` is the name of the setting with this address; empty for the flags --host and --port.
+    """
+    flag = "port with --port" if error.errno in _OF_THE_PORT else "address with --host"
+    advice = f"Choose another {f'address as {setting}' if setting else flag}"
+    stop = ", or stop the program that listens there" if error.errno == errno.EADDRINUSE else ""
+    return ConfigError(f"Cannot listen on {host}:{port}: {reason_of(error)}. {advice}{stop}.")
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:

@@ -7,8 +7,7 @@ from typing import Annotated
 import typer
 from aiohttp import web
 
-from antiphon.cli.complain import reason_of
-from antiphon.errors import ConfigError
+from antiphon.cli.complain import cannot_listen
 from antiphon.upstream.backend import Backend, Reply
 from antiphon.upstream.demo.backend import DemoBackend
 from antiphon.upstream.demo.weak import WeakDemoBackend
@@ -37,9 +36,7 @@ async def _serve(host: str, port: int, backend: Backend) -> None:
         try:
             await site.start()
         except OSError as error:
-            raise ConfigError(
-                f"Cannot listen on {host}:{port}: {reason_of(error)}. Choose another address with --host or --port."
-            ) from error
+            raise cannot_listen(host, port, error) from error
         listening = runner.addresses[0][1]
         typer.echo(f"http://{f'[{host}]' if ':' in host else host}:{listening}{PREFIX}")
         stopped = asyncio.Event()

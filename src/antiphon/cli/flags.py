@@ -16,3 +16,8 @@ StoreFlag = Annotated[
     typer.Option(metavar="URL", help="Where to store state: sqlite:///path or postgresql://user@host/database."),
 ]
 ConfigFlag = Annotated[Path | None, typer.Option(metavar="FILE", help="Settings file. Default: antiphon.toml.")]
+TenantFlag = Annotated[
+    str,
+    typer.Option("--tenant", metavar="NAME", help="Their tenant. Default: that of requests without a key."),
+]
+"""The owner of files and vector stores."""

@@ -9,7 +9,7 @@ import typer
 
 from antiphon.cli.usage import BadValue
 from antiphon.errors import ConfigError
-from antiphon.storage.contract import ApiKey, Budget, Limits
+from antiphon.storage.contract import ApiKey, Budget, Limits, Role
 from antiphon.upstream.prices import NANO, nano
 
 DAY = 86_400
@@ -84,7 +84,7 @@ class KeyChange:
     expires_in: int | None = None
     """Days."""
     cache: bool | None = None
-    admin: bool | None = None
+    role: Role | None = None
     unset: Sequence[Unset] = ()
 
     def applied(self, key: ApiKey, now: int) -> ApiKey:
@@ -99,7 +99,7 @@ class KeyChange:
             expires_at=None if Unset.EXPIRY in self.unset else expires_at,
             limits=self._limits(key.limits),
             caches=key.caches if self.cache is None else self.cache,
-            is_admin=key.is_admin if self.admin is None else self.admin,
+            role=key.role if self.role is None else self.role,
         )
 
     def _limits(self, before: Limits) -> Limits:

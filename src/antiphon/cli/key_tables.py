@@ -20,7 +20,7 @@ NARROWEST = 10
 
 def keys_table(keys: Sequence[ApiKey], currency: str) -> Table:
     """Return a row for each key."""
-    others = ("tenant", "name", "created", "state", "limits")
+    others = ("tenant", "name", "role", "created", "state", "limits")
     return copied_table(("id", "key"), others, (_row(key, time.time(), currency) for key in keys))
 
 
@@ -58,7 +58,8 @@ def _filled(table: Table, rows: Iterable[Sequence[str]]) -> Table:
 
 
 def _row(key: ApiKey, now: float, currency: str) -> tuple[str, ...]:
-    return key.id, key.shown, key.tenant, key.name, _time(key.created_at), _state(key, now), _allowed(key, currency)
+    who = (key.id, key.shown, key.tenant, key.name, key.role.value)
+    return *who, _time(key.created_at), _state(key, now), _allowed(key, currency)
 
 
 def _state(key: ApiKey, now: float) -> str:
@@ -78,7 +79,7 @@ def _allowed(key: ApiKey, currency: str) -> str:
         "at once": limits.concurrency,
     }
     said = [f"{limit} {what}" for what, limit in parts.items() if limit is not None]
-    flags = [name for name, is_on in (("cache", key.caches), ("admin", key.is_admin)) if is_on]
+    flags = ["cache"] if key.caches else []
     return ", ".join([*limits.models, *said, *spent_at_most(limits.budget, currency), *flags])
 
 

@@ -28,11 +28,13 @@ from antiphon.cli.settings import read_settings
 from antiphon.cli.with_store import say, tell, with_store
 from antiphon.errors import ConfigError
 from antiphon.ids import new_id
-from antiphon.storage.contract import ApiKey, Limits, Store
+from antiphon.storage.contract import ApiKey, Limits, Role, Store
 
 app = typer.Typer(help="Create, list, change and revoke API keys.", add_completion=False, rich_markup_mode=None)
 
 HOUR = 3_600
+
+ROLES = "What the key may do: use the API; also read its tenant in the console; or also manage all tenants there."
 
 KeyArgument = Annotated[str, typer.Argument(metavar="KEY_ID", help="The key's id, as `antiphon keys list` shows it.")]
 
@@ -59,7 +61,7 @@ def create(
     cache: Annotated[
         bool, typer.Option("--cache", help="Cache the answers to requests that do not say otherwise.")
     ] = False,
-    admin: Annotated[bool, typer.Option("--admin", help="Let it read the usage of all tenants.")] = False,
+    role: Annotated[Role, typer.Option(help=ROLES)] = Role.USE,
     store: StoreFlag = None,
     config: ConfigFlag = None,
 ) -> None:
@@ -71,7 +73,7 @@ def create(
         now = int(time.time())
         ends = None if expires_in is None else now + expires_in * DAY
         key, kept = (await Mint.of(opened)).issue(new_id("key"), tenant, name, limits, now, ends)
-        kept = replace(kept, caches=cache, is_admin=admin)
+        kept = replace(kept, caches=cache, role=role)
         await opened.put_api_key(kept)
         _show(key, kept, opened)
 
@@ -91,7 +93,7 @@ def update(
     budget_per_month: BudgetPerMonthOption = None,
     expires_in: ExpiresOption = None,
     cache: Annotated[bool | None, typer.Option(help="Whether requests are answered from the cache by default.")] = None,
-    admin: Annotated[bool | None, typer.Option(help="Whether it may read the usage of all tenants.")] = None,
+    role: Annotated[Role | None, typer.Option(help=ROLES)] = None,
     unset: Annotated[list[Unset] | None, typer.Option(help="Remove this limit. Repeatable.")] = None,
     store: StoreFlag = None,
     config: ConfigFlag = None,
@@ -99,7 +101,7 @@ def update(
     """Change the settings of a key that flags name. Servers apply the change within five seconds."""
     counts = (requests_per_minute, tokens_per_minute, tokens_per_day, concurrency)
     money = (budget_per_day, budget_per_month)
-    change = KeyChange(name, model or None, *counts, *money, expires_in, cache, admin, tuple(unset or ()))
+    change = KeyChange(name, model or None, *counts, *money, expires_in, cache, role, tuple(unset or ()))
 
     async def act(opened: Store) -> None:
         key = await _find(opened, key_id)

@@ -61,7 +61,7 @@ def launch(
     with (
         runner.handling_signals(),
         TemporaryDirectory(prefix="antiphon-launch-") as folder,
-        _server(found.extra, base_url, port, backend, config) as server,
+        _server(client, base_url, port, backend, config) as server,
     ):
         catalog = read_catalog(server.url, key)
         known = {str(one["slug"]) for one in catalog} - {SCRIPTED}
@@ -104,9 +104,9 @@ def _key(variable: str | None) -> str:
 
 @contextmanager
 def _server(
-    extra: str, base_url: str | None, port: int | None, backend: list[str] | None, config: Path | None
+    client: str, base_url: str | None, port: int | None, backend: list[str] | None, config: Path | None
 ) -> Iterator[Server]:
-    """Yield a server that answers: the named one, else the one of the settings, else a new one with the extra.
+    """Yield a server that answers: the named one, else the one of the settings, else a new one for the client.
 
     Raises `ConfigError` for flags that contradict each other, `AntiphonError` if there is no such server.
     """
@@ -123,10 +123,11 @@ def _server(
     if port is None and not backend and runs(usual):
         yield Server(usual)
         return
-    if extra:
+    if extra := CLIENTS[client].extra:
         require(extra, "A server for this client")
     flags = ["--port", str(port or 0), *(f"--backend={one}" for one in backend or ())]
-    with started([*flags, *(["--config", str(config)] if config else [])]) as server:
+    flags += ["--config", str(config)] if config else []
+    with started(flags, f"launch-{client}.log") as server:
         yield server
 
 

@@ -24,6 +24,15 @@ from antiphon.upstream.probing.measurement import summary
 
 HELP = "List, probe and export models. Without a command, lists them; the exit code is 1 if none can be reached."
 
+HEADINGS = ("model", "backend", "dialect", "API", "URL", "status", "profile")
+"""The columns of the list."""
+
+ALWAYS = HEADINGS[:5]
+"""Columns that the list has even if they are empty; each other column needs a cell with text."""
+
+STYLES = {"status": "red"}
+"""Styles of columns."""
+
 app = typer.Typer(help=HELP, add_completion=False, rich_markup_mode=None)
 
 ModelArgument = Annotated[str, typer.Argument(metavar="MODEL", help="Model, by the name that clients use.")]
@@ -134,17 +143,15 @@ async def _list(settings: Settings) -> int:
 
 def _table(served: list[BackendState]) -> Table:
     rows = [row for one in served for row in _rows(one)]
-    has_profiles = any(profile for *_, profile in rows)
-    names = ("model", "backend", "dialect", "API", "URL", *(("profile",) if has_profiles else ()))
-    table = Table(*(Column(name, overflow="fold") for name in names))
-    for name, *place, profile in rows:
-        cells = [name if isinstance(name, Text) else Text(name), *map(Text, place)]
-        table.add_row(*cells, *([Text(profile)] if has_profiles else []))
+    columns = [column for column in zip(HEADINGS, *rows, strict=True) if column[0] in ALWAYS or any(column[1:])]
+    table = Table(*(Column(name, overflow="fold", style=STYLES.get(name, "")) for name, *_ in columns))
+    for cells in zip(*(cells for _, *cells in columns), strict=True):
+        table.add_row(*map(Text, cells))
     return table
 
 
-def _rows(one: BackendState) -> Sequence[tuple[Any, ...]]:
-    """Return a row for each model of a backend, with its profile as the last cell; one for a backend without any."""
+def _rows(one: BackendState) -> Sequence[tuple[str, ...]]:
+    """Return a row for each model of a backend, and one with a status for a backend without any."""
     place = (
         one.backend.name,
         one.dialect.name,
@@ -152,12 +159,12 @@ def _rows(one: BackendState) -> Sequence[tuple[Any, ...]]:
         one.backend.url or "in this process",
     )
     names = offered(one)
-    rows: list[tuple[Any, ...]] = [
-        (name, *place, profiles.line(one, model["id"])) for name, model in zip(names, one.offers(), strict=True)
+    rows: list[tuple[str, ...]] = [
+        (name, *place, "", profiles.line(one, model["id"])) for name, model in zip(names, one.offers(), strict=True)
     ]
     if one.error or not names:
         said = "no models" if not one.error else "no list of models" if one.is_reached else "unreachable"
-        rows.append((Text(said, style="red"), *place, ""))
+        rows.append(("", *place, said, ""))
     return rows
 
 

@@ -1,6 +1,7 @@
 """The models of a backend, as `antiphon models` and the server's ready line name them."""
 
-from antiphon.upstream.backend_state import BackendState, is_listed
+from antiphon.upstream.backend_state import BackendState
+from antiphon.upstream.options import is_listed
 
 
 def offered(served: BackendState) -> list[str]:

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from antiphon.application import Application, build
 from antiphon.application.models import unknown_models
-from antiphon.cli.complain import reason_of
+from antiphon.cli.complain import cannot_listen
 from antiphon.cli.logs import begin_log, hear_faults
 from antiphon.cli.offered import offered
 from antiphon.cli.reread import Current, Reread
@@ -28,6 +28,7 @@ from antiphon.extras import command, is_installed
 from antiphon.gateway import Gateway
 from antiphon.hosting import app_of, limits_of
 from antiphon.server.application import create_watch_app
+from antiphon.server.console import is_built
 from antiphon.server.limits import Limits, hosts_of
 from antiphon.server.resources.operations import metrics_topic, status_topic
 from antiphon.server.uvicorn.host import BACKLOG, Host
@@ -196,24 +197,20 @@ def _allow_connections() -> None:
 def _listen(settings: Settings) -> Iterator[Listeners]:
     """Listen as long as the block lasts. Raises `ConfigError` where a port cannot be had."""
     with ExitStack() as stack:
-        api = stack.enter_context(
-            _listener(settings.host, settings.port, "Choose another address with --host or --port")
-        )
+        api = stack.enter_context(_listener(settings.host, settings.port))
         if not settings.metrics_listen:
             yield Listeners(api)
             return
         host, port = listen_address(settings.metrics_listen)
-        yield Listeners(api, stack.enter_context(_listener(host, port, "Choose another address as metrics_listen")))
+        yield Listeners(api, stack.enter_context(_listener(host, port, "metrics_listen")))
 
 
-def _listener(host: str, port: int, advice: str) -> socket.socket:
+def _listener(host: str, port: int, setting: str = "") -> socket.socket:
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         return socket.create_server((host, port), family=family, backlog=BACKLOG)
     except OSError as error:
-        raise ConfigError(
-            f"Cannot listen on {host}:{port}: {reason_of(error)}. {advice}, or stop the program that listens there."
-        ) from error
+        raise cannot_listen(host, port, error, setting) from error
 
 
 async def _serve_watchers(
@@ -242,6 +239,8 @@ async def _announce(current: Current, listeners: Listeners, house: Application) 
     if listeners.watch is not None:
         host, watch_port = listeners.watch.getsockname()[:2]
         parts.append(f"metrics at http://{reachable(host)}:{watch_port}/metrics")
+    if settings.console and is_built():
+        parts.append(f"console at {url.removesuffix('v1')}console/")
     needs_key = await house.engine.api_keys.are_needed()
     if not needs_key:
         parts.append("no API key, so this machine alone is served")

@@ -22,7 +22,7 @@ from antiphon.cli.flags import ConfigFlag
 from antiphon.cli.settings import read_settings, watch_address
 from antiphon.errors import AntiphonError, ConfigError
 from antiphon.jobs.cleaner import CHECK, MOST_SKEW, differs
-from antiphon.upstream.backend_state import is_listed
+from antiphon.upstream.options import is_listed
 from antiphon.upstream.status import BackendStatus, ResourceStatus, Status, StorageStatus, TenantStorage
 
 EVERY = 1.0
@@ -35,7 +35,7 @@ SHOWN = 4
 """Models of a backend that have room in the table."""
 
 WHOLE = ("backend", "health")
-FOLDED = ("models", "in flight", "waiting", "oldest wait", "asked", "failed")
+FOLDED = ("models", "in flight", "waiting", "oldest wait", "requests", "failed")
 """Columns that are kept on one line, and those that are not where the screen is narrow."""
 
 RESOURCE = ("shared resource", "in use", "waiting", "oldest wait")

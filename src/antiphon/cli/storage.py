@@ -17,6 +17,10 @@ CALLED = {
     "api_keys": "API keys",
     "conversation_items": "conversation items",
     "chat_completions": "chat completions",
+    "facts": "response summaries",
+    "pending_uploads": "pending uploads",
+    "file_texts": "texts of files",
+    "vector_stores": "vector stores",
 }
 """What people call the rows of a table, where its own name would not tell."""
 
@@ -48,14 +52,19 @@ def purge(
     yes: Annotated[bool, typer.Option("--yes", help="Delete even if the clock or the amount looks wrong.")] = False,
 ) -> None:
     """Permanently delete expired data. A server does this itself every minute."""
-    fraction = read_settings(config, store=store).purge_fraction
+    settings = read_settings(config, store=store)
+    fraction, retention = settings.purge_fraction, settings.retention_days * 86_400
 
     async def act(opened: Store) -> None:
         if yes or dry_run:
             await opened.clock_skew()  # what has expired is decided by the store's clock
         elif reason := await objection(opened, fraction):
             raise AntiphonError(f"{reason} Nothing was deleted. {CHECK}")
-        gone = await opened.purge(dry_run=dry_run)
+        gone = await opened.purge(retention, dry_run=dry_run)
+        if not dry_run:
+            from antiphon.application.files import sweep_files  # noqa: PLC0415 - not for a count
+
+            await sweep_files(opened, settings)
         say(("Would forget " if dry_run else "Forgot ") + _listed(gone) + ".")
 
     with_store(store, config, act)

@@ -13,6 +13,9 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from antiphon.cli.findings import print_matrix, print_report, print_requirements
+from antiphon.cli.flags import ConfigFlag, StoreFlag
+from antiphon.cli.settings import read_settings
+from antiphon.cli.with_store import tell, with_store
 from antiphon.config import check_url, clean_key
 from antiphon.conformance.choice import chosen, under
 from antiphon.conformance.difference import changes, told
@@ -25,6 +28,7 @@ from antiphon.conformance.profile import load_profile
 from antiphon.conformance.reading import legible
 from antiphon.conformance.report import Report, decode_reports, encode_report, raw
 from antiphon.errors import ConfigError
+from antiphon.storage.contract import Store
 
 HERE = "http://127.0.0.1:8321/v1"
 
@@ -67,6 +71,9 @@ def verify(
     html: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the report to this file as an HTML page.")
     ] = None,
+    save: Annotated[bool, typer.Option("--save", help="Keep the report in the store, for the console.")] = False,
+    store: StoreFlag = None,
+    config: ConfigFlag = None,
     timeout: Annotated[float, typer.Option(metavar="SECONDS", min=0.1, help="Time limit of a case.")] = 60.0,
     parallel: Annotated[
         int | None,
@@ -104,11 +111,15 @@ def verify(
         return
     for path in filter(None, (json, html)):
         _write(path, b"", "ab")  # rather told now than after a minute's work; what is there stays till then
+    if save:
+        _check_store(store, config)
     report = asyncio.run(_judge(plan))
     if json:
         _write(json, encode_report(report))
     if html:
         _write(html, to_html(report).encode())
+    if save:
+        _save(report, store, config)
     print_report(Console(), report, is_verbose=verbose)
     raise typer.Exit(0 if report.conforms else 1)
 
@@ -203,6 +214,21 @@ async def _judge(plan: Plan) -> Report:
     with Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task(f"Judging {plan.base_url}", total=len(plan.cases))
         return await judge(plan, lambda: progress.advance(task))
+
+
+def _check_store(store: str | None, config: Path | None) -> None:
+    """Raise `ConfigError` or `StoreError` where no report can be kept."""
+    if read_settings(config, store=store).store == "sqlite://":
+        raise ConfigError("store: a store in memory belongs to one process, so no report can be kept. Use a file.")
+    with_store(store, config, Store.check_writable)
+
+
+def _save(report: Report, store: str | None, config: Path | None) -> None:
+    from antiphon.stored.console.reports import stored_report  # noqa: PLC0415 - for this option alone
+
+    kept = stored_report(encode_report(report))
+    with_store(store, config, lambda opened: opened.put_report(kept))
+    tell(f"The report is kept in the store as {kept.id}. The console shows it under Conformance.")
 
 
 def _replay(plan: Plan) -> None:

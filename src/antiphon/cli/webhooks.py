@@ -1,4 +1,4 @@
-"""`antiphon webhooks deliveries` and `retry`: what is still to be delivered, what was given up, and another attempt."""
+"""`antiphon webhooks deliveries` and `retry`: deliveries that wait or have failed, and another attempt."""
 
 from datetime import UTC, datetime
 from typing import Annotated
@@ -60,7 +60,7 @@ def retry(
 
 
 def _row(delivery: Delivery) -> tuple[str, ...]:
-    state = "given up" if delivery.failed_at else _time(delivery.due_at)
+    state = "failed" if delivery.failed_at else _time(delivery.due_at)
     created = _time(delivery.created_at)
     return (
         delivery.id,

@@ -16,6 +16,7 @@ WEB_SEARCHES = ("searxng", "brave", "tavily")
 MOST_PORT = 65_535
 
 _HOST = re.compile(r"\*|[A-Za-z0-9._-]+|[0-9A-Fa-f.]*:[0-9A-Fa-f.]*:[0-9A-Fa-f:.]*")
+_BUCKET = re.compile(r"s3://[A-Za-z0-9][A-Za-z0-9._-]{1,254}(/[A-Za-z0-9._/-]*)?")
 _LABEL = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _ORIGIN = re.compile(r"\*|null|[a-z][a-z0-9+.-]*://[^/\s?#@A-Z]+")
 
@@ -30,6 +31,7 @@ def check(settings: Settings) -> None:
     _check_mcp_servers(settings.mcp_servers)
     _check_names(settings)
     _check_web_search(settings)
+    _check_file_storage(settings)
     if settings.metrics_listen:
         listen_address(settings.metrics_listen)
 
@@ -153,6 +155,25 @@ def _check_web_search(settings: Settings) -> None:
         raise ConfigError(
             f"The web search's URL '{redacted(place)}' is not valid. It must have no password and no query; name the "
             "variable that holds the key in web_search_key_env."
+        )
+
+
+def _check_file_storage(settings: Settings) -> None:
+    place, endpoint = settings.file_storage, settings.file_storage_endpoint
+    is_bucket = place.startswith("s3://")
+    if is_bucket and not _BUCKET.fullmatch(place):
+        raise ConfigError(
+            f"file_storage is '{redacted(place)}', which is not a bucket. Write s3://bucket or s3://bucket/prefix; the "
+            "keys come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY."
+        )
+    if place and not is_bucket and not place.startswith(("/", "~/")):
+        raise ConfigError(
+            f"file_storage is '{redacted(place)}', which is neither a directory's absolute path nor s3://bucket/prefix."
+        )
+    if endpoint and (not _is_url(endpoint) or "?" in endpoint):
+        raise ConfigError(
+            f"file_storage_endpoint '{redacted(endpoint)}' is not valid. Give the service's URL without a key, such as "
+            "http://127.0.0.1:9000."
         )
 
 

@@ -7,6 +7,8 @@ from msgspec import Meta, Struct, field
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 
 
+ReservedTokens = Annotated[int, Meta(ge=1, le=2**31 - 1)]
+
 Price = Annotated[float, Meta(ge=0, le=1_000_000)]
 
 
@@ -50,6 +52,8 @@ class ModelConfig(Struct, kw_only=True, forbid_unknown_fields=True):
 
     prices: PriceConfig | None = None
     """What its tokens cost, for usage and budgets."""
+    reserved_output_tokens: ReservedTokens | None = None
+    """Tokens reserved for an answer whose length the request does not bound; by default as the setting of that name."""
 
     # Facts, as in the profile of the model.
 

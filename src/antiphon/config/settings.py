@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct, field
 
-from antiphon.config.models import ModelConfig
+from antiphon.config.models import ModelConfig, ReservedTokens
 
 
 class BackendConfig(Struct, kw_only=True, forbid_unknown_fields=True):
@@ -135,6 +135,10 @@ class Settings(Struct, kw_only=True, forbid_unknown_fields=True):
     """Days after which a stored response is forgotten."""
     purge_fraction: Annotated[float, Meta(gt=0, le=1)] = 0.2
     """Fraction of the stored responses that one purge may delete; a larger purge waits for `antiphon purge --yes`."""
+    facts: bool = True
+    """Whether facts about each response are kept, for lists and timelines."""
+    console_bodies: bool = False
+    """Whether the requests to backends are kept with the facts of stored responses."""
     strict_tools: bool = False
     """Whether tools that this server cannot run are refused, instead of left out of what the model sees."""
     strict_seals: bool = False
@@ -149,6 +153,8 @@ class Settings(Struct, kw_only=True, forbid_unknown_fields=True):
     """Models with defaults for their requests, or with facts that replace what is known of them."""
     currency: Annotated[str, Meta(min_length=1, max_length=16)] = "USD"
     """Name of the currency of prices and budgets: a label, nothing is converted."""
+    reserved_output_tokens: ReservedTokens = 1_000
+    """Tokens that budgets and limits of tokens reserve for an answer whose length the request does not bound."""
     probe: Literal["off", "auto"] = "off"
     """Whether a model on this machine or a private network is probed in the background once it is used."""
     compare_prompts: bool = True
@@ -163,6 +169,8 @@ class Settings(Struct, kw_only=True, forbid_unknown_fields=True):
     """Model whose embeddings tell which questions mean the same; empty where they must be the same word for word."""
     cache_similarity: Annotated[float, Meta(gt=0, le=1)] = 0.95
     """Cosine of two such embeddings from which their questions mean the same."""
+    search_embeddings: str = ""
+    """Embedding model for new vector stores, searched beside keywords; empty for keywords alone."""
     tool_rounds: Annotated[int, Meta(ge=1, le=10_000)] = 64
     """Times that a model may ask for tools of this server in one response."""
     tool_time: Annotated[float, Meta(gt=0, le=86_400)] = 1800.0
@@ -215,12 +223,28 @@ class Settings(Struct, kw_only=True, forbid_unknown_fields=True):
     """Bytes of these items."""
     max_stored_bytes: Annotated[int, Meta(ge=0, le=2**60)] = 0
     """Bytes that a tenant may have stored; 0 for no limit."""
+    file_storage: str = ""
+    """Where the content of files is: a directory, or `s3://bucket/prefix`; empty for the store."""
+    file_storage_endpoint: str = ""
+    """URL of the S3-compatible service; by default that of AWS."""
+    file_storage_region: str = ""
+    """Region of the bucket; by default that of the variable `AWS_REGION`."""
+    max_file: Annotated[int, Meta(ge=1024, le=2**40)] = 512 * 1024 * 1024
+    """Bytes of a file that a client sends in one request."""
+    max_upload: Annotated[int, Meta(ge=1024, le=2**50)] = 8 * 1024**3
+    """Bytes of a file that a client uploads in parts."""
+    max_files: Annotated[int, Meta(ge=1, le=100_000_000)] = 10_000
+    """Files that a tenant may have stored."""
+    max_file_bytes: Annotated[int, Meta(ge=1024, le=2**60)] = 10 * 1024**3
+    """Bytes of these files."""
     max_connections: Annotated[int, Meta(ge=1, le=1_000_000)] = 10_000
     """Connections of clients that a process has at most."""
     allowed_hosts: list[str] = field(default_factory=list)
     """Names under which clients may ask, beside this machine's own."""
     allowed_origins: list[str] = field(default_factory=list)
     """Origins whose pages may ask from a browser."""
+    console: bool = True
+    """Whether `/console/` and its API, `/admin/v1`, are served."""
     metrics: bool = True
     """Whether `/metrics` is served."""
     metrics_key_env: str = ""

@@ -156,7 +156,7 @@ async def _model(plan: Plan, subject: Subject) -> str:
         exchange = await visit.fetch(Request(method="GET", path="/models"))
     if not exchange.is_reached:
         raise ConfigError(
-            f"Nothing answers at {plan.base_url}: {exchange.fault}. Start it, or name another by --base-url."
+            f"No server answers at {plan.base_url}: {exchange.fault}. Start it, or name another URL with --base-url."
         )
     if plan.model:
         return plan.model

@@ -26,6 +26,14 @@ LISTED = ("responses:mcp:list-item", "responses:mcp:list-before")
 
 SEARCHED = ("responses:hosted:web-search-item", "responses:web-search:action")
 
+SEARCHED_FILES = ("responses:file-search:item",)
+
+FILE_SEARCH = (
+    *("order", "goes-on", "results-unasked", "results", "results-later", "other-store"),
+    *("citations", "mark-cut", "cited"),
+)
+"""What of file search is about a search that was made."""
+
 SEARCH = ("sources", "sources-unasked", "results-unasked", "citations", "cited", "goes-on", "max-tool-calls")
 """What of web search is about a search that was made."""
 
@@ -35,6 +43,7 @@ NEEDS: Mapping[str, tuple[Need, ...]] = {
     "chat:stream": (("chat:stream:streams",),),
     "chat:stream:streams": (CHAT,),
     "chat:stream:plain": (CHAT,),
+    "chat:embeddings": (),
     "chat:stored": (("chat:stored:retrieved",),),
     "chat:stored:retrieved": (CHAT,),
     "responses:objects:made": (),
@@ -64,15 +73,20 @@ NEEDS: Mapping[str, tuple[Need, ...]] = {
         (f"responses:conversations:items-{name}" for name in ("listed", "ascending", "paged")),
         (("responses:conversations:first-items",),),
     ),
+    "responses:files": (("responses:files:created",),),
+    "responses:files:created": (),
     "responses:input-items": (("responses:input-items:list", "responses:input-items:ids"),),
     "responses:input-items:list": (RESPONSE,),
     "responses:input-items:ids": (RESPONSE,),
     "responses:input-tokens": (("responses:input-tokens:count",),),
     "responses:input-tokens:count": (),
+    "responses:list": (("responses:list:listed",),),
+    "responses:list:listed": (RESPONSE,),
     "responses:mcp": (LISTED,),
     **dict.fromkeys(LISTED, (RESPONSE,)),
     **dict.fromkeys((f"responses:mcp:{name}" for name in ("no-address", "no-label", "same-label")), (RESPONSE,)),
     **dict.fromkeys((f"responses:web-search:{name}" for name in SEARCH), (SEARCHED,)),
+    **dict.fromkeys((f"responses:file-search:{name}" for name in FILE_SEARCH), (SEARCHED_FILES,)),
     "responses:hosted:web-search-order": (SEARCHED,),
     "responses:hosted:code-order": (("responses:hosted:code-item",),),
     "responses:hosted:image-order": (("responses:hosted:image-item",),),
@@ -82,6 +96,14 @@ NEEDS: Mapping[str, tuple[Need, ...]] = {
     "responses:store:deleted": (("responses:store:retrieved",),),
     "responses:store:unstored": (("responses:store:retrieved",),),
     "responses:store:unknown": (("responses:store:retrieved",),),
+    "responses:uploads": (("responses:uploads:created",),),
+    "responses:uploads:created": (),
+    "responses:vector-stores": (("responses:vector-stores:made",),),
+    "responses:vector-stores:made": (),
+    **dict.fromkeys(
+        (f"responses:vector-stores:{name}" for name in ("counted", "searched", "filtered", "content", "detached")),
+        (("responses:vector-stores:attached",),),
+    ),
     "responses:webhooks": (("responses:webhooks:created",),),
     "responses:webhooks:created": (),
     "responses:websocket": (("responses:websocket:created",),),

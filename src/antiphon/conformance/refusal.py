@@ -45,7 +45,9 @@ ANSWERS = {"id", "object", "data", "output", "choices"}
 """Keys of what the API answers; a body that has `error` and none of these is an error, whatever its status."""
 
 NAMED = re.compile(
-    r"\b(response|conversation|item|model|endpoint|completion)s?\b.*(not found|does not exist|not exist)", re.IGNORECASE
+    r"\b(response|conversation|item|model|endpoint|completion)s?\b.*(not found|does not exist|not exist)"
+    r"|\bno (such )?(vector store|file|upload)\b",
+    re.IGNORECASE,
 )
 """A 404 that names a thing: the path is served, the thing is not there."""
 

@@ -2,11 +2,13 @@
 
 import asyncio
 import time
+from collections.abc import Awaitable, Callable, Sequence
 
 from antiphon.errors import log
 from antiphon.periodic import Periodic
 from antiphon.runs.engine import Upkeep
 from antiphon.storage.contract import PurgeSize, Store
+from antiphon.storage.contract.responses import RETENTION
 
 LOOK_EVERY = 2.0
 """Seconds between two checks of the clock; other servers wait for this one to write its time."""
@@ -23,13 +25,40 @@ PATIENCE = 6.0
 CHECK = "Check the clock and retention_days, then run `antiphon purge --yes`."
 
 
+BLOBS_AT_ONCE = 100
+"""Blobs without a file that are claimed at once."""
+
+MOST_BLOBS = 1000
+"""Blobs that one purge deletes: a bucket needs a request for each."""
+
+DeleteBlobs = Callable[[Sequence[str]], Awaitable[None]]
+"""Deletes the bytes of blobs that were claimed, and forgets the blobs."""
+
+
+async def sweep(store: Store, delete_blobs: DeleteBlobs) -> int:
+    """Delete the content that no file has any more; return how many blobs. Raises `StoreError`."""
+    gone = 0
+    while gone < MOST_BLOBS and (stale := await store.claim_stale_blobs(BLOBS_AT_ONCE)):
+        await delete_blobs(stale)
+        gone += len(stale)
+    return gone
+
+
 class Cleaner(Periodic):
     """Purges one store, from `start` to `close`, and reports to `upkeep` what keeps it from purging."""
 
-    def __init__(self, store: Store, fraction: float, upkeep: Upkeep) -> None:
+    def __init__(
+        self,
+        store: Store,
+        fraction: float,
+        upkeep: Upkeep,
+        retention: int = RETENTION,
+        delete_blobs: DeleteBlobs | None = None,
+    ) -> None:
         super().__init__(LOOK_EVERY, "Deleting expired responses waits")
-        self._store, self._fraction, self._upkeep = store, fraction, upkeep
+        self._store, self._fraction, self._upkeep, self._retention = store, fraction, upkeep, retention
         self._purged: float | None = None
+        self._delete_blobs = delete_blobs
 
     async def look(self) -> None:
         """Check the clock once, and purge where it is time. Raises `StoreError`."""
@@ -43,7 +72,9 @@ class Cleaner(Periodic):
         size = await self._store.purge_size(self._fraction)
         self._report_size(size)
         if not size.is_too_large:
-            await self._store.purge()
+            await self._store.purge(self._retention)
+        if self._delete_blobs is not None:
+            await sweep(self._store, self._delete_blobs)
 
     def _report_skew(self, skew: float) -> None:
         was_off, is_off = (abs(one) > MOST_SKEW for one in (self._upkeep.clock_skew, skew))

@@ -20,14 +20,17 @@ from antiphon.runs.checkpoints import from_bytes
 from antiphon.runs.context import Context, conversation_locked, conversation_not_found
 from antiphon.runs.decoding import load_item, load_items
 from antiphon.runs.engine import Engine
+from antiphon.runs.facts import Origin, facts_of, origin_of
 from antiphon.runs.history_memory import HistoryMemory
 from antiphon.runs.persistence import RequestIdentity, Retention, encode_json, ended
 from antiphon.runs.plan import ResumeState
-from antiphon.runs.prepare import checked_tools, gather, open_response, prepare_again, view_of
+from antiphon.runs.prepare import check_stores, checked_tools, gather, open_response, prepare_again, view_of
 from antiphon.runs.run import Run
 from antiphon.sharing.memory import Account, weight_of_json
 from antiphon.storage.contract import Job, LockResult, Reply
+from antiphon.storage.records.facts import BACKGROUND, STORED, STREAM
 from antiphon.stored.responses import not_found, show_response
+from antiphon.telemetry.context import note
 from antiphon.translation.to_chat.prefix import MANY
 from antiphon.translation.writer import ResponseWriter
 from antiphon.webhooks.announcement import announcement
@@ -78,16 +81,20 @@ async def _put(
     ):
         raise lost_meanwhile()
     ignored = checked_tools(engine, request, items, candidates[0])
+    await check_stores(engine, request, items, candidates[0], ticket.tenant)
     response = open_response(request, ticket.response_id, int(engine.now()))
     response = replace_struct(response, status="queued")
     writer = _writer(engine, response)
     writer.queue()
     reply = _reply(response, ticket, bool(request.stream))
     retention = _retention_of(engine, request, ticket.tenant)
+    facts = None
+    if engine.facts is not None:
+        facts = facts_of(origin_of(request, ticket), response, context.input, engine.now())
     if context.is_large:
-        stored = await engine.offload.run(ticket.tenant, retention.of, response, context, [])
+        stored = await engine.offload.run(ticket.tenant, retention.of, response, context, [], facts)
     else:
-        stored = retention.of(response, context, [])
+        stored = retention.of(response, context, [], facts)
     frames = frames_of(writer.take()) if stored.is_streamed else []
     kept, most = without_credentials(request, body), engine.queue_per_tenant
     outcome = await engine.store.enqueue(stored, kept, frames, reply, ticket.taken, most=most)
@@ -139,9 +146,11 @@ async def end(engine: Engine, job: Job, error: AntiphonError | None = None) -> b
     writer.end()
     response = writer.response
     body = encode_json(replace_struct(response, output=[]))
+    origin = _origin_of(engine, job, response.model)
+    facts = None if origin is None else facts_of(origin, response, (), engine.now())
     is_ended = await engine.store.finish(
         job,
-        ended(replace(stored, status=response.status, body=body, output=output), engine.now()),
+        ended(replace(stored, status=response.status, body=body, output=output, facts=facts), engine.now()),
         frames_of(writer.take()) if stored.is_streamed else [],
         append=False,
         announcement=announcement(engine.new_id, engine.now, stored.id, response.status),
@@ -156,6 +165,7 @@ async def work(engine: Engine, job: Job) -> None:
 
     Its memory is waited for before it is read or decoded, and before its history is read.
     """
+    note(api_key_id=job.taken.key_id)
     memory = Account(engine.memory, job.response.tenant, is_patient=True)
     try:
         await _work(engine, job, memory)
@@ -225,8 +235,18 @@ async def _take_up(engine: Engine, job: Job, intake: HistoryMemory) -> Backgroun
     )
     recorder = BackgroundRecorder(engine, job, _retention_of(engine, request, stored.tenant))
     plan = await prepare_again(engine, request, stored.tenant, recorder, stored.id, resume, intake.account)
-    recorder.run = Run(plan, engine)
+    recorder.run = run = Run(plan, engine)
+    run.origin = _origin_of(engine, job, request.model)
     return recorder
+
+
+def _origin_of(engine: Engine, job: Job, model: str) -> Origin | None:
+    """Return where a background response comes from; None where no facts are kept."""
+    if engine.facts is None:
+        return None
+    stored = job.response
+    flags = BACKGROUND | (STORED if stored.is_stored else 0) | (STREAM if stored.is_streamed else 0)
+    return Origin(model, stored.tenant, job.taken.key_id, flags, len(job.request), job.attempt)
 
 
 def lost_meanwhile() -> ClientError:

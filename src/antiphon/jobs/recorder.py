@@ -13,7 +13,7 @@ from antiphon.runs.context import CHAINABLE, store_item
 from antiphon.runs.engine import Engine
 from antiphon.runs.persistence import Retention, ended, stored_output
 from antiphon.runs.run import Run
-from antiphon.storage.contract import Frames, Job, Progress, Reservation, StoredItem
+from antiphon.storage.contract import Facts, Frames, Job, Progress, Reservation, StoredItem
 from antiphon.translation.wire import encode
 from antiphon.webhooks.announcement import announcement
 
@@ -76,6 +76,7 @@ class BackgroundRecorder:
         self._done: list[tuple[int, StoredItem]] = []
         self._is_kept = False
         self.sees_events = False
+        self.facts: Facts | None = None
 
     async def record(self) -> None:
         """Make the response to its end. Raises `Lost` where the job belongs to somebody else."""
@@ -111,9 +112,11 @@ class BackgroundRecorder:
             events, self._pending = [*self._pending, *end], []
             context, output = self.run.context, stored_output(response, sealed)
             if context.is_large:
-                kept = await self._engine.offload.run(context.tenant, self._retention.of, response, context, output)
+                kept = await self._engine.offload.run(
+                    context.tenant, self._retention.of, response, context, output, self.facts
+                )
             else:
-                kept = self._retention.of(response, context, output)
+                kept = self._retention.of(response, context, output, self.facts)
             stored = ended(kept, self._engine.now())
             is_kept = await self._persist(
                 lambda: self._engine.store.finish(

@@ -22,8 +22,8 @@ class AsgiApplication:
     then the first request starts it, and `lifespan`, or `close`, ends it.
     """
 
-    def __init__(self, service: Service) -> None:
-        self._service = service
+    def __init__(self, service: Service, *, has_console: bool = False) -> None:
+        self._service, self._has_console = service, has_console
         self._app: AsgiApp | None = None
         self._opening = asyncio.Lock()
 
@@ -65,7 +65,7 @@ class AsgiApplication:
                 house = await self._service.open()
                 settings = self._service.settings
                 limits = replace(limits_of(settings), hosts=hosts_of("", settings.allowed_hosts))
-                self._app = app_of(house, settings, limits)
+                self._app = app_of(house, settings, limits, has_console=self._has_console)
             return self._app
 
     async def _live(self, receive: Receive, send: Send) -> None:
@@ -88,11 +88,12 @@ def asgi(
     backend: str | Backend | None = None,
     key: str = "",
     store: str | None = None,
+    console: bool = False,
 ) -> AsgiApplication:
     """Return the HTTP API as an ASGI application, to serve with any ASGI server or to mount in another application.
 
     The arguments are those of `Antiphon`. Requests need an API key only if the store has one, so protect the
-    application where others than you can reach it. Raises `ConfigError`.
+    application where others than you can reach it. With `console`, it also serves the console. Raises `ConfigError`.
 
     >>> import antiphon
     >>> from starlette.applications import Starlette
@@ -100,4 +101,6 @@ def asgi(
     >>> app = Starlette(lifespan=api.lifespan)
     >>> app.mount("/ai", api)  # clients use the base URL http://…/ai/v1
     """
-    return AsgiApplication(Service(settings, backend, key, store, rejects=IN_APPLICATIONS, what="application"))
+    return AsgiApplication(
+        Service(settings, backend, key, store, rejects=IN_APPLICATIONS, what="application"), has_console=console
+    )

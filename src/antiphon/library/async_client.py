@@ -1,45 +1,42 @@
 """`AsyncAntiphon`: the Responses API as an object, for programs with an event loop."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Self, Unpack, overload
+from collections.abc import Sequence
+from typing import Any, Literal, Self, TypeVar, Unpack, overload
 
 import msgspec
 
 from antiphon.config import Settings
-from antiphon.gateway import RequestIdentity
 from antiphon.library.calls import TENANT, Calls, page_query, shown
-from antiphon.library.pages import AsyncItemPages
+from antiphon.library.conversations import AsyncConversations, following
+from antiphon.library.formats import parsed, with_format
+from antiphon.library.pages import AsyncItemPages, AsyncModelList
 from antiphon.library.parameters import (
     CompactParameters,
     CountParameters,
     InputPageParameters,
-    PageParameters,
     ResponseParameters,
 )
-from antiphon.library.reading import read_item, read_object
+from antiphon.library.reading import read_object
 from antiphon.library.service import Service
 from antiphon.library.streams import AsyncResponseStream
-from antiphon.protocol.items.content import Item
 from antiphon.protocol.requests import Include
-from antiphon.protocol.response import OutputItem, Response
+from antiphon.protocol.response import Response
 from antiphon.protocol.results import (
     CompactedResponse,
-    Conversation,
-    DeletedConversation,
     DeletedResponse,
     InputTokenCount,
     ItemPage,
     Model,
     ModelList,
+    ParsedResponse,
 )
 from antiphon.protocol.validation.validate import (
-    decode_add_items,
     decode_compact_request,
     decode_count,
-    decode_create_conversation,
-    decode_update_conversation,
 )
 from antiphon.upstream.backend import Backend
+
+T = TypeVar("T")
 
 
 class AsyncAntiphon:
@@ -114,9 +111,60 @@ class AsyncResponses:
             return await self.stream(**parameters).begin()
         return await self._calls.create(parameters)
 
-    def stream(self, **parameters: Unpack[ResponseParameters]) -> AsyncResponseStream:
-        """Return the events of a new response as they come; the request begins with the first of them."""
-        return self._calls.stream(self._calls.batches(parameters))
+    @overload
+    def stream(self, **parameters: Unpack[ResponseParameters]) -> AsyncResponseStream: ...
+
+    @overload
+    def stream(self, *, response_id: str, starting_after: int | None = None) -> AsyncResponseStream: ...
+
+    def stream(
+        self, *, response_id: str | None = None, starting_after: int | None = None, **parameters: Any
+    ) -> AsyncResponseStream:
+        """Return the events of a new response as they come; the request begins with the first of them.
+
+        With `response_id`, return the events of that background response instead, to its end. `starting_after` is the
+        `sequence_number` of the last event that was read: the stream resumes after it. Raises `TypeError` if the
+        parameters of a new response accompany a `response_id`, or if `starting_after` has none.
+
+        >>> import asyncio
+        >>> from antiphon import AsyncAntiphon
+        >>> async def main() -> None:
+        ...     async with AsyncAntiphon() as client:
+        ...         queued = await client.responses.create(model="demo", input="Hi", background=True, stream=True)
+        ...         first = await anext(queued)
+        ...         async with client.responses.stream(response_id=first.response.id, starting_after=0) as stream:
+        ...             print((await stream.get_final_response()).status)
+        >>> asyncio.run(main())
+        completed
+        """
+        if response_id is None and starting_after is None:
+            return self._calls.stream(self._calls.batches(parameters))
+        if response_id is None or parameters:
+            raise TypeError("A stream resumes by `response_id` and `starting_after` alone.")
+        return self._calls.stream(self._calls.replayed(response_id, starting_after))
+
+    async def parse(self, *, text_format: type[T], **parameters: Unpack[ResponseParameters]) -> ParsedResponse[T]:
+        """Create a response and read its answer as an object of a class, which is `output_parsed`.
+
+        `text_format` is a dataclass, a `msgspec.Struct` or a model of pydantic. Its schema is strict: all fields are
+        required. Raises `TypeError` for another type, and `ValueError` for an answer that does not fit the class.
+
+        >>> import asyncio
+        >>> from dataclasses import dataclass
+        >>> from antiphon import AsyncAntiphon
+        >>> @dataclass
+        ... class City:
+        ...     name: str
+        >>> async def main() -> None:
+        ...     async with AsyncAntiphon() as client:
+        ...         question = 'answer {"name": "Oslo"}'
+        ...         response = await client.responses.parse(model="demo", input=question, text_format=City)
+        ...         print(response.output_parsed)
+        >>> asyncio.run(main())
+        City(name='Oslo')
+        """
+        named: ResponseParameters = {**parameters, "text": with_format(parameters.get("text"), text_format)}
+        return parsed(await self._calls.create(named), text_format)
 
     @overload
     async def retrieve(
@@ -172,7 +220,7 @@ class AsyncInputItems:
         """Return the items that a response was made from, newest first unless `order` is `asc`."""
 
         async def fetch(after: str | None) -> ItemPage:
-            query = page_query({**parameters, **_from(after)})
+            query = page_query({**parameters, **following(after)})
             gateway = await self._calls.gateway()
             return await self._calls.read(ItemPage, await gateway.input_items(TENANT, response_id, query))
 
@@ -192,102 +240,44 @@ class AsyncInputTokens:
         return InputTokenCount(input_tokens=count.input_tokens, is_exact=count.is_exact)
 
 
-class AsyncConversations:
-    """Conversations, which keep their items on the server's side."""
-
-    def __init__(self, calls: Calls) -> None:
-        self._calls = calls
-        self.items = AsyncConversationItems(calls)
-
-    async def create(
-        self, *, items: Sequence[Mapping[str, Any] | Item] | None = None, metadata: Mapping[str, str] | None = None
-    ) -> Conversation:
-        """Create a conversation with its first items."""
-        body = {"items": items, "metadata": metadata}
-        request, is_large = await self._calls.decoded(body, decode_create_conversation)
-        gateway = await self._calls.gateway()
-        ticket = RequestIdentity(TENANT, gateway.new_id("conv"), is_large=is_large)
-        return read_object(await gateway.conversations.create(request, ticket), Conversation)
-
-    async def retrieve(self, conversation_id: str) -> Conversation:
-        """Return a conversation."""
-        gateway = await self._calls.gateway()
-        return read_object(await gateway.conversations.retrieve(TENANT, conversation_id), Conversation)
-
-    async def update(self, conversation_id: str, *, metadata: Mapping[str, str] | None) -> Conversation:
-        """Replace the metadata of a conversation."""
-        request, _ = await self._calls.decoded({"metadata": metadata}, decode_update_conversation)
-        gateway = await self._calls.gateway()
-        updated = await gateway.conversations.update(TENANT, conversation_id, request.metadata)
-        return read_object(updated, Conversation)
-
-    async def delete(self, conversation_id: str) -> DeletedConversation:
-        """Delete a conversation with its items."""
-        gateway = await self._calls.gateway()
-        return read_object(await gateway.conversations.delete(TENANT, conversation_id), DeletedConversation)
-
-
-class AsyncConversationItems:
-    """The items of conversations."""
-
-    def __init__(self, calls: Calls) -> None:
-        self._calls = calls
-
-    async def create(
-        self,
-        conversation_id: str,
-        *,
-        items: Sequence[Mapping[str, Any] | Item],
-        include: Sequence[Include] | None = None,
-    ) -> ItemPage:
-        """Append items; return them."""
-        included = list(shown(include))
-        request, is_large = await self._calls.decoded({"items": items}, decode_add_items)
-        gateway = await self._calls.gateway()
-        added = gateway.conversations.add_items(TENANT, conversation_id, request, included, is_large=is_large)
-        return await self._calls.read(ItemPage, await added)
-
-    def list(self, conversation_id: str, **parameters: Unpack[PageParameters]) -> AsyncItemPages:
-        """Return the items, newest first unless `order` is `asc`."""
-
-        async def fetch(after: str | None) -> ItemPage:
-            query = page_query({**parameters, **_from(after)})
-            gateway = await self._calls.gateway()
-            return await self._calls.read(
-                ItemPage, await gateway.conversations.list_items(TENANT, conversation_id, query)
-            )
-
-        return AsyncItemPages(fetch)
-
-    async def retrieve(
-        self, item_id: str, *, conversation_id: str, include: Sequence[Include] | None = None
-    ) -> OutputItem:
-        """Return an item."""
-        gateway = await self._calls.gateway()
-        return read_item(await gateway.conversations.retrieve_item(TENANT, conversation_id, item_id, shown(include)))
-
-    async def delete(self, item_id: str, *, conversation_id: str) -> Conversation:
-        """Delete an item; return its conversation."""
-        gateway = await self._calls.gateway()
-        return read_object(await gateway.conversations.delete_item(TENANT, conversation_id, item_id), Conversation)
-
-
 class AsyncModels:
     """The models that requests can name."""
 
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
 
-    async def list(self) -> ModelList:
-        """Return the models of all backends, which are asked for them now."""
-        models = await (await self._calls.gateway()).models(_no_key)
-        return ModelList(data=msgspec.convert(models, list[Model]))
+    def list(self) -> AsyncModelList:
+        """Return the models that the backends have now.
+
+        >>> import asyncio
+        >>> from antiphon import AsyncAntiphon
+        >>> async def main() -> None:
+        ...     async with AsyncAntiphon() as client:
+        ...         async for model in client.models.list():
+        ...             print(model.id)
+        >>> asyncio.run(main())
+        demo
+        """
+
+        async def fetch() -> ModelList:
+            models = await (await self._calls.gateway()).models(_no_key)
+            return ModelList(data=[read_object(model, Model) for model in models])
+
+        return AsyncModelList(fetch)
+
+    async def retrieve(self, model: str) -> Model:
+        """Return a model that the backends have now. Raises `ClientError` (404) if no backend has it.
+
+        >>> import asyncio
+        >>> from antiphon import AsyncAntiphon
+        >>> async def main() -> None:
+        ...     async with AsyncAntiphon() as client:
+        ...         print((await client.models.retrieve("demo")).owned_by)
+        >>> asyncio.run(main())
+        antiphon
+        """
+        return read_object(await (await self._calls.gateway()).model(model, _no_key), Model)
 
 
 async def _no_key() -> None:
     """Calls inside a program need no API key, so they see every model."""
-
-
-def _from(after: str | None) -> dict[str, str]:
-    """Return the parameter that asks for the page after an item, in place of the request's own."""
-    return {} if after is None else {"after": after}

@@ -1,11 +1,11 @@
-"""Lists of items, page by page. Iterating a list gives the items of all its pages."""
+"""Lists that a program iterates: models, and items page by page. Iterating a list gives the items of all its pages."""
 
 from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Iterator
 from typing import Any
 
 from antiphon.library.background_loop import LoopOwner
 from antiphon.protocol.response import OutputItem
-from antiphon.protocol.results import ItemPage
+from antiphon.protocol.results import ItemPage, Model, ModelList
 
 Fetch = Callable[[str | None], Coroutine[Any, Any, ItemPage]]
 """Returns the page after the item of this id; without an id, the first page of the request."""
@@ -77,6 +77,21 @@ class AsyncItemPages:
 
     async def _first(self) -> AsyncItemPage:
         return AsyncItemPage(await self.fetch(None), self.fetch)
+
+
+class AsyncModelList:
+    """The models of all backends: `await` it for a `ModelList`, or iterate it with `async for`."""
+
+    def __init__(self, fetch: Callable[[], Coroutine[Any, Any, ModelList]]) -> None:
+        self.fetch = fetch
+        """Returns the list."""
+
+    def __await__(self) -> Generator[Any, None, ModelList]:
+        return self.fetch().__await__()
+
+    async def __aiter__(self) -> AsyncIterator[Model]:
+        for model in await self.fetch():
+            yield model
 
 
 class ItemPages(Page):

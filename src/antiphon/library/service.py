@@ -20,7 +20,7 @@ KEY = "ANTIPHON_BACKEND_KEY"
 
 LISTENING = ("host", "port", "workers", "grace")
 LOGGING = ("log_level", "log_format", "access_log")
-CONNECTIONS = ("websocket", "allowed_hosts", "allowed_origins", "max_connections", "max_connection_bytes")
+CONNECTIONS = ("websocket", "allowed_hosts", "allowed_origins", "max_connections", "max_connection_bytes", "console")
 
 REASONS: Mapping[str, str] = {
     **dict.fromkeys(LISTENING, "the program that hosts Antiphon listens and ends as it decides"),

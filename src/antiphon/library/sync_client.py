@@ -1,7 +1,7 @@
 """`Antiphon`: the Responses API as an object, for programs without an event loop, and for every thread."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Self, Unpack, overload
+from typing import Any, Literal, Self, TypeVar, Unpack, overload
 
 from antiphon.config import Settings
 from antiphon.library.async_client import AsyncAntiphon
@@ -25,9 +25,13 @@ from antiphon.protocol.results import (
     DeletedResponse,
     InputTokenCount,
     ItemPage,
+    Model,
     ModelList,
+    ParsedResponse,
 )
 from antiphon.upstream.backend import Backend
+
+T = TypeVar("T")
 
 
 class Caller(LoopOwner):
@@ -105,9 +109,46 @@ class Responses:
             return self._stream(self._caller.run(self._responses.create(stream=True, **parameters)))
         return self._caller.run(self._responses.create(**parameters))
 
-    def stream(self, **parameters: Unpack[ResponseParameters]) -> ResponseStream:
-        """Return the events of a new response as they come; the request begins with the first of them."""
+    @overload
+    def stream(self, **parameters: Unpack[ResponseParameters]) -> ResponseStream: ...
+
+    @overload
+    def stream(self, *, response_id: str, starting_after: int | None = None) -> ResponseStream: ...
+
+    def stream(self, **parameters: Any) -> ResponseStream:
+        """Return the events of a new response as they come; the request begins with the first of them.
+
+        With `response_id`, return the events of that background response instead, to its end. `starting_after` is the
+        `sequence_number` of the last event that was read: the stream resumes after it. Raises `TypeError` if the
+        parameters of a new response accompany a `response_id`, or if `starting_after` has none.
+
+        >>> from antiphon import Antiphon
+        >>> with Antiphon() as client:
+        ...     events = client.responses.create(model="demo", input="Hi", background=True, stream=True)
+        ...     first = next(events)
+        ...     with client.responses.stream(response_id=first.response.id, starting_after=0) as stream:
+        ...         stream.get_final_response().status
+        'completed'
+        """
         return self._stream(self._responses.stream(**parameters))
+
+    def parse(self, *, text_format: type[T], **parameters: Unpack[ResponseParameters]) -> ParsedResponse[T]:
+        """Create a response and read its answer as an object of a class, which is `output_parsed`.
+
+        `text_format` is a dataclass, a `msgspec.Struct` or a model of pydantic. Its schema is strict: all fields are
+        required. Raises `TypeError` for another type, and `ValueError` for an answer that does not fit the class.
+
+        >>> from dataclasses import dataclass
+        >>> from antiphon import Antiphon
+        >>> @dataclass
+        ... class City:
+        ...     name: str
+        >>> with Antiphon() as client:
+        ...     question = 'answer {"name": "Oslo"}'
+        ...     client.responses.parse(model="demo", input=question, text_format=City).output_parsed
+        City(name='Oslo')
+        """
+        return self._caller.run(self._responses.parse(text_format=text_format, **parameters))
 
     @overload
     def retrieve(
@@ -236,5 +277,21 @@ class Models:
         self._caller, self._models = caller, caller.client.models
 
     def list(self) -> ModelList:
-        """Return the models of all backends, which are asked for them now."""
-        return self._caller.run(self._models.list())
+        """Return the models that the backends have now.
+
+        >>> from antiphon import Antiphon
+        >>> with Antiphon() as client:
+        ...     [model.id for model in client.models.list()]
+        ['demo']
+        """
+        return self._caller.run(self._models.list().fetch())
+
+    def retrieve(self, model: str) -> Model:
+        """Return a model that the backends have now. Raises `ClientError` (404) if no backend has it.
+
+        >>> from antiphon import Antiphon
+        >>> with Antiphon() as client:
+        ...     client.models.retrieve("demo").owned_by
+        'antiphon'
+        """
+        return self._caller.run(self._models.retrieve(model))

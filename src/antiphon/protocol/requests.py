@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 from msgspec.structs import asdict
 
-from antiphon.protocol.formats import Effort, Format
+from antiphon.protocol.formats import Effort, Format, JsonObjectFormat, JsonSchemaFormat
 from antiphon.protocol.items.content import NotServed, Text
 from antiphon.protocol.items.messages import InputItem
 from antiphon.protocol.tools import AnyTool, ToolChoice
@@ -155,6 +155,11 @@ class CreateResponse(Struct, kw_only=True, forbid_unknown_fields=True):
     def conversation_id(self) -> str | None:
         """The id in `conversation`, however it is written."""
         return self.conversation.id if isinstance(self.conversation, ConversationParam) else self.conversation
+
+    @property
+    def asks_for_json(self) -> bool:
+        """Whether the answer's text is to be JSON."""
+        return self.text is not None and isinstance(self.text.format, JsonSchemaFormat | JsonObjectFormat)
 
 
 class LocalRequest(CreateResponse, kw_only=True, forbid_unknown_fields=True):

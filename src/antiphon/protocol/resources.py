@@ -77,6 +77,19 @@ class InputItemsQuery(Struct, kw_only=True):
     include: IncludeList = field(default_factory=list)
 
 
+class ResponsesQuery(Struct, kw_only=True):
+    """`GET /responses`: a page of at most `limit` responses, newest first by default.
+
+    `after` and `before` are ids of responses. `q` is a line of filters (`antiphon.protocol.response_filters`).
+    """
+
+    after: ItemId | None = None
+    before: ItemId | None = None
+    limit: Annotated[int, Meta(ge=1, le=100)] = 20
+    order: Literal["asc", "desc"] = "desc"
+    q: str | None = None
+
+
 class CompletionMessagesQuery(Struct, kw_only=True):
     """`GET /chat/completions/{id}/messages`: a page of at most `limit`, oldest first by default."""
 

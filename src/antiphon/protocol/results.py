@@ -1,12 +1,14 @@
 """What the API returns beside responses: conversations, pages of items, counts, confirmations."""
 
 from collections.abc import Iterator
-from typing import Literal
+from typing import Any, Generic, Literal, TypeVar
 
 from msgspec import field
 
 from antiphon.protocol.objects import ApiObject
-from antiphon.protocol.response import OutputItems, Usage
+from antiphon.protocol.response import OutputItems, Response, Usage
+
+T = TypeVar("T")
 
 
 class DeletedResponse(ApiObject, kw_only=True):
@@ -15,6 +17,17 @@ class DeletedResponse(ApiObject, kw_only=True):
     id: str
     object: Literal["response"] = "response"
     deleted: bool = True
+
+
+class ParsedResponse(Response, Generic[T], kw_only=True):
+    """A response of `responses.parse`. It is plain data as the response is: without `output_parsed`."""
+
+    output_parsed: T | None = None
+    """The object that the answer is; None if the response is not complete, or has no text."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the response as plain data, as the API sends it."""
+        return Response(**{name: getattr(self, name) for name in Response.__struct_fields__}).to_dict()
 
 
 class CompactedResponse(ApiObject, kw_only=True):

@@ -18,6 +18,7 @@ Kind = Literal[
     "computer_use_preview",
     "mcp",
     "web_search",
+    "file_search",
 ]
 TextCalls = Literal["", "marked", "any", "wrapped"]
 """Which calls are looked for in an answer's text: none, those in formats with marks, or bare JSON and Python too.

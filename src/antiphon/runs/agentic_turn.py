@@ -26,6 +26,7 @@ from antiphon.runs.loops import STOPPED
 from antiphon.runs.plan import RunPlan
 from antiphon.runs.request_builder import RequestBuilder
 from antiphon.runs.steps import (
+    AttachFiles,
     CallModel,
     Compact,
     FinishRun,
@@ -40,6 +41,7 @@ from antiphon.runs.steps import (
 from antiphon.runs.tool_policy import Approved, ToolPolicy
 from antiphon.runs.turn import Turn, added
 from antiphon.tools.registry import Toolset
+from antiphon.translation.files import UnreadFile
 from antiphon.translation.hosted_items import HostedCall
 from antiphon.translation.to_chat.prefix import joined
 from antiphon.translation.to_chat.tokens import tokens_of
@@ -98,7 +100,7 @@ class AgenticTurn(Turn):
             error = yield from self._compact(is_wanted=True)
             yield self._finish(Finish("completed", None, error))
             return
-        if self._limit and self._is_crowded(self._limit):
+        if self._limit and (yield from self._is_crowded(self._limit)):
             yield from self._compact_below(self._limit)
         ending = yield from self._respond()
         if self._limit and self._is_too_long(ending, self._limit):
@@ -218,11 +220,15 @@ class AgenticTurn(Turn):
                 if hosted.waits_for_client:
                     return ModelResult(Finish("completed", None))
                 self._relax()
-            built = builder.build(builder.request, self._conversation(), self._limit_tools)
-            if builder.target.may_have_window:
-                built = builder.fitted(
-                    built, lambda: builder.build(builder.request, self._conversation(), self._limit_tools)
-                )
+            try:
+                built = builder.build(builder.request, self._conversation(), self._limit_tools)
+                if builder.target.may_have_window:
+                    built = builder.fitted(
+                        built, lambda: builder.build(builder.request, self._conversation(), self._limit_tools)
+                    )
+            except UnreadFile as unread:
+                yield AttachFiles(unread.part, unread.form)
+                continue
             calls = hosted.left, hosted.sources(), hosted.call_ids()
             if built.note == STOPPED:
                 return ModelResult(Finish("max_messages", None, note=STOPPED))
@@ -267,12 +273,17 @@ class AgenticTurn(Turn):
             wanted.append(int(window * CROWDED))
         return min(wanted, default=None)
 
-    def _is_crowded(self, limit: int) -> bool:
+    def _is_crowded(self, limit: int) -> Generator[Step, None, bool]:
         """Whether what the model is about to see is too long, and there is something to fold away."""
         folded = [place for place, item in enumerate(self.builder.items) if type(item) is Compaction]
         new = self.builder.items[folded[-1] + 1 :] if folded else self.builder.items
         is_worth = any(type(item) in CALLS or (isinstance(item, Message) and item.role == "assistant") for item in new)
-        return is_worth and self._size(self.builder.items) >= limit
+        while is_worth:
+            try:
+                return self._size(self.builder.items) >= limit
+            except UnreadFile as unread:
+                yield AttachFiles(unread.part, unread.form)
+        return False
 
     def _size(self, items: Sequence[InputItem]) -> int:
         """Return the tokens of what the model would see of these items."""

@@ -2,19 +2,20 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from msgspec.structs import replace
 
 from antiphon.access.api_keys import KnownKeys
 from antiphon.access.keyring import Keyring
 from antiphon.access.metering import MAX_RESPONSES, Meter, response_slots
-from antiphon.access.spending import Tariff
+from antiphon.access.spending import RESERVED, Tariff
 from antiphon.cache.cache import Cache, Room
 from antiphon.errors import AntiphonError
 from antiphon.ids import Clock, NewId, new_id
 from antiphon.runs.bounds import Bounds
 from antiphon.runs.chain_cache import ChainCache
+from antiphon.runs.facts_writer import FactsWriter
 from antiphon.runs.persistence import RequestIdentity
 from antiphon.runs.prompt_memory import PromptMemory
 from antiphon.runs.quota import StorageQuota, StorageReservation
@@ -23,13 +24,18 @@ from antiphon.sharing.memory import Memory
 from antiphon.sharing.offload import Offload, thread_turns
 from antiphon.sharing.resources import SharedResources
 from antiphon.sharing.scheduler import FairScheduler
-from antiphon.storage.contract import Store
+from antiphon.storage.contract import FileReader, Store
 from antiphon.storage.notifications import Notifier
 from antiphon.telemetry.metrics import Measures
 from antiphon.telemetry.observers import Observers
 from antiphon.tools.registry import Toolset
 from antiphon.upstream.registry import ModelRegistry
 from antiphon.upstream.router import Router
+
+if TYPE_CHECKING:
+    from antiphon.documents.reader import DocumentReader
+    from antiphon.runs.attachments import Attachments
+    from antiphon.search.contract import Embeddings, StoreSearch
 
 
 class ActiveRun(Protocol):
@@ -88,6 +94,8 @@ class Engine:
     """How much is kept of answers, to be given again."""
     chains: ChainCache = field(default_factory=ChainCache)
     """The chains that were followed lately."""
+    facts: FactsWriter | None = None
+    """Keeps facts about responses; None where none are kept."""
     prompts: PromptMemory | None = field(default_factory=PromptMemory)
     """The newest prompts of sessions; None where prompts are not compared."""
     vision: Vision | None = None
@@ -116,6 +124,24 @@ class Engine:
     """No client is served any longer."""
     currency: str = "USD"
     """The currency of prices and budgets, a label."""
+    reserved_output: int = RESERVED
+    """Tokens that are reserved for an answer whose length the request does not bound."""
+    open_files: Callable[[], FileReader] | None = None
+    """Makes what finds and reads files; called once, by the first request that needs a file."""
+    _files: FileReader | None = field(init=False, default=None)
+    open_documents: "Callable[[], DocumentReader] | None" = None
+    """Makes what reads documents; called once, by the first request that needs one."""
+    _documents: "DocumentReader | None" = field(init=False, default=None)
+    open_attachments: "Callable[[], Attachments] | None" = None
+    """Makes what reads the files in requests; called once, by the first request that has one."""
+    _attachments: "Attachments | None" = field(init=False, default=None)
+    open_search: "Callable[[], StoreSearch] | None" = None
+    """Makes what searches vector stores; called once, by the first search."""
+    _search: "StoreSearch | None" = field(init=False, default=None)
+    embedding_model: str = ""
+    """Embeds the chunks of new vector stores; empty for none."""
+    open_embeddings: "Callable[[str], Embeddings] | None" = None
+    """Makes what embeds by a model."""
     router: Router = field(init=False)
     cache: Cache = field(init=False)
     api_keys: KnownKeys = field(init=False)
@@ -130,9 +156,51 @@ class Engine:
         self.api_keys = KnownKeys(self.store)
         responses = self.shared.add("responses", response_slots(self.max_responses))
         self.quota = StorageQuota(self.store)
-        tariff = Tariff(self.models, lambda: () if self.vision is None else (self.vision.model,))
+        tariff = Tariff(self.models, lambda: () if self.vision is None else (self.vision.model,), self.reserved_output)
         self.meter = Meter(self.store, self.now, responses, tariff, self.currency)
         self.offload = Offload(self.shared.add("large_requests", thread_turns()))
+
+    @property
+    def files(self) -> FileReader:
+        """What finds and reads files: made when it is first used, so that other requests never load it."""
+        if self._files is None:
+            if self.open_files is None:
+                raise TypeError("this engine has no files")
+            self._files = self.open_files()
+        return self._files
+
+    @property
+    def documents(self) -> "DocumentReader":
+        """What reads documents; see `files`."""
+        if self._documents is None:
+            if self.open_documents is None:
+                raise TypeError("this engine reads no documents")
+            self._documents = self.open_documents()
+        return self._documents
+
+    @property
+    def attachments(self) -> "Attachments":
+        """What reads the files in requests; see `files`."""
+        if self._attachments is None:
+            if self.open_attachments is None:
+                raise TypeError("this engine reads no files in requests")
+            self._attachments = self.open_attachments()
+        return self._attachments
+
+    @property
+    def search(self) -> "StoreSearch":
+        """What searches vector stores; see `files`."""
+        if self._search is None:
+            if self.open_search is None:
+                raise TypeError("this engine searches nothing")
+            self._search = self.open_search()
+        return self._search
+
+    def embeddings(self, model: str) -> "Embeddings":
+        """Return what embeds texts by a model."""
+        if self.open_embeddings is None:
+            raise TypeError("this engine has no embeddings")
+        return self.open_embeddings(model)
 
     async def reserve_storage(self, tenant: str, size: int = 0) -> StorageReservation:
         """Reserve room for what a request of `size` bytes stores. Raises `ClientError` (429): see `StorageQuota`."""

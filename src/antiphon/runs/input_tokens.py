@@ -6,23 +6,17 @@ import json
 import os
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from msgspec.structs import replace
-
-from antiphon.access.unseal import Unsealer, state_origin
 from antiphon.errors import BackendError
 from antiphon.protocol.requests import CreateResponse
-from antiphon.protocol.tools import HostedChoice
 from antiphon.runs.context import Context, load_context
 from antiphon.runs.engine import Engine
+from antiphon.runs.translated import translated
 from antiphon.translation.to_chat.prefix import encode_body, encode_large_body
-from antiphon.translation.to_chat.request import to_chat
 from antiphon.translation.to_chat.tokens import PRIMING, WAYS, Way, by_responses, is_plain, media_tokens, tokens_of
-from antiphon.translation.to_responses.request import countable, to_responses
-from antiphon.translation.tool_mapping.offering import toolbox_of
+from antiphon.translation.to_responses.request import countable
 from antiphon.upstream.backend import Backend
 from antiphon.upstream.backend_state import Target
 
@@ -133,28 +127,13 @@ async def _count(engine: Engine, request: CreateResponse, context: Context) -> C
             return encode_body(body)
         return await engine.offload.run(tenant, encode_large_body, body)
 
-    target = await engine.models.find(request.model)
-    refused = frozenset(target.refused)
-    unseal = Unsealer(engine.keyring, tenant, refuses=False)
-    if target.defaults is not None:
-        request = target.defaults.complete(request, context.items)
-    if target.api_for(request, context.items) == "responses":
-        origin = state_origin(target)
-        translate = partial(to_responses, request, context.items, target.dialect, refused, unseal=unseal, origin=origin)
-        asked = await engine.offload.run(tenant, translate) if context.is_translated_beside else translate()
-        count = await _asked(target.backend, encoded, by_responses, asked | {"model": target.model})
+    found = await translated(engine, request, context, await engine.models.find(request.model))
+    target, body = found.target, found.body
+    if found.api == "responses":
+        count = await _asked(target.backend, encoded, by_responses, body | {"model": target.model})
         if count is not None:
             return Count(count, is_exact=True)
-        return await engine.offload.run(tenant, _worked_out, countable(asked), target)
-    if isinstance(request.tool_choice, HostedChoice):  # it may demand what is listed only for a response
-        request = replace(request, tool_choice=None)
-
-    def translated() -> dict[str, Any]:
-        toolbox = toolbox_of(request, context.items, target.dialect.taught(refused), engine.toolset.served)
-        history = len(context.history)
-        return to_chat(request, context.items, target.dialect, refused, toolbox=toolbox, unseal=unseal, history=history)
-
-    body = await engine.offload.run(tenant, translated) if context.is_translated_beside else translated()
+        return await engine.offload.run(tenant, _worked_out, countable(body), target)
     for way in WAYS.get(target.dialect.name, ()):
         count = await _asked(target.backend, encoded, way, body)
         if count is not None:

@@ -206,7 +206,7 @@ class ModelCaller:
             self._prompt = await prompt_of(step, plan, self._offload)
         try:
             await route.acquire()
-            self._call = call = Call(record, route.target, step.body)
+            self._call = call = Call(record, route.target, step.body, sent=body)
             upstream = self._upstream = await attempt(
                 route,
                 route.target.chat_path if step.api == "chat" else "/responses",

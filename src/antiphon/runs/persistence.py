@@ -18,6 +18,7 @@ from antiphon.runs.turn import output_text
 from antiphon.sharing.offload import Offload
 from antiphon.storage.contract import (
     NOTHING_RESERVED,
+    Facts,
     Reply,
     Reservation,
     Store,
@@ -53,6 +54,8 @@ class Recorder(Checkpoints, Protocol):
 
     sees_events: bool
     """Whether it takes note of events that go out."""
+    facts: Facts | None
+    """Facts that `keep` and `leave` store with the response; None again once they are durable."""
 
     def see(self, batch: Sequence[Event]) -> None:
         """Take note of events that go out."""
@@ -81,8 +84,10 @@ class Retention:
     """Seconds."""
     is_streamed: bool = False
 
-    def of(self, response: Response, context: Context, output: Sequence[StoredItem]) -> StoredResponse:
-        """Return a response as it is stored."""
+    def of(
+        self, response: Response, context: Context, output: Sequence[StoredItem], facts: Facts | None = None
+    ) -> StoredResponse:
+        """Return a response as it is stored, with its facts."""
         items = context.items if context.is_recalled else context.input
         return StoredResponse(
             id=response.id,
@@ -98,6 +103,7 @@ class Retention:
             expires_at=response.created_at + self.retention if self.is_stored else None,
             is_stored=self.is_stored,
             is_streamed=self.is_streamed,
+            facts=facts,
         )
 
 
@@ -127,6 +133,7 @@ class ForegroundRecorder:
     offload: Offload
     reservation: StorageReservation | None = None
     """What is reserved of the tenant's storage quota, where it has one."""
+    facts: Facts | None = None
     _frames: list[bytes] = field(default_factory=list)
     sees_events: bool = field(init=False)
 
@@ -179,11 +186,12 @@ class ForegroundRecorder:
     async def _save(self, response: Response, sealed: Mapping[str, str], *, append: bool, reply: Reply | None) -> None:
         context, output = self.context, stored_output(response, sealed)
         if context.is_large:
-            stored = await self.offload.run(context.tenant, self.retention.of, response, context, output)
+            stored = await self.offload.run(context.tenant, self.retention.of, response, context, output, self.facts)
         else:
-            stored = self.retention.of(response, context, output)
+            stored = self.retention.of(response, context, output, self.facts)
         if not await self.store.save(stored, append=append, reply=reply):
             raise StoreError("Another server took over what this one had begun, since it was silent for too long.")
+        self.facts = None
 
     async def _free_key(self) -> None:
         await self.store.free_key(self.ticket.tenant, self.ticket.key, self.ticket.response_id)

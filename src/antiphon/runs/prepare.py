@@ -15,7 +15,15 @@ from antiphon.protocol.items.calls import ToolSearchCall, ToolSearchOutput
 from antiphon.protocol.items.messages import CompactionTrigger, InputItem, Message, kinds_of
 from antiphon.protocol.requests import CreateResponse, LocalRequest, ReasoningConfig, TextConfig
 from antiphon.protocol.response import ConversationRef, Response
-from antiphon.protocol.tools import CustomTool, FunctionTool, McpTool, NamespaceTool, Tool, WebSearchTool
+from antiphon.protocol.tools import (
+    CustomTool,
+    FileSearchTool,
+    FunctionTool,
+    McpTool,
+    NamespaceTool,
+    Tool,
+    WebSearchTool,
+)
 from antiphon.protocol.validation.call_rules import CALLS, call_ids
 from antiphon.runs.context import Context, conversation_locked, conversation_not_found, load_context
 from antiphon.runs.engine import Engine
@@ -28,6 +36,7 @@ from antiphon.tools.registry import Toolset
 from antiphon.translation.dialects.dialect import Api
 from antiphon.translation.to_chat.prefix import MANY, Conversation
 from antiphon.translation.to_chat.request import normalise_input
+from antiphon.translation.tool_mapping.offering import tools_of as given_tools
 from antiphon.translation.writer import View
 from antiphon.upstream.backend_state import Target
 from antiphon.upstream.candidates import Candidates
@@ -56,6 +65,13 @@ WEB_SEARCH_DEFAULTS: dict[str, Any] = {
     "user_location": {"type": "approximate", "city": None, "country": None, "region": None, "timezone": None},
 }
 """What is echoed of these tools where the request says nothing (recorded; OpenAI looks the country up)."""
+
+FILE_SEARCH_DEFAULTS: dict[str, Any] = {
+    "filters": None,
+    "max_num_results": 20,
+    "ranking_options": {"ranker": "auto", "score_threshold": 0.0},
+}
+"""The same of a search of files (recorded)."""
 
 ECHOED = (
     *("background", "instructions", "max_output_tokens", "max_tool_calls", "parallel_tool_calls"),
@@ -97,7 +113,10 @@ async def prepare(
             request.model, suggests=not tenant
         )
         response = open_response(request, identity.response_id, int(engine.now()))
-        return _plan_of(engine, request, context, candidates, response, recorder, uses_cache=generates)
+        plan = _plan_of(engine, request, context, candidates, response, recorder, uses_cache=generates)
+        if plan.tools is not None:
+            await check_stores(engine, request, plan.items, plan.route.target, tenant)
+        return plan
     except BaseException:
         if context is not None:
             context.release()
@@ -178,6 +197,8 @@ async def gather(
 ) -> Context:
     """Return the context of a request, by the shortest way. See `load_context`."""
     context = None if is_large else _new_context(engine, request, tenant)
+    if context is not None:
+        context.memory = memory  # what its files take is obtained as patiently as a history
     return context or await load_context(engine, request, tenant, is_large=is_large, memory=memory)
 
 
@@ -245,6 +266,18 @@ def checked_tools(engine: Engine, request: CreateResponse, items: Sequence[Input
     return ignored
 
 
+async def check_stores(
+    engine: Engine, request: CreateResponse, items: Sequence[InputItem], target: Target, tenant: str
+) -> None:
+    """Raise `ClientError` for a vector store of a tool that cannot be searched: 404 for an unknown, 400 for an expired.
+
+    A backend that speaks Responses has stores of its own.
+    """
+    tools = [tool for tool in given_tools(request, items) if isinstance(tool, FileSearchTool)]
+    if tools and target.api_for(request, items) == "chat":
+        await engine.toolset.check_stores(tools, tenant)
+
+
 def open_response(request: CreateResponse, response_id: str, created_at: int) -> Response:
     """Return the response object as it stands before anything was generated."""
     echoed: dict[str, Any] = {}
@@ -274,6 +307,7 @@ def view_of(request: CreateResponse) -> View:
         encrypted="reasoning.encrypted_content" in include or request.store is False,
         sources="web_search_call.action.sources" in include,
         results="web_search_call.results" in include,
+        file_results="file_search_call.results" in include,
         logprobs="message.output_text.logprobs" in include or bool(request.top_logprobs),
         rivals=request.top_logprobs or 0,
         obfuscation=bool(request.stream) and (options is None or options.include_obfuscation is not False),
@@ -303,6 +337,10 @@ def _echoed_tool(tool: Tool) -> dict[str, Any]:
     if isinstance(tool, McpTool):
         asked.pop("authorization", None)
         return {**MCP_DEFAULTS, **asked, "headers": None}
+    if isinstance(tool, FileSearchTool):
+        set_fields = {name: value for name, value in asked.items() if value is not None}
+        ranking = FILE_SEARCH_DEFAULTS["ranking_options"] | (asked.get("ranking_options") or {})
+        return {**FILE_SEARCH_DEFAULTS, **set_fields, "ranking_options": ranking}
     if isinstance(tool, WebSearchTool):
         place = WEB_SEARCH_DEFAULTS["user_location"] | (asked.get("user_location") or {})
         return {**WEB_SEARCH_DEFAULTS, **asked, "user_location": place}

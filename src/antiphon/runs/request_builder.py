@@ -14,6 +14,7 @@ from antiphon.runs.loops import nudged
 from antiphon.runs.truncate import INSTRUCTING, Turns, has_older_turns, thin_out
 from antiphon.translation.checked_items import TextCheck
 from antiphon.translation.dialects.dialect import Api
+from antiphon.translation.files import NONE_READ
 from antiphon.translation.learned import refused_parameter, refused_schema, refused_types
 from antiphon.translation.to_chat.cut_prompts import is_longer
 from antiphon.translation.to_chat.reasoning import Unseal
@@ -82,6 +83,8 @@ class RequestBuilder:
         self.items = items
         self.target = target
         """Where the model is asked; another one once that one failed before its first byte."""
+        self.files = NONE_READ
+        """The files of the conversation that were read."""
         self.thins_out = False
         """A summary is asked for: it may lack details of what it is about, but it must come."""
         self.api: Api = "chat"
@@ -120,7 +123,10 @@ class RequestBuilder:
         items: Sequence[InputItem],
         limit: Callable[[Toolbox], None] | None = None,
     ) -> BuiltRequest:
-        """Return what to send; `limit` takes tools out of what is offered. Raises `ClientError` where it cannot be."""
+        """Return what to send; `limit` takes tools out of what is offered. Raises `ClientError` where it cannot be.
+
+        Raises `UnreadFile` where a file has to be read before.
+        """
         target = self.target
         dialect, refused, defaults = target.dialect, frozenset(target.refused), target.defaults
         api = "chat" if target.api == "chat" else self.api_for(request, items)
@@ -129,7 +135,9 @@ class RequestBuilder:
             request = defaults.complete(request, items)
         if api == "responses":
             origin = "" if self._is_without_blobs else state_origin(target)
-            self._body = to_responses(request, items, dialect, refused, unseal=self._unseal, origin=origin)
+            self._body = to_responses(
+                request, items, dialect, refused, unseal=self._unseal, origin=origin, files=self.files
+            )
             self._body["model"] = target.model
             if defaults is not None:
                 defaults.fill(self._body, request, refused, api)
@@ -145,7 +153,14 @@ class RequestBuilder:
         if dialect.checks_answers and not is_bare:
             items, note = nudged(items, target.state.options.loop_calls)
         self._body = to_chat(
-            request, items, dialect, refused, toolbox=toolbox, unseal=self._unseal, history=self._history
+            request,
+            items,
+            dialect,
+            refused,
+            toolbox=toolbox,
+            unseal=self._unseal,
+            history=self._history,
+            files=self.files,
         )
         self._body["model"] = target.model
         if defaults is not None:

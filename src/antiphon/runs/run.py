@@ -17,7 +17,8 @@ from antiphon.protocol.response import Response
 from antiphon.runs.agentic_turn import AgenticTurn
 from antiphon.runs.context import store_item
 from antiphon.runs.engine import Engine
-from antiphon.runs.persistence import stored_output
+from antiphon.runs.facts import Origin, facts_of
+from antiphon.runs.persistence import Recorder, stored_output
 from antiphon.runs.phases import ANNOUNCED, OVER, Phase, Steered, Stop, StopReason
 from antiphon.runs.plan import ResumeState, RunPlan
 from antiphon.runs.request_builder import RequestBuilder
@@ -25,7 +26,7 @@ from antiphon.runs.server_steps import made_items
 from antiphon.runs.step_loop import StepLoop
 from antiphon.runs.steps import FinishRun
 from antiphon.runs.turn import Turn
-from antiphon.storage.contract import StoredItem
+from antiphon.storage.contract import Facts, StoredItem
 from antiphon.telemetry.observers import CacheStatus, ResponseRecord
 from antiphon.translation.to_chat.prefix import MANY
 from antiphon.translation.tool_mapping.offering import NOTHING
@@ -58,6 +59,9 @@ class Run(StepLoop):
             tenant=tenant,
         )
         super().__init__(plan, engine, writer, turn_of(plan, lambda: made_items(writer)), record)
+        self.origin: Origin | None = None
+        """Where it comes from, for its facts; None where none are kept."""
+        self._has_facts = False
         if plan.resume is not None:
             self._resume(plan.resume)
 
@@ -209,6 +213,8 @@ class Run(StepLoop):
         writer.end()
         batch = before + writer.take()
         if self._recorder is not None:
+            if self.origin is not None:
+                self._note_facts(self._recorder)
             try:
                 await self._recorder.keep(writer.response, writer.sealed, batch)
             except AntiphonError as error:
@@ -249,6 +255,8 @@ class Run(StepLoop):
                 await recorder.drop()
             return
         self._writer.cancel(self._turn.usage)
+        if recorder is not None and self.origin is not None:
+            self._note_facts(recorder)
         is_final = recorder is None or await recorder.leave(self._writer.response, self._writer.sealed)
         self.stop_cause = Stop(StopReason.DISCONNECTED if is_final else StopReason.HANDED_ON)
 
@@ -265,6 +273,39 @@ class Run(StepLoop):
             record.target, record.cache = self.target, self.cache
         for hand_over in self._engine.observers.ended:
             hand_over(record)
+        if self.origin is not None and self._engine.facts is not None and self._misses_facts:
+            self._engine.facts.add(self._facts(self.origin))
+
+    # What lists and timelines show of it.
+
+    def _note_facts(self, recorder: Recorder) -> None:
+        """Have facts stored with the response."""
+        if self.origin is not None:
+            recorder.facts, self._has_facts = self._facts(self.origin), True
+
+    def facts_so_far(self) -> Facts | None:
+        """Return its facts as of now, where a client waits for it and facts are kept."""
+        if self.origin is None or self.record.is_background:
+            return None
+        writer, now = self._writer, self._engine.now()
+        facts = facts_of(self.origin, writer.response, self.context.input, now, self.record, moments=writer.moments)
+        return replace(facts, status="in_progress", ended=None, error="")
+
+    def _facts(self, origin: Origin) -> Facts:
+        record = self.record
+        record.target = self.target
+        if self._cache is not None:
+            record.cache = self.cache
+        cost = None if record.target.prices is None else self.spent().cost
+        writer = self._writer
+        now = self._engine.now()
+        return facts_of(origin, writer.response, self.context.input, now, record, cost, writer.moments)
+
+    @property
+    def _misses_facts(self) -> bool:
+        """Whether its facts are to be kept alone. Those of a background response are kept by who ends it."""
+        is_kept = self._has_facts and self._recorder is not None and self._recorder.facts is None
+        return not (is_kept or self.record.is_background)
 
 
 def turn_of(plan: RunPlan, made: Callable[[], Sequence[Any]]) -> Turn:

@@ -21,7 +21,7 @@ from antiphon.runs.model_calls import ModelCaller, ModelStream
 from antiphon.runs.phases import TRANSITIONS, Phase, Steered, Stop, StopReason
 from antiphon.runs.plan import RunPlan
 from antiphon.runs.server_steps import ServerSteps
-from antiphon.runs.steps import AuxiliaryCall, CallModel, FinishRun, ListTools, RunTools, Step
+from antiphon.runs.steps import AttachFiles, AuxiliaryCall, CallModel, FinishRun, ListTools, RunTools, Step
 from antiphon.runs.turn import Turn
 from antiphon.telemetry.observers import ResponseRecord
 from antiphon.translation.wire import Finish
@@ -156,6 +156,8 @@ class StepLoop(ABC):
         self._task = asyncio.current_task()
         self._engine.runs.add(self)
         self.record.began = time.monotonic()
+        if self._engine.facts is not None and (self.is_stream or self.record.is_background):
+            self._writer.moments = []  # an answer that arrives whole shows no moments
         for hand_over in self._engine.observers.began:
             hand_over(self.record)
 
@@ -189,11 +191,21 @@ class StepLoop(ABC):
                 await self._asking.close()
             elif self.is_stream or isinstance(step, AuxiliaryCall):
                 self._answering(step)
+        elif isinstance(step, AttachFiles):
+            await self._attach(step)
         else:
             if self.is_stream and isinstance(step, ListTools | RunTools):
                 self._start()
             self._own = self._own or self._server_steps()
             await self._own.begin(step)
+
+    async def _attach(self, step: AttachFiles) -> None:
+        """Read the files of the conversation that the backend needs in this form."""
+        from antiphon.runs.attachments import attach  # noqa: PLC0415 - few requests have files
+
+        builder = self._turn.builder
+        builder.files = await attach(self._engine, self.plan.request, self.context, builder.items, builder.files, step)
+        self._is_small = self._is_small and not self.context.is_large
 
     async def _continue_step(self) -> bool:
         """Go on with the step until there may be something to send; return whether there is more of it."""

@@ -5,14 +5,16 @@ from typing import Any
 
 from msgspec import Struct
 
-from antiphon.protocol.items.content import Item
+from antiphon.protocol.items.content import InputFile, Item
 from antiphon.protocol.items.hosted import McpListTools
 from antiphon.protocol.response import Usage
+from antiphon.protocol.sources import Sources
 from antiphon.protocol.tools import McpTool
 from antiphon.runs.checkpoints import ToolCallRecord
 from antiphon.runs.tool_policy import Approved
 from antiphon.translation.checked_items import CheckedCall, CheckedMessage, TextCheck
 from antiphon.translation.dialects.dialect import Api
+from antiphon.translation.files import Form
 from antiphon.translation.hosted_items import HostedCall
 from antiphon.translation.tool_items import StreamingCustomCall
 from antiphon.translation.tool_mapping.offering import Toolbox
@@ -36,8 +38,8 @@ class CallModel(Struct, frozen=True):
     """The note to a model that repeats itself."""
     hosted_left: int | None = None
     """How many calls of this server's own tools are heard, None for any number."""
-    sources: Mapping[str, str] = {}
-    """What the model may cite: the title by the URL."""
+    sources: Sources = {}
+    """What the model may cite."""
     call_ids: frozenset[str] = frozenset()
     """The ids of this server's own calls, which are no client's to see: a new call has another."""
 
@@ -101,6 +103,13 @@ class LoadModules(Struct, frozen=True):
     names: Sequence[str]
 
 
+class AttachFiles(Struct, frozen=True):
+    """Read the files of the conversation that have to be read before it can be translated: at least this part."""
+
+    part: InputFile
+    form: Form
+
+
 class Compact(Struct, frozen=True):
     """Give the client the compaction that holds this summary."""
 
@@ -125,6 +134,7 @@ Step = (
     | RunTools
     | Settle
     | LoadModules
+    | AttachFiles
     | Compact
     | SkipCompaction
     | FinishRun

@@ -19,6 +19,7 @@ from antiphon.errors import BackendError, ClientError, reportable
 from antiphon.protocol.events import STEP_EVENTS
 from antiphon.protocol.items.hosted import McpListTools, tool_listed
 from antiphon.protocol.items.messages import InputItem
+from antiphon.protocol.sources import Source
 from antiphon.protocol.tool_bindings import Kind, Offer
 from antiphon.protocol.tools import McpTool, Tool
 from antiphon.runs.checkpoints import Checkpoint, ToolCallRecord
@@ -80,7 +81,8 @@ class ToolExecutor:
         self._seen = seen
         self._unseal = plan.unseal
         self._until: float | None = None
-        self._sources: dict[str, str] = {}
+        self._sources: dict[str, Source] = {}
+        self._window = plan.route.target.window
 
     @property
     def is_late(self) -> bool:
@@ -256,7 +258,7 @@ class ToolExecutor:
         if tool is None or behind is None:
             was_there = one.was_begun or one.call.offer.approval_request_id
             return _failed(kind, NOT_HERE if was_there else NO_SUCH_TOOL)
-        use = Use(tool, one.note.name, arguments, self._tenant, was_provided, self._sources)
+        use = Use(tool, one.note.name, arguments, self._tenant, was_provided, self._sources, self._window)
         try:
             async with asyncio.timeout_at(self._until):
                 outcome = await behind.run(use)

@@ -11,6 +11,7 @@ from antiphon.errors import ClientError, log
 from antiphon.protocol.items.calls import AdditionalTools, ToolSearchOutput
 from antiphon.protocol.items.content import Item
 from antiphon.protocol.items.hosted import (
+    FileSearchCall,
     McpApprovalRequest,
     McpApprovalResponse,
     McpCall,
@@ -19,22 +20,27 @@ from antiphon.protocol.items.hosted import (
 )
 from antiphon.protocol.items.messages import InputItem, kinds_of
 from antiphon.protocol.requests import CreateResponse
+from antiphon.protocol.sources import CitedFile, Source, Sources, read_sources
 from antiphon.protocol.tool_bindings import Offer
 from antiphon.protocol.tools import McpTool, Tool
 from antiphon.tools.registry import Toolset
 from antiphon.translation.dialects.dialect import Api
 from antiphon.translation.to_chat.hosted import approvals_in, state_of
 from antiphon.translation.to_chat.reasoning import Unseal
+from antiphon.translation.to_chat.request import configured
 from antiphon.translation.tool_mapping.mcp import lists_in, permitted
 from antiphon.translation.tool_mapping.offering import Toolbox, left_out, servers_of
 
 IGNORED = "antiphon-ignored-tools"
 """The header that tells the types of tools which the model was not offered; another Antiphon behind this one has it."""
 
-MADE_HERE = (McpListTools, McpCall, WebSearchCall, ToolSearchOutput)
+RUN_HERE = (McpCall, WebSearchCall, FileSearchCall)
+"""Items of calls that this server carried out."""
+
+MADE_HERE = (McpListTools, *RUN_HERE, ToolSearchOutput)
 """Items that this server made: a response that is taken up again stands on them."""
 
-CALLED_HERE = frozenset({McpCall, McpApprovalRequest, WebSearchCall})
+CALLED_HERE = frozenset({McpApprovalRequest, *RUN_HERE})
 """Items of calls that the model made of this server's own tools."""
 
 CONCERNED = frozenset({*MADE_HERE, *CALLED_HERE, McpApprovalResponse, AdditionalTools})
@@ -152,9 +158,18 @@ class ToolPolicy:
         is_there = listed is None or any(each["name"] == request.name for each in permitted(server, listed.tools))
         return server if is_there else None
 
-    def sources(self) -> Mapping[str, str]:
-        """Return what the model may cite: the title by the URL, numbered as when it was told them."""
-        return {} if self._are_none else sources_of(self._conversation(), self._unseal)
+    def sources(self) -> Sources:
+        """Return what the model may cite, numbered as when it was told them.
+
+        An answer in JSON cites no file: to cut a mark out of it, such as `[1]`, would change what it says.
+        """
+        if self._are_none:
+            return {}
+        conversation = self._conversation()
+        found = sources_of(conversation, self._unseal)
+        if not (found and configured(self._request, conversation).asks_for_json):
+            return found
+        return {key: None if isinstance(one, CitedFile) else one for key, one in found.items()}
 
     def call_ids(self) -> frozenset[str]:
         """Return the ids of the calls made so far, as the model knows them."""
@@ -169,7 +184,7 @@ class ToolPolicy:
         return None if most is None else max(0, most - self._used())
 
     def _used(self) -> int:
-        return sum(isinstance(item, McpCall | WebSearchCall | ToolSearchOutput) for item in self._made())
+        return sum(isinstance(item, (*RUN_HERE, ToolSearchOutput)) for item in self._made())
 
     def is_enough(self, *, were_used_up: bool) -> bool:
         """Whether another answer is not asked for: the loop has gone on for long enough.
@@ -184,7 +199,7 @@ class ToolPolicy:
     @property
     def were_called(self) -> bool:
         """Whether a tool was called in this response."""
-        return not self._are_none and any(isinstance(item, McpCall | WebSearchCall) for item in self._made())
+        return not self._are_none and any(isinstance(item, RUN_HERE) for item in self._made())
 
     @property
     def waits_for_client(self) -> bool:
@@ -197,13 +212,17 @@ def settled(kept: Sequence[Any]) -> int:
     return max((place + 1 for place, item in enumerate(kept) if isinstance(item, MADE_HERE)), default=0)
 
 
-def sources_of(items: Iterable[Item], unseal: Unseal) -> dict[str, str]:
-    """Return what the model was given to cite in a conversation, in its order: the title by the URL."""
-    states = [state_of(item, unseal) for item in items if type(item) is WebSearchCall]
-    found: dict[str, str] = {}
+CITED = frozenset({WebSearchCall, FileSearchCall})
+"""Items of calls that bring sources."""
+
+
+def sources_of(items: Iterable[Item], unseal: Unseal) -> dict[str, Source]:
+    """Return the sources that the model received in a conversation, in their order."""
+    states = [state_of(item, unseal) for item in items if type(item) in CITED]
+    found: dict[str, Source] = {}
     for state in sorted(states, key=lambda state: int(state.get("first") or 0)):
-        for url, title in (state.get("sources") or {}).items():
-            found.setdefault(url, title)
+        for key, source in read_sources(state.get("sources")).items():
+            found.setdefault(key, source)
     return found
 
 

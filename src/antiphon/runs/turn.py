@@ -19,8 +19,9 @@ from antiphon.protocol.response import InputTokensDetails, OutputTokensDetails, 
 from antiphon.runs.corrections import Corrected, corrections, question
 from antiphon.runs.loops import STOPPED
 from antiphon.runs.request_builder import RequestBuilder
-from antiphon.runs.steps import AuxiliaryCall, CallModel, FinishRun, ModelResult, Step, Steps
+from antiphon.runs.steps import AttachFiles, AuxiliaryCall, CallModel, FinishRun, ModelResult, Step, Steps
 from antiphon.translation.checked_items import CheckedMessage
+from antiphon.translation.files import UnreadFile
 from antiphon.translation.tool_mapping.offering import Toolbox
 from antiphon.translation.wire import Finish
 from antiphon.upstream.backend_errors import is_overflow, too_long
@@ -62,9 +63,12 @@ class Turn:
         result = self._result
         if result is None:
             builder = self.builder
-            built = builder.build(builder.request, builder.items)
-            if builder.target.may_have_window:
-                built = builder.fitted(built, lambda: builder.build(builder.request, builder.items))
+            try:
+                built = builder.build(builder.request, builder.items)
+                if builder.target.may_have_window:
+                    built = builder.fitted(built, lambda: builder.build(builder.request, builder.items))
+            except UnreadFile as unread:
+                return AttachFiles(unread.part, unread.form)
             if built.note == STOPPED:
                 return FinishRun(Finish("max_messages", self._usage, note=STOPPED))
             return CallModel(built.body, built.toolbox, built.allowed, built.api, built.check, built.note)
@@ -156,6 +160,8 @@ class Turn:
                     built = builder.fitted(built, lambda: builder.build(*what(), self._limit_tools))
             except ClientError as error:  # this backend cannot do that
                 self.failed(error)
+            except UnreadFile as unread:
+                yield AttachFiles(unread.part, unread.form)
             else:
                 yield AuxiliaryCall(built.body, built.toolbox, built.allowed, built.api, compacts)
         return result

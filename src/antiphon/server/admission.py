@@ -37,6 +37,12 @@ OPEN = {"/", "/healthz", "/readyz", "/metrics", "/status"}
 """Paths that need no key: the page about the server, and those of programs that watch it. `/metrics` and `/status` are
 shown to this machine alone."""
 
+PAGES = "/console"
+"""Begins the paths of the console's pages, which hold no data."""
+
+SIGN_IN = "/admin/v1/session"
+"""The path to which the page posts the key, or the code, of its user."""
+
 IDEMPOTENCY_HEADER = b"idempotency-key"
 
 CACHE_HEADER = CACHE.encode()
@@ -56,13 +62,24 @@ SAID: Mapping[str, Callable[[_Wish], _Wish]] = {
 class Authentication:
     """Finds the API key of a request."""
 
-    def __init__(self, gateway: Gateway) -> None:
-        self._gateway = gateway
+    def __init__(self, gateway: Gateway, *, has_console: bool = False) -> None:
+        self._gateway, self._has_console = gateway, has_console
 
-    async def identify(self, request: HttpRequest) -> None:
-        """Set the tenant and the credential of a request, unless another application has. Raises `ClientError`."""
+    async def identify(self, request: HttpRequest) -> bool:
+        """Set the tenant and the credential of a request, unless another application has. Raises `ClientError`.
+
+        Return False for the console's page and its sign-in, which need no key.
+        """
         if TENANT in request.scope:
-            return
+            return True
+        if self._has_console and b"authorization" not in request.headers:
+            if request.path.startswith(PAGES) or (request.path == SIGN_IN and request.method == "POST"):
+                return False
+            if b"antiphon-console" in request.headers:
+                from antiphon.server.admin.access import identify_by_cookie  # noqa: PLC0415 - for the console alone
+
+                await identify_by_cookie(request, self._gateway)
+                return True
         credential = Credential(self._gateway, await self._gateway.digest_key(bearer(request.scope["headers"])))
         key = await credential.key()
         request.tenant, request.credential = key.tenant, credential
@@ -70,6 +87,7 @@ class Authentication:
         note(api_key_id=key.id)
         if key.caches:
             request.uses_cache = True
+        return True
 
 
 def check_tenant(name: object) -> None:

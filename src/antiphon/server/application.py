@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from antiphon.gateway import Endpoints, Engine, Gateway
-from antiphon.server.admission import Connections
+from antiphon.server.admission import PAGES, Connections
 from antiphon.server.asgi import AsgiApp
 from antiphon.server.exchange import HttpExchange, RequestMiddleware
 from antiphon.server.limits import Limits
@@ -19,7 +19,7 @@ from antiphon.server.resources import (
     usage,
     webhooks,
 )
-from antiphon.server.routes import Routes, upgrade_not_supported
+from antiphon.server.routes import NONE, Later, Routes, upgrade_not_supported
 from antiphon.server.uvicorn.workers import Workers
 from antiphon.server.watchers import WatchAccess
 from antiphon.server.websocket import connection
@@ -34,18 +34,25 @@ def create_app(
     workers: Workers | None = None,
     limits: Limits | None = None,
     access: WatchAccess | None = None,
+    has_console: bool = False,
 ) -> AsgiApp:
     """Return the application that serves this engine, and these webhook endpoints.
 
     `workers` are the processes that serve the same port. Pages of other origins are refused unless `limits` names
     them, also where an application around this one would let them in. `access` says who may read metrics.
+    With `has_console`, `/console/` and `/admin/v1` are served.
     """
     gateway, limits = Gateway(engine), limits or Limits()
-    routes = Routes(resources(gateway, endpoints, has_metrics=has_metrics, workers=workers, access=access))
+    parts = resources(
+        gateway, endpoints, has_metrics=has_metrics, workers=workers, access=access, has_console=has_console
+    )
+    later = {**file_resources(gateway), **(console_resources(gateway, workers) if has_console else NONE)}
+    routes = Routes(parts, later)
     open_socket = connection.endpoint(gateway) if has_websocket else _refuse_socket
     connections = Connections(limits.connections)
     gateway.shared.add("connections", connections.slots)
-    return RequestMiddleware(gateway, routes, {"/v1/responses": open_socket}, limits, connections)
+    sockets = {"/v1/responses": open_socket}
+    return RequestMiddleware(gateway, routes, sockets, limits, connections, has_console=has_console)
 
 
 def create_watch_app(
@@ -64,12 +71,50 @@ def resources(
     has_metrics: bool = True,
     workers: Workers | None = None,
     access: WatchAccess | None = None,
+    has_console: bool = False,
 ) -> Sequence[Resources]:
     """Return all that is served over HTTP, the first that fits a path in front."""
     parts = (responses, conversations, chat_completions, models, usage, openapi)
     found = [*(part.resources(gateway) for part in parts), webhooks.resources(endpoints)]
-    found.append(home.resources(gateway, has_metrics=has_metrics, access=access))
+    found.append(home.resources(gateway, has_metrics=has_metrics, access=access, has_console=has_console))
     return [*found, operations.resources(gateway, workers, has_metrics=has_metrics, access=access)]
+
+
+def file_resources(gateway: Gateway) -> Later:
+    """Return what is served for files and vector stores."""
+
+    def files() -> Sequence[Resources]:
+        from antiphon.server.resources import files  # noqa: PLC0415 - for requests with files alone
+
+        return [files.resources(gateway)]
+
+    def uploads() -> Sequence[Resources]:
+        from antiphon.server.resources import uploads  # noqa: PLC0415 - the same
+
+        return [uploads.resources(gateway)]
+
+    def vector_stores() -> Sequence[Resources]:
+        from antiphon.server.resources import vector_stores  # noqa: PLC0415 - the same
+
+        return [vector_stores.resources(gateway)]
+
+    return {"/v1/files": files, "/v1/uploads": uploads, "/v1/vector_stores": vector_stores}
+
+
+def console_resources(gateway: Gateway, workers: Workers | None = None) -> Later:
+    """Return what is served for the console: its API and its pages."""
+
+    def admin_resources() -> Sequence[Resources]:
+        from antiphon.server import admin  # noqa: PLC0415 - for the console alone
+
+        return admin.resources(gateway, workers)
+
+    def page_resources() -> Sequence[Resources]:
+        from antiphon.server.console import pages  # noqa: PLC0415 - for the console alone
+
+        return [pages.resources(gateway)]
+
+    return {"/admin/v1/": admin_resources, PAGES: page_resources}
 
 
 async def _refuse_socket(exchange: HttpExchange) -> None:

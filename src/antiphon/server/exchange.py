@@ -31,7 +31,7 @@ from antiphon.server.reply import (
     run_headers,
 )
 from antiphon.server.request import HttpRequest, check_origin, is_preflight
-from antiphon.server.routes import Route, Routes, method_not_supported, unknown_url
+from antiphon.server.routes import PREFIX, Route, Routes, method_not_supported, unknown_url
 from antiphon.sharing.memory import LARGE, Memory
 from antiphon.telemetry.context import About, current
 from antiphon.telemetry.formatters import fields
@@ -246,9 +246,11 @@ class RequestMiddleware:
         sockets: Mapping[str, SocketEndpoint],
         limits: Limits,
         connections: Connections,
+        *,
+        has_console: bool = False,
     ) -> None:
         self._routes, self._sockets, self._limits = routes, sockets, limits
-        self._authentication = Authentication(gateway)
+        self._authentication = Authentication(gateway, has_console=has_console)
         self._keys = gateway.known_keys
         self._requests = gateway.requests.spreads
         self._memory = gateway.memory
@@ -274,8 +276,9 @@ class RequestMiddleware:
                     and exchange.began >= self._keys.open_until
                     and await self._keys.are_needed()
                 ):
-                    await self._authentication.identify(request)
-                    if (connection := scope.get(CONNECTION)) is None or connection.tenant != request.tenant:
+                    is_known = await self._authentication.identify(request)
+                    connection = scope.get(CONNECTION)
+                    if is_known and (connection is None or connection.tenant != request.tenant):
                         self._connections.admit(request, connection)
                 if not exchange.is_http:
                     await self._open(exchange)
@@ -305,14 +308,15 @@ class RequestMiddleware:
         request.scope["route"] = route
         endpoint = route.methods.get(request.method)
         if endpoint is None:
-            raise method_not_supported(request, route.methods)
+            has_wrong_base = self._routes.has_wrong_base(request.path)
+            raise method_not_supported(request, route.methods, has_wrong_base=has_wrong_base)
         return endpoint
 
     async def _open(self, exchange: HttpExchange) -> None:
         request = exchange.request
         found = self._sockets.get(request.path)
         if found is None:
-            raise unknown_url(request)
+            raise unknown_url(request, has_wrong_base=f"{PREFIX}{request.path}" in self._sockets)
         request.scope["route"] = Route(request.path, {})
         await found(exchange)
 

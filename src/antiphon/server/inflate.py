@@ -1,23 +1,17 @@
 """Bodies that clients compress, inflated a step at a time: a small one that is huge inside is never made. No I/O."""
 
-import sys
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from importlib import import_module
-from typing import Any, Protocol
+from typing import Protocol
 
 from antiphon.errors import ClientError
+from antiphon.sharing.compression import zstd_library
 
 STEP = 256 * 1024
 """Bytes that are made at once."""
 
 WINDOW_LOG = 23
 """The largest window of a zstd frame, 8 MiB: what RFC 9659 allows for HTTP."""
-
-
-def zstd_library() -> Any:
-    """Return the standard library's zstd, of an older Python the package's; loaded for the first body that needs it."""
-    return import_module("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd")
 
 
 class Decompressor(Protocol):

@@ -8,7 +8,7 @@ send no `Origin`.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import lru_cache
@@ -28,6 +28,9 @@ TENANT = "antiphon.tenant"
 
 CACHE = "antiphon.cache"
 """The key in an ASGI scope under which it sets whether the cache is on (true or false) for the request's caller."""
+
+OPERATOR = "antiphon.operator"
+"""The key in a scope that is set for a session of `antiphon console`, which may see all tenants without a key."""
 
 ASK = {"www-authenticate": "Bearer"}
 
@@ -78,6 +81,10 @@ class RequestBody:
         self.is_replied_to = False
         """Whether the reply has begun: what still comes of the body is thrown away."""
 
+    def bound(self, limit: int) -> None:
+        """Accept fewer bytes than the server does in general, sent or inflated."""
+        self._limit = min(self._limit, limit)
+
     async def read(self) -> bytes:
         """Return all of it. Raises `ClientGone` when the client leaves before, `ClientError` (415) where it is no JSON.
 
@@ -102,6 +109,28 @@ class RequestBody:
         if body and (kind := self._headers.get(b"content-type", JSON)) != JSON:
             _check_media_type(kind)
         return body
+
+    async def stream(self, limit: int, hold: int) -> AsyncGenerator[bytes, None]:
+        """Give the body as it comes, up to `limit` bytes in place of the server's limit, which is for what is held.
+
+        Of the memory it holds `hold` bytes until the reply was sent, whatever comes. Raises `ClientGone`, `ClientError`
+        as `receive`, and `ClientError` (415) for a body with a coding: that would have to be inflated.
+        """
+        if self._headers.get(b"content-encoding", b"identity") != b"identity":
+            text = "A form with a file cannot be sent with a Content-Encoding. Send it as it is."
+            raise ClientError(text, status=415, code="unsupported_media_type")
+        self._limit = limit
+        self._hold(hold)
+        more = True
+        while more:
+            held, message = self.held, await self.receive()
+            if message["type"] == "http.disconnect":
+                raise ClientGone
+            more = message.get("more_body", False)
+            self.memory.release(self.held - held, self.tenant)
+            self.held = held
+            if body := message.get("body", b""):
+                yield body
 
     async def receive(self) -> Message:
         """See the ASGI specification. `asyncio.timeout` does in ten calls what the timer here does."""
@@ -178,7 +207,7 @@ class Credential:
         """Return the key as it stands now. Raises `ClientError` (401) where it has ended meanwhile."""
         found = await self.gateway.find_key(self.digest)
         if found is None:
-            text = "Incorrect API key provided. Ask whoever runs this server for one that is good."
+            text = "Incorrect API key provided. Ask the server's operator for a valid key."
             raise ClientError(text, status=401, code="invalid_api_key", headers=ASK)
         return found
 

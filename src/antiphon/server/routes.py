@@ -1,7 +1,7 @@
 """The paths that are served, with their endpoints, and the errors for what is not served."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,15 @@ from antiphon.server.request import HttpRequest
 
 PREFIX = "/v1"
 """Begins every path of the API."""
+
+BASE_URL = f"The base URL of the API ends in {PREFIX}."
+"""What helps a client with another base URL."""
+
+
+Later = Mapping[str, Callable[[], Iterable[Resources]]]
+"""Routes that are loaded by the first request for one of them, by the prefix of their paths."""
+
+NONE: Later = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,23 +33,48 @@ class Route:
 class Routes:
     """The routes of a server: paths without parts in one table, the others by pattern."""
 
-    def __init__(self, found: Iterable[Resources]) -> None:
+    def __init__(self, found: Iterable[Resources], later: Later = NONE) -> None:
         self.fixed: dict[str, Route] = {}
         """Those of paths without parts, by their path."""
         self._patterns: list[tuple[re.Pattern[str], Route]] = []
+        self._later = dict(later)
         for each in found:
-            for path, methods in each.items():
-                self._add(path, methods)
+            self._add_all(each)
 
     def match(self, request: HttpRequest) -> tuple[Route, Mapping[str, str]]:
         """Return the first pattern that fits a path, and the path's parts. Raises `ClientError` (404)."""
         for pattern, route in self._patterns:
             if matched := pattern.fullmatch(request.path):
                 return route, matched.groupdict()
-        raise unknown_url(request, lacks_prefix=self._has(f"{PREFIX}{request.path}"))
+        for prefix in self._later:
+            if request.path.startswith(prefix):
+                self._load(prefix)
+                found = self.fixed.get(request.path)
+                return (found, {}) if found else self.match(request)
+        raise unknown_url(request, has_wrong_base=self.has_wrong_base(request.path))
+
+    def has_wrong_base(self, path: str) -> bool:
+        """Whether a client's base URL lacks the prefix, or goes on after it as in `/v1/responses/responses`."""
+        *_, first, last = "", *path.rsplit("/", 2)
+        served = (f"{PREFIX}{end}" for end in (path, f"/{first}/{last}", f"/{last}"))
+        return any(one != path and self._has(one) for one in served)
+
+    def _load(self, prefix: str) -> None:
+        """Load the routes below a prefix."""
+        for each in self._later[prefix]():
+            self._add_all(each)
+        del self._later[prefix]
 
     def _has(self, path: str) -> bool:
-        return path in self.fixed or any(pattern.fullmatch(path) for pattern, _ in self._patterns)
+        return (
+            path in self.fixed
+            or any(pattern.fullmatch(path) for pattern, _ in self._patterns)
+            or path.startswith(tuple(prefix for prefix in self._later if prefix.startswith(PREFIX)))
+        )
+
+    def _add_all(self, found: Resources) -> None:
+        for path, methods in found.items():
+            self._add(path, methods)
 
     def _add(self, path: str, methods: Mapping[str, Endpoint]) -> None:
         path_format = path.replace(":path}", "}")
@@ -52,15 +86,16 @@ class Routes:
         self._patterns.append((re.compile(re.sub(r"{(\w+)}", r"(?P<\1>[^/]+)", pattern)), route))
 
 
-def method_not_supported(http: HttpRequest, allowed: Any) -> ClientError:
+def method_not_supported(http: HttpRequest, allowed: Any, *, has_wrong_base: bool = False) -> ClientError:
     """Return the error for a method that a path does not have."""
-    text = f"Not allowed to {http.method} on {http.scope['path'][:200]}."
+    advice = f" {BASE_URL}" if has_wrong_base else ""
+    text = f"Not allowed to {http.method} on {http.scope['path'][:200]}.{advice}"
     return ClientError(text, status=405, code="method_not_supported", headers={"allow": ", ".join(allowed)})
 
 
-def unknown_url(http: HttpRequest, *, lacks_prefix: bool = False) -> ClientError:
-    """Return the error for a path that is not served, also if only the prefix of the API is missing."""
-    advice = f"The base URL of the API ends in {PREFIX}." if lacks_prefix else "Please check the URL for typos."
+def unknown_url(http: HttpRequest, *, has_wrong_base: bool = False) -> ClientError:
+    """Return the error for a path that is not served, also if only the client's base URL is wrong."""
+    advice = BASE_URL if has_wrong_base else "Please check the URL for typos."
     text = f"Unknown request URL: {http.method} {http.scope['path'][:200]}. {advice}"
     return ClientError(text, status=404, code="unknown_url")
 

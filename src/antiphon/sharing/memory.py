@@ -121,6 +121,11 @@ class Account:
         self._memory, self._tenant, self._most, self._is_patient = memory, tenant, most, is_patient
         self.held = 0
 
+    @property
+    def is_patient(self) -> bool:
+        """Whether it waits for memory: no client waits for its response, which may come later."""
+        return self._is_patient
+
     def take(self, size: int) -> None:
         """Hold `size` more bytes. Raises `ClientError` (429) beyond the connection's limit, else as `Memory`."""
         if self.held + size > self._most:

@@ -49,7 +49,7 @@ class Offload:
         try:
             await asyncio.wait({done})
         except asyncio.CancelledError:
-            await _ended(done)
+            await ended(done)
             raise
         finally:
             scheduler.leave(tenant, loop.time() - begun)
@@ -65,7 +65,7 @@ class Offload:
             self._threads = None
 
 
-async def _ended(done: "asyncio.Future[T]") -> None:
+async def ended(done: "asyncio.Future[T]") -> None:
     """Wait for the end, however often the wait is cancelled."""
     while not done.done():
         with suppress(asyncio.CancelledError):

@@ -1,21 +1,34 @@
 """The resources that tenants share in this process, by name: for metrics, `antiphon status` and the log."""
 
 from collections.abc import Mapping
+from typing import Protocol, TypeVar
 
-from antiphon.sharing.scheduler import FairScheduler, Usage
+from antiphon.sharing.scheduler import Usage
+
+
+class Shared(Protocol):
+    """What tenants share: a scheduler, or memory."""
+
+    @property
+    def usage(self) -> Usage:
+        """What is in use."""
+        ...
+
+
+S = TypeVar("S", bound=Shared)
 
 
 class SharedResources:
-    """The schedulers of this process, except those of backends, which report their own queues."""
+    """What tenants share in this process, except the schedulers of backends, which report their own queues."""
 
     def __init__(self) -> None:
-        self._schedulers: dict[str, FairScheduler] = {}
+        self._resources: dict[str, Shared] = {}
 
-    def add(self, name: str, scheduler: FairScheduler) -> FairScheduler:
-        """Register a scheduler under this name, and return it."""
-        self._schedulers[name] = scheduler
-        return scheduler
+    def add(self, name: str, resource: S) -> S:
+        """Register a resource under this name, and return it."""
+        self._resources[name] = resource
+        return resource
 
     def usage(self) -> Mapping[str, Usage]:
         """Return what is in use of each resource, and what waits."""
-        return {name: scheduler.usage for name, scheduler in self._schedulers.items()}
+        return {name: resource.usage for name, resource in self._resources.items()}

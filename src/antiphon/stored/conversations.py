@@ -13,7 +13,7 @@ from antiphon.runs.engine import Engine
 from antiphon.runs.persistence import RequestIdentity
 from antiphon.storage.contract import LockResult, Reply, StoredConversation, StoredItem
 from antiphon.stored.large import shown, size_of
-from antiphon.stored.responses import invalid_bound, page_query, show_page, shown_item
+from antiphon.stored.responses import FILE_RESULTS, invalid_bound, opening, page_query, show_page, shown_item
 from antiphon.translation.to_chat.request import normalise_input
 
 
@@ -29,6 +29,12 @@ async def create(engine: Engine, request: CreateConversation, ticket: RequestIde
     with await engine.reserve_storage(ticket.tenant, size_of(items)):
         await engine.store.create_conversation(conversation, items, reply)
     return shown
+
+
+async def list_all(engine: Engine, tenant: str | None, limit: int, after: str) -> Sequence[dict[str, Any]]:
+    """Return conversations with their tenants and counts of items, newest first; without a `tenant`, of all tenants."""
+    found = await engine.store.list_conversations(tenant, limit, after)
+    return [_shown(one) | {"tenant": one.tenant or None, "items": one.items} for one in found]
 
 
 async def retrieve(engine: Engine, tenant: str, conversation_id: str) -> dict[str, Any]:
@@ -98,7 +104,8 @@ async def retrieve_item(
     item = await engine.store.conversation_item(tenant, conversation_id, item_id)
     if item is None:
         raise _item_not_found(item_id)
-    return await shown(engine, tenant, size_of([item]), shown_item, item, include)
+    opens = opening(engine, tenant) if FILE_RESULTS in include else None
+    return await shown(engine, tenant, size_of([item]), shown_item, item, include, opens)
 
 
 async def delete_item(engine: Engine, tenant: str, conversation_id: str, item_id: str) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from typing import Any, ParamSpec, Protocol
 
 import msgspec
 
+from antiphon.access.keyring import Keyring
 from antiphon.protocol.json_pieces import LargeObject
 from antiphon.protocol.json_slices import decode_in_slices
 from antiphon.sharing.memory import Account, Memory, weight
@@ -19,6 +20,7 @@ class Shared(Protocol):
 
     offload: Offload
     memory: Memory
+    keyring: Keyring
 
 
 LARGE = 64 * 1024

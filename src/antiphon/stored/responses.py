@@ -1,14 +1,21 @@
 """What was stored, as clients get it back: GET, DELETE and the list of input items (specification sections 1, 10.5)."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
 
+from antiphon.access.keyring import Keyring
 from antiphon.errors import ClientError
-from antiphon.protocol.resources import InputItemsQuery
+from antiphon.protocol.resources import InputItemsQuery, ResponsesQuery
 from antiphon.storage.contract import PageQuery, Store, StoredItem, StoredResponse
 from antiphon.stored.large import LARGE, Shared, decoded, shown, size_of
+
+FILE_RESULTS = "file_search_call.results"
+"""Asks for what searches of files found: their items are stored without, and it is sealed with them."""
+
+Opens = Callable[[str], Mapping[str, Any] | None]
 
 
 async def retrieve(
@@ -23,15 +30,17 @@ async def show_response(
 ) -> dict[str, Any]:
     """Return a stored response as its JSON object; of one that is being made, with the items that are done."""
     size = len(stored.body) + size_of(stored.output)
+    opens = opening(shared, stored.tenant) if FILE_RESULTS in include else None
     if size <= LARGE:  # most are: `shown` would be one more frame for each
-        return _shown_response(stored, include)
-    return await shown(shared, stored.tenant, size, _shown_response, stored, include)
+        return shown_response(stored, include, opens)
+    return await shown(shared, stored.tenant, size, shown_response, stored, include, opens)
 
 
-def _shown_response(stored: StoredResponse, include: Collection[str]) -> dict[str, Any]:
+def shown_response(stored: StoredResponse, include: Collection[str], opens: Opens | None = None) -> dict[str, Any]:
+    """Return a stored response as its JSON object, in one step."""
     response: dict[str, Any] = decoded(stored.body)
     response["status"] = stored.status
-    response["output"] = [shown_item(item, include) for item in stored.output]
+    response["output"] = [shown_item(item, include, opens) for item in stored.output]
     response["output_text"] = "".join(
         part["text"]
         for item in response["output"]
@@ -80,11 +89,14 @@ async def show_page(
     has_more: bool = False,
 ) -> dict[str, Any]:
     """Return items as a page of a list."""
-    return await shown(shared, tenant, size_of(items), _page_of, items, query, has_more)
+    opens = opening(shared, tenant) if FILE_RESULTS in query.include else None
+    return await shown(shared, tenant, size_of(items), _page_of, items, query, has_more, opens)
 
 
-def _page_of(items: Sequence[StoredItem], query: InputItemsQuery, has_more: bool) -> dict[str, Any]:
-    data = [_listed_item(item, query.include) for item in items]
+def _page_of(
+    items: Sequence[StoredItem], query: InputItemsQuery, has_more: bool, opens: Opens | None
+) -> dict[str, Any]:
+    data = [_listed_item(item, query.include, opens) for item in items]
     return {
         "object": "list",
         "data": data,
@@ -94,7 +106,7 @@ def _page_of(items: Sequence[StoredItem], query: InputItemsQuery, has_more: bool
     }
 
 
-def invalid_bound(name: str, query: InputItemsQuery, what: str) -> ClientError:
+def invalid_bound(name: str, query: InputItemsQuery | ResponsesQuery, what: str) -> ClientError:
     """Return the error for an `after` or `before` that names no item of the list."""
     item_id = str(getattr(query, name))[:100]
     return ClientError(f"Invalid '{name}': no {what} with id '{item_id}'.", code="invalid_value", param=name)
@@ -112,16 +124,23 @@ async def _load(store: Store, tenant: str, response_id: str) -> StoredResponse:
     return stored
 
 
-def _listed_item(stored: StoredItem, include: Collection[str]) -> dict[str, Any] | msgspec.Raw:
+def _listed_item(stored: StoredItem, include: Collection[str], opens: Opens | None) -> dict[str, Any] | msgspec.Raw:
     """Return an item as its JSON object; a large one as it is stored, where all of it is shown."""
     if len(stored.body) < LARGE or (stored.sealed and "reasoning.encrypted_content" in include):
-        return shown_item(stored, include)
-    has_images = any(mark in stored.body for mark in (b'"input_image"', b'"computer_call_output"'))
-    return shown_item(stored, include) if has_images else msgspec.Raw(stored.body)
+        return shown_item(stored, include, opens)
+    has_more = any(mark in stored.body for mark in _ON_DEMAND)
+    return shown_item(stored, include, opens) if has_more else msgspec.Raw(stored.body)
 
 
-def shown_item(stored: StoredItem, include: Collection[str]) -> dict[str, Any]:
-    """Return an item as its JSON object, with what is shown on demand only where that is asked."""
+_ON_DEMAND = (b'"input_image"', b'"computer_call_output"', b'"file_search_call"')
+"""What stands in items of which a part is shown on demand."""
+
+
+def shown_item(stored: StoredItem, include: Collection[str], opens: Opens | None = None) -> dict[str, Any]:
+    """Return an item as its JSON object, with what is shown on demand only where that is asked.
+
+    `opens` reads what is sealed with an item.
+    """
     item: dict[str, Any] = decoded(stored.body)
     if stored.sealed and "reasoning.encrypted_content" in include:
         item["encrypted_content"] = stored.sealed
@@ -131,4 +150,22 @@ def shown_item(stored: StoredItem, include: Collection[str]) -> dict[str, Any]:
                 part["image_url"] = None
     if item["type"] == "computer_call_output" and "computer_call_output.output.image_url" not in include:
         item["output"]["image_url"] = None
+    if item["type"] == "file_search_call":
+        item["results"] = _results(item, stored, opens) if FILE_RESULTS in include else None
     return item
+
+
+def _results(item: dict[str, Any], stored: StoredItem, opens: Opens | None) -> Any:
+    """Return what a search found: from its item, or from what is sealed with it where nobody asked for it before."""
+    if item.get("results") is not None or opens is None or not stored.sealed:
+        return item.get("results")
+    return (opens(stored.sealed) or {}).get("results")
+
+
+def opening(shared: Shared | None, tenant: str) -> Opens | None:
+    """Return what reads a tenant's sealed state."""
+    return None if shared is None else partial(_unsealed, shared.keyring, tenant)
+
+
+def _unsealed(keyring: Keyring, tenant: str, blob: str) -> Mapping[str, Any] | None:
+    return keyring.unseal(blob, tenant)

@@ -10,7 +10,8 @@ from antiphon.telemetry.context import current, note
 from antiphon.telemetry.formatters import fields
 from antiphon.telemetry.kinds import OTHER
 from antiphon.telemetry.observers import Call, Observer, ResponseRecord
-from antiphon.upstream.backend_state import Target, is_listed
+from antiphon.upstream.backend_state import Target
+from antiphon.upstream.options import is_listed
 
 log = logging.getLogger("antiphon.access")
 

@@ -13,7 +13,8 @@ from antiphon.sharing.scheduler import Usage
 from antiphon.telemetry.kinds import MODEL_SECONDS, OTHER, Counter, Gauge, Histogram, Known, Labels, Metric
 from antiphon.telemetry.observers import Call, Observer, ResponseRecord, ToolUse
 from antiphon.telemetry.requests import RequestCounter, RequestSeconds
-from antiphon.upstream.backend_state import BackendState, is_listed
+from antiphon.upstream.backend_state import BackendState
+from antiphon.upstream.options import is_listed
 from antiphon.upstream.registry import ModelRegistry
 
 STORE_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0, 5.0)

@@ -18,6 +18,24 @@ Operation = Literal["chat", "embeddings"]
 CacheStatus = Literal["hit", "miss"]
 
 
+class Span(Struct, eq=False):
+    """One call of a model or use of a tool, in the timeline of a response. Times are of the monotonic clock."""
+
+    kind: Literal["call", "tool"]
+    name: str
+    """The backend's, as clients see it, or the tool's."""
+    began: float
+    first: float | None = None
+    """When the first byte of the answer came."""
+    ended: float | None = None
+    error: str = ""
+    """The error's code."""
+    message: str = ""
+    """The error's text, as clients see it."""
+    body: bytes = b""
+    """What the backend received; empty for a tool, and where it is not kept."""
+
+
 class ResponseRecord(Struct, eq=False):
     """One response. It is handed over when the response begins, and again when it has ended."""
 
@@ -45,6 +63,8 @@ class ResponseRecord(Struct, eq=False):
     """Times that the context was too long for `compact_threshold`, and a compaction would not have helped."""
     tenant: str = ""
     """The tenant that it is made for; empty without an API key."""
+    spans: list[Span] = []
+    """What it waited for, in order; empty where it is not timed."""
     outcome: str = ""
     """Its status in the end, `queued` where another is to make it, `refused` where the client got an error instead."""
 
@@ -64,6 +84,10 @@ class Call(Struct, eq=False):
     """Why there is no answer, or no whole one."""
     has_calls: bool = False
     """Whether the model calls tools."""
+    span: Span | None = None
+    """Its place in the timeline of the response, where that is kept."""
+    sent: bytes = b""
+    """`body` as it is sent."""
 
     @property
     def backend(self) -> str:
@@ -85,6 +109,8 @@ class ToolUse(Struct, eq=False):
     """Whether it came to its end, well or not; what is broken off does not."""
     error: AntiphonError | None = None
     """Why it came to nothing."""
+    span: Span | None = None
+    """Its place in the timeline of the response, where that is kept."""
 
 
 class Observer:

@@ -14,7 +14,13 @@ READS = {
     *("storage_use", "load_completion", "completion_page", "completion_messages"),
     *("find_key", "load_endpoint", "endpoints", "due", "deliveries", "backlog", "check", "clock_skew", "purge_size"),
     *("find_answer", "answers_size", "find_api_key", "api_keys", "has_api_keys", "usage", "profiles"),
-    "tenant_budgets",
+    *("tenant_budgets", "find_session", "list_conversations", "list_deliveries"),
+    *("load_file", "file_page", "file_use", "load_upload", "upload_parts", "blob_part"),
+    *("list_facts", "spans", "bodies", "find_facts", "changed_facts", "figures"),
+    *("find_vector_store", "vector_store_page", "find_store_file", "store_file_page", "find_store_batch"),
+    *("has_ingestions", "owned_ingestions"),
+    *("searched_store", "match_keywords", "found_files", "signatures", "vectors", "found_chunks", "find_file_text"),
+    *("reports", "find_report"),
 }
 WRITES = {
     *("save", "delete", "enqueue", "claim", "advance", "finish", "release", "heartbeat", "expire_worker"),
@@ -23,6 +29,15 @@ WRITES = {
     *("delivered", "postpone", "secret", "check_writable", "keep_answer", "trim_answers", "put_api_key"),
     *("take", "charge", "save_completion", "update_completion", "delete_completion", "put_profile", "delete_profile"),
     *("put_tenant_budget", "retry_delivery", "retry_failed_deliveries"),
+    *("put_file", "delete_file", "create_upload", "put_part", "cancel_upload", "complete_upload"),
+    *("begin_blob", "spare_blob", "claim_stale_blobs", "forget_blobs", "postpone_blobs"),
+    *("put_blob_part", "delete_blob_parts"),
+    *("put_facts", "sum_up", "put_session", "touch_session", "delete_session", "put_code", "redeem_code"),
+    *("create_vector_store", "update_vector_store", "use_vector_stores", "delete_vector_store", "attach_files"),
+    *("update_store_file", "detach_file", "cancel_store_batch", "reindex_vector_store", "claim_ingestion"),
+    *("write_chunks", "complete_ingestion", "fail_ingestion", "release_ingestion"),
+    *("put_chunks", "publish_chunks", "drop_chunks", "set_chunk_attributes", "sweep_chunks", "keep_file_text"),
+    *("put_report", "delete_report"),
 }
 """The store's methods that are timed."""
 

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from antiphon.protocol.items.content import InputImage, InputText
-from antiphon.protocol.tools import McpTool, Tool
+from antiphon.protocol.sources import Sources
+from antiphon.protocol.tools import FileSearchTool, McpTool, Tool
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +16,7 @@ class Use:
     tool: Tool
     """As the request gives it, with what it lends: `authorization` goes to the tool's own origin, nowhere else."""
     name: str
-    """Which function: an MCP server's tool, or `web_search`, `open_page` and `find_in_page`."""
+    """Which function: an MCP server's tool, `web_search`, `open_page`, `find_in_page`, or `file_search`."""
     arguments: Mapping[str, Any]
     tenant: str = ""
     was_provided: Callable[[str], bool] = lambda text: False
@@ -23,11 +24,13 @@ class Use:
 
     What it made up itself may carry off what it knows (threat 22).
     """
-    sources: Mapping[str, str] = field(default_factory=dict)
-    """What the model was given to cite until now, in its order: the title by the URL.
+    sources: Sources = field(default_factory=dict)
+    """What the model was given to cite until now, in its order.
 
     Uses side by side add to it: it is to be read when the outcome is made, with nothing awaited from then on.
     """
+    window: int | None = None
+    """Tokens of the model's window, None where that is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +42,12 @@ class ToolResult:
     fields: Mapping[str, Any]
     """What the call's item shows in the end.
 
-    `output` and `error` of an `mcp_call`, `action` (with all its `sources`) and `results` of a `web_search_call`; the
-    engine leaves out what the client did not ask for by `include`.
+    `output` and `error` of an `mcp_call`, `action` (with all its `sources`) and `results` of a `web_search_call`,
+    `queries` and `results` of a `file_search_call`; the engine leaves out what the client did not ask for by `include`.
     """
     is_failed: bool = False
-    sources: Mapping[str, str] = field(default_factory=dict)
-    """What the model may cite from now on, beside what it could before: the title by the URL."""
+    sources: Sources = field(default_factory=dict)
+    """What the model may cite from now on, beside what it could before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,4 +88,12 @@ class ToolServers(HostedTool, Protocol):
 
     async def list(self, tool: McpTool, tenant: str = "") -> Listing:
         """Return the tools of a server, all of them; asked anew only once what is known is old. Raises nothing."""
+        ...
+
+
+class FileSearches(HostedTool, Protocol):
+    """Searches of stored files (specification section 6, `file_search`)."""
+
+    async def check_stores(self, tool: FileSearchTool, tenant: str) -> None:
+        """Raise `ClientError`: 404 for a store that the tenant does not have, 400 for one that has expired."""
         ...

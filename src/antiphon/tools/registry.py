@@ -7,10 +7,10 @@ from msgspec.structs import replace
 
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.tool_bindings import Kind
-from antiphon.protocol.tools import McpTool, Tool, WebSearchTool
-from antiphon.tools.base import HostedTool, ToolServers
+from antiphon.protocol.tools import FileSearchTool, McpTool, Tool, WebSearchTool
+from antiphon.tools.base import FileSearches, HostedTool, ToolServers
 
-KINDS: Mapping[Kind, type[Tool]] = {"mcp": McpTool, "web_search": WebSearchTool}
+KINDS: Mapping[Kind, type[Tool]] = {"mcp": McpTool, "web_search": WebSearchTool, "file_search": FileSearchTool}
 """The tool of the API behind each kind of call."""
 
 
@@ -26,12 +26,17 @@ class Toolset:
     """For how long it may."""
     needs_lists: bool = True
     """A response fails where the tools of a server cannot be listed; otherwise it goes on without them."""
+    file_search: FileSearches | None = None
     served: frozenset[type[Tool]] = field(init=False)
     """The tools of the API that this server runs."""
     _behind: dict[Kind, HostedTool] = field(init=False)
 
     def __post_init__(self) -> None:
-        given: dict[Kind, HostedTool | None] = {"mcp": self.mcp, "web_search": self.web_search}
+        given: dict[Kind, HostedTool | None] = {
+            "mcp": self.mcp,
+            "web_search": self.web_search,
+            "file_search": self.file_search,
+        }
         self._behind = {kind: behind for kind, behind in given.items() if behind is not None}
         self.served = frozenset(KINDS[kind] for kind in self._behind)
 
@@ -45,6 +50,13 @@ class Toolset:
             for kind, behind in self._behind.items():
                 if isinstance(tool, KINDS[kind]):
                     behind.check(tool, f"tools[{number}]")
+
+    async def check_stores(self, tools: Iterable[Tool], tenant: str) -> None:
+        """Raise `ClientError` for a vector store that cannot be searched: 404 where it is unknown, 400 if expired."""
+        if self.file_search is not None:
+            for tool in tools:
+                if isinstance(tool, FileSearchTool):
+                    await self.file_search.check_stores(tool, tenant)
 
     def described(self, request: CreateResponse) -> CreateResponse:
         """Return the request with what the settings say of its servers, where it says nothing of them itself."""

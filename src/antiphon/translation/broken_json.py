@@ -48,11 +48,15 @@ def repaired(text: str) -> dict[str, Any] | None:
         from json_repair import repair_json  # noqa: PLC0415 - few models ever need it
     except ImportError:  # it belongs to the extra `correct`
         return None
-    try:
-        value = _object(repair_json(text, ensure_ascii=False, skip_json_loads=True))
-    except (ValueError, RecursionError):
-        return None
-    return value if value is not None and _is_certain(text, value) else None
+    # Before version 0.64 the library reads `None` as a text.
+    for given in dict.fromkeys((text, _with_literals(text))):
+        try:
+            value = _object(repair_json(given, ensure_ascii=False, skip_json_loads=True))
+        except (ValueError, RecursionError):
+            continue
+        if value is not None and _is_certain(text, value):
+            return value
+    return None
 
 
 def _object(text: Any) -> dict[str, Any] | None:
@@ -108,8 +112,12 @@ def _quoted(string: str, plain: str, at: int) -> tuple[int, int] | None:
 
 
 def _essence(text: str) -> str:
-    said = _LITERAL.sub(lambda found: _LITERALS[found.group()], _ESCAPE.sub(_unescaped, text))
-    return _STRUCTURE.sub("", said)
+    return _STRUCTURE.sub("", _with_literals(_ESCAPE.sub(_unescaped, text)))
+
+
+def _with_literals(text: str) -> str:
+    """Return a text with JSON's words for those of Python, also inside strings."""
+    return _LITERAL.sub(lambda found: _LITERALS[found.group()], text)
 
 
 def _unescaped(found: re.Match[str]) -> str:

@@ -5,7 +5,7 @@ What is wrong and cannot be repaired is requested once more (`runs/corrections.p
 """
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -15,6 +15,7 @@ from antiphon.errors import BackendError
 from antiphon.protocol.items.content import Item, OutputText, Status
 from antiphon.protocol.items.messages import FunctionCall, Message
 from antiphon.protocol.schemas import JUDGE, misfit
+from antiphon.protocol.sources import Sources
 from antiphon.protocol.tool_bindings import Offer
 from antiphon.translation.broken_json import REPAIRER, continued, repaired
 from antiphon.translation.items import StreamingMessage
@@ -146,7 +147,7 @@ class CheckedMessage(StreamingMessage):
     kind = "text"
     complaint = "The text of an answer does not fit its schema."
 
-    def __init__(self, writer: ResponseWriter, sources: Mapping[str, str] | None, check: TextCheck) -> None:
+    def __init__(self, writer: ResponseWriter, sources: Sources | None, check: TextCheck) -> None:
         super().__init__(writer, sources)
         self._check: TextCheck | None = check
         self._held: list[str] = []

@@ -1,130 +1,139 @@
 """Citations: where a text that streams by cites what the model was given to cite (specification section 5, Annotation).
 
-A model cites by a Markdown link, with or without parentheses around it, by a bare URL, or by the number of a source:
-`[3]`, `[3, 5]`, `【3】`. What stands in code is none. Whether a bracket begins a citation is known only at its end, so
-what is found inside waits in a frame until then: a link's text may hold a number, a span of code may hold a link.
+A model cites by a Markdown link, with or without parentheses around it, by a bare URL, by the number of a source,
+`[3]`, `[3, 5]`, `【3】`, or by the id of a file, `<|file-abc|>`. What stands in code is none. Whether a bracket begins
+a citation is known only at its end, so what is found inside waits in a frame until then: a link's text may hold a
+number, a span of code may hold a link.
 """
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import Any, Literal
-from urllib.parse import SplitResult, unquote, urlsplit
+from typing import Any
 
-LONGEST = 2_000
-"""Characters that a citation may have; a bracket that is open for longer opens none."""
-DEEPEST = 8
-"""Brackets and spans of code that may be open at once; beyond, the outermost opens nothing."""
-
-_RUN = 64
-"""Backquotes that are one mark; more are several."""
-
-_MARK = re.compile(rf"\\[^\n]|`{{1,{_RUN}}}|~{{3,{_RUN}}}|[\[\]()【】\n]|https?://")
-_FENCE_MARK = re.compile(rf"`{{3,{_RUN}}}|~{{3,{_RUN}}}|\n")
-_URL_END = re.compile(r"[\s<>\"`\[\]()【】|\\^{}\u3001\u3002\u300d\u300f\uff01\uff09\uff0c\uff1b\uff1f]")
-_CUT = rf"(?P<cut>(?:\\|`{{1,{_RUN - 1}}}|~{{1,{_RUN - 1}}}|h(?:t(?:t(?:p(?:s?(?::/?)?)?)?)?)?)\Z)|"
-"""An end of the text that the next characters may make something else of."""
-_MARK_OR_CUT, _FENCE_MARK_OR_CUT = (re.compile(_CUT + mark.pattern) for mark in (_MARK, _FENCE_MARK))
-_LINK = re.compile(r"\s*<?(https?://[^\s<>]+)>?(?:\s+(?:\"[^\"]*\"|'[^']*'|\([^)]*\)))?\s*")
-_NUMBERS = {
-    "[": re.compile(r"\s*\d{1,4}(?:\s*[,;\u3001\uff0c]\s*\d{1,4})*\s*"),
-    # Models of the gpt-oss family name lines after a dagger.
-    "【": re.compile(r"\s*\d{1,4}(?:\s*[,;\u3001\uff0c]\s*\d{1,4})*\s*(?:†[^】]*)?"),
-}
-_CLOSED_BY = {"]": "[", "】": "【"}
-_AFTER_URL = ".,;:!?'*_~"
-_LINE_BEGIN = " \t\r>-*+0123456789."
-"""What may stand before a fence in its line: marks of quotes and lists."""
-_DEFAULT_PORTS = {"http": 80, "https": 443}
-
-Kind = Literal["[", "【", "(", "`"]
-
-
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """A citation of `sources`, numbers in the list of what is known, at this place of the text."""
-
-    start: int
-    end: int
-    sources: tuple[int, ...]
-
-
-@dataclass(slots=True)
-class _Frame:
-    """Something that is open: a link's text, its destination `(`, a span of code."""
-
-    kind: Kind
-    start: int
-    inner: int
-    """Where its content begins."""
-    held: list[_Found] = field(default_factory=list)
-    """What counts only if the frame comes to nothing."""
-    depth: int = 0
-    """Of parentheses in a destination, backquotes of a span of code."""
+from antiphon.protocol.sources import CitedFile, Source, Sources
+from antiphon.translation.citation_marks import (
+    AFTER_URL,
+    CLOSED_BY,
+    DEEPEST,
+    FENCE_MARK,
+    FENCE_MARK_OR_CUT,
+    FILE_MARK,
+    LINE_BEGIN,
+    LINK,
+    LONGEST,
+    LONGEST_NUMBERS,
+    MARK,
+    MARK_OR_CUT,
+    NUMBERS,
+    NUMBERS_BEGIN,
+    URL_END,
+    Found,
+    Frame,
+    normal_url,
+)
 
 
 class Citations:
     """The citations of one `output_text` part. Its text may be cut anywhere; a part has one of these of its own."""
 
-    def __init__(self, sources: Mapping[str, str]) -> None:
-        """`sources` holds what may be cited, the title by the URL; a number in the text is a place in its order."""
+    def __init__(self, sources: Sources) -> None:
+        """`sources` holds what may be cited; a number in the text is a place in its order."""
         self._sources = dict(sources)
         self._text = ""
         self._offset = 0
         self._at = 0
-        self._frames: list[_Frame] = []
-        self._done: list[_Found] = []
+        self._frames: list[Frame] = []
+        self._done: list[Found] = []
         self._is_line_blank = True
         self._fence = ""
         self._is_info = False
         self._may_close = False
         self._url: int | None = None
         self._url_depth = 0
-        self._label: _Frame | None = None
-        self._link: _Found | None = None
+        self._label: Frame | None = None
+        self._link: Found | None = None
 
     def feed(self, delta: str) -> Sequence[dict[str, Any]]:
         """Return the annotations that became complete with this text; their indexes count from the part's begin."""
-        if not self._sources:
-            return ()
-        self._text += delta
-        self._scan(_MARK_OR_CUT, _FENCE_MARK_OR_CUT)
-        self._forget()
-        return self._taken()
+        return [one for found in self.find(delta) for one in self.annotations(found, found.start, found.end)]
 
     def finish(self) -> Sequence[dict[str, Any]]:
         """Return the annotations that only the end of the text made complete."""
+        return [one for found in self.find_rest() for one in self.annotations(found, found.start, found.end)]
+
+    def find(self, delta: str) -> Sequence[Found]:
+        """Return the citations that became complete with this text, in its order; places count from its begin."""
         if not self._sources:
             return ()
-        self._scan(_MARK, _FENCE_MARK)
+        self._text += delta
+        self._scan(MARK_OR_CUT, FENCE_MARK_OR_CUT)
+        self._forget()
+        return self._taken()
+
+    def find_rest(self) -> Sequence[Found]:
+        """Return the citations that only the end of the text made complete."""
+        if not self._sources:
+            return ()
+        self._scan(MARK, FENCE_MARK)
         if self._url is not None:
             self._end_url()
         self._settle("")
         self._release(len(self._frames))
         return self._taken()
 
-    def _taken(self) -> list[dict[str, Any]]:
-        done, self._done = self._done, []
-        return [self._annotation(found, self._known[number]) for found in done for number in found.sources]
+    def is_mark(self, found: Found) -> bool:
+        """Whether nothing but files is cited: such a mark is cut out of the text."""
+        return all(isinstance(self._known[number][1], CitedFile) for number in found.sources)
 
-    def _annotation(self, found: _Found, url: str) -> dict[str, Any]:
-        title = self._sources[url]
-        return {
-            "type": "url_citation",
-            "url": url,
-            "title": title or url,
-            "start_index": found.start,
-            "end_index": found.end,
-        }
+    def _cites_a_file(self, found: Found) -> bool:
+        return any(isinstance(self._known[number][1], CitedFile) for number in found.sources)
+
+    def annotations(self, found: Found, start: int, end: int) -> Iterator[dict[str, Any]]:
+        """Give the annotations of a citation that stands here in the text that the client receives."""
+        for number in found.sources:
+            url, source = self._known[number]
+            if isinstance(source, CitedFile):
+                file = {"file_id": source.file_id, "filename": source.filename}
+                yield {"type": "file_citation", **file, "index": end}
+            elif source is not None:
+                page = {"url": url, "title": source or url}
+                yield {"type": "url_citation", **page, "start_index": start, "end_index": end}
+
+    @property
+    def undecided(self) -> int:
+        """The place of the first mark of a file that is not complete, or may be none; else the end of the text."""
+        end = self._offset + len(self._text)
+        begins = [frame.start for frame in self._frames if self._may_be_numbers(frame, end)]
+        frames = (*self._frames, self._label) if self._label else self._frames
+        begins += [one.start for frame in frames for one in frame.held if self._cites_a_file(one)]
+        if not self._fence and self._text.startswith("<", self._at):
+            begins.append(self._offset + self._at)
+        return min(begins, default=end)
+
+    def _may_be_numbers(self, frame: Frame, end: int) -> bool:
+        begin = NUMBERS_BEGIN.get(frame.kind)
+        if begin is None or end - frame.inner > LONGEST_NUMBERS:
+            return False
+        return begin.fullmatch(self._between(frame.inner, end)) is not None
+
+    def _taken(self) -> Sequence[Found]:
+        done, self._done = self._done, []
+        return done
 
     @cached_property
-    def _known(self) -> list[str]:
-        return list(self._sources)
+    def _known(self) -> list[tuple[str, Source]]:
+        return list(self._sources.items())
 
     @cached_property
     def _numbers(self) -> dict[str, int]:
-        return {_normal(url): number for number, url in reversed(list(enumerate(self._known)))}
+        pages = [(number, url) for number, (url, source) in enumerate(self._known) if isinstance(source, str)]
+        return {normal_url(url): number for number, url in reversed(pages)}
+
+    @cached_property
+    def _files(self) -> dict[str, int]:
+        files = [(number, one.file_id) for number, (_, one) in enumerate(self._known) if isinstance(one, CitedFile)]
+        return {file_id: number for number, file_id in reversed(files)}
 
     def _scan(self, marks: re.Pattern[str], fence_marks: re.Pattern[str]) -> None:
         """Look at all of the text, but for an end that these marks say is cut."""
@@ -151,7 +160,7 @@ class Citations:
 
     def _pass(self, end: int) -> None:
         if end > self._at:
-            self._is_line_blank = self._is_line_blank and not self._text[self._at : end].strip(_LINE_BEGIN)
+            self._is_line_blank = self._is_line_blank and not self._text[self._at : end].strip(LINE_BEGIN)
             self._at = end
 
     def _meet(self, mark: str, place: int) -> None:
@@ -162,16 +171,18 @@ class Citations:
             self._meet_code(mark, place, is_first)
         elif mark[0] == "h":
             self._url, self._url_depth = place, 0
+        elif file := FILE_MARK.fullmatch(mark):
+            self._keep([Found(place, place + len(mark), (self._files[file[1]],))] if file[1] in self._files else ())
         elif mark in "[【":
-            self._open(_Frame("[" if mark == "[" else "【", place, place + 1))
+            self._open(Frame("[" if mark == "[" else "【", place, place + 1))
         elif mark in "]】":
-            self._close_label(_CLOSED_BY[mark], place)
+            self._close_label(CLOSED_BY[mark], place)
         elif mark == "(":
             self._open_parenthesis()
         elif mark == ")":
             self._close_parenthesis(place)
 
-    def _open(self, frame: _Frame) -> None:
+    def _open(self, frame: Frame) -> None:
         self._frames.append(frame)
         if len(self._frames) > DEEPEST:
             self._release(1)
@@ -192,7 +203,7 @@ class Citations:
             if span:
                 del self._frames[self._frames.index(span) :]
             else:
-                self._open(_Frame("`", place, place + len(mark), depth=len(mark)))
+                self._open(Frame("`", place, place + len(mark), depth=len(mark)))
 
     def _scan_code(self, marks: re.Pattern[str]) -> bool:
         """A block of code ends with a line that has nothing but its fence, or a longer one."""
@@ -228,20 +239,20 @@ class Citations:
         frame.inner = place + 1
         self._label = frame
 
-    def _numbered(self, frame: _Frame, place: int) -> list[_Found]:
-        if place - frame.inner > 64:
+    def _numbered(self, frame: Frame, place: int) -> list[Found]:
+        if place - frame.inner > LONGEST_NUMBERS:
             return []
         inside = self._between(frame.inner, place)
-        if not _NUMBERS[frame.kind].fullmatch(inside):
+        if not NUMBERS[frame.kind].fullmatch(inside):
             return []
         numbers = [int(each) - 1 for each in re.findall(r"\d+", inside.partition("†")[0])]
         sources = tuple(dict.fromkeys(number for number in numbers if 0 <= number < len(self._sources)))
-        return [_Found(frame.start, place + 1, sources)] if sources else []
+        return [Found(frame.start, place + 1, sources)] if sources else []
 
     def _open_parenthesis(self) -> None:
         label, self._label = self._label, None
         if label:
-            self._open(_Frame("(", label.start, label.inner + 1, label.held))
+            self._open(Frame("(", label.start, label.inner + 1, label.held))
         elif self._frames and self._frames[-1].kind == "(":
             self._frames[-1].depth += 1
 
@@ -252,13 +263,13 @@ class Citations:
         if frame.depth:
             frame.depth -= 1
             return
-        link = _LINK.fullmatch(self._between(frame.inner, place))
+        link = LINK.fullmatch(self._between(frame.inner, place))
         number = self._number_of(link[1]) if link else None
         if number is None:
             self._drop(frame)
             return
         self._frames.pop()
-        found = _Found(frame.start, place + 1, (number,))
+        found = Found(frame.start, place + 1, (number,))
         if self._before(frame.start) == "(":
             self._link = found
         else:
@@ -269,13 +280,13 @@ class Citations:
         if self._link:
             found, self._link = self._link, None
             is_wrapped = following == ")"
-            self._keep([_Found(found.start - 1, found.end + 1, found.sources) if is_wrapped else found])
+            self._keep([Found(found.start - 1, found.end + 1, found.sources) if is_wrapped else found])
         if self._label and following != "(":
             label, self._label = self._label, None
             self._keep(label.held)
 
     def _scan_url(self) -> None:
-        stop = _URL_END.search(self._text, self._at)
+        stop = URL_END.search(self._text, self._at)
         self._at = stop.start() if stop else len(self._text)
         if stop is None:
             return
@@ -296,19 +307,19 @@ class Citations:
         if start is None or end - start > LONGEST:
             return
         url = self._between(start, end)
-        for one in (url, url.rstrip(_AFTER_URL)):
+        for one in (url, url.rstrip(AFTER_URL)):
             number = self._number_of(one)
             if number is not None:
-                self._keep([_Found(start, start + len(one), (number,))])
+                self._keep([Found(start, start + len(one), (number,))])
                 return
 
     def _number_of(self, url: str) -> int | None:
-        return self._numbers.get(_normal(url))
+        return self._numbers.get(normal_url(url))
 
-    def _keep(self, found: Sequence[_Found]) -> None:
+    def _keep(self, found: Sequence[Found]) -> None:
         (self._frames[-1].held if self._frames else self._done).extend(found)
 
-    def _drop(self, frame: _Frame) -> None:
+    def _drop(self, frame: Frame) -> None:
         """The innermost frame came to nothing: what it held counts for the one around it."""
         self._frames.remove(frame)
         self._keep(frame.held)
@@ -339,16 +350,3 @@ class Citations:
 
     def _before(self, place: int) -> str:
         return self._text[place - self._offset - 1] if place > self._offset else ""
-
-
-def _normal(url: str) -> str:
-    """Return what is the same for URLs that lead to the same page."""
-    try:
-        parts = urlsplit(url)
-        host, port = (parts.hostname or "").rstrip("."), parts.port
-    except ValueError:
-        return url
-    if port and port != _DEFAULT_PORTS.get(parts.scheme):
-        host = f"{host}:{port}"
-    query = "&".join(each for each in parts.query.split("&") if not each.lower().startswith("utm_"))
-    return SplitResult(parts.scheme, host, unquote(parts.path).rstrip("/"), query, "").geturl()

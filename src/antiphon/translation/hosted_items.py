@@ -5,7 +5,7 @@ were carried out, and told one after the other.
 |---|---|
 | `mcp` | the arguments |
 | `mcp`, where the client is asked before | nothing: an `mcp_approval_request` that is whole when it opens |
-| `web_search` | nothing but the steps |
+| `web_search`, `file_search` | nothing but the steps |
 """
 
 from abc import ABC, abstractmethod
@@ -13,10 +13,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from msgspec import to_builtins
+
 from antiphon.protocol import events
 from antiphon.protocol.events import STEP_EVENTS
 from antiphon.protocol.items.content import Item, Status
-from antiphon.protocol.items.hosted import McpApprovalRequest, McpCall, WebSearchCall
+from antiphon.protocol.items.hosted import FileSearchCall, McpApprovalRequest, McpCall, WebSearchCall
+from antiphon.protocol.sources import Sources
 from antiphon.protocol.tool_bindings import Kind, Offer
 from antiphon.translation.built_in_items import STREAMING
 from antiphon.translation.checked_items import CheckedCall
@@ -31,8 +34,8 @@ class Result:
     fields: Mapping[str, Any] = field(default_factory=dict)
     said: Any = ""
     """Text, or parts as they go to the model."""
-    sources: Mapping[str, str] = field(default_factory=dict)
-    """What the model may cite of it: the title by the URL."""
+    sources: Sources = field(default_factory=dict)
+    """What the model may cite of it."""
     first: int = 0
     """How many there were to cite before."""
     is_failed: bool = False
@@ -118,7 +121,7 @@ class HostedCall(StreamingCall, ABC):
                 "joins_next": self.joins_next,
             },
             "said": result.said,
-            "sources": dict(result.sources),
+            "sources": to_builtins(result.sources),
             "first": result.first,
         }
 
@@ -178,6 +181,25 @@ class StreamingWebCall(HostedCall):
         return item
 
 
+class StreamingFileSearch(HostedCall):
+    """A search of stored files."""
+
+    item_type = "file_search_call"
+
+    def run(self) -> None:
+        """See `HostedCall.run`."""
+        self._step("searching")
+
+    def _kept(self, result: Result) -> dict[str, Any]:
+        # A client may ask for the results later (`stored/responses.py`).
+        results = {} if result.is_failed else {"results": result.fields.get("results", [])}
+        return super()._kept(result) | results
+
+    def _item(self, status: Any, fields: Mapping[str, Any]) -> FileSearchCall:
+        results = fields.get("results", []) if self.writer.view.file_results and status == "completed" else None
+        return FileSearchCall(id=self.id, status=status, queries=list(fields.get("queries", ())), results=results)
+
+
 OPENING: dict[str, dict[str, str]] = {
     "web_search": {"type": "search"},
     "open_page": {"type": "open_page"},
@@ -209,7 +231,11 @@ class ApprovalRequest(HostedCall):
         )
 
 
-HOSTED: dict[Kind, type[HostedCall]] = {"mcp": StreamingMcpCall, "web_search": StreamingWebCall}
+HOSTED: dict[Kind, type[HostedCall]] = {
+    "mcp": StreamingMcpCall,
+    "web_search": StreamingWebCall,
+    "file_search": StreamingFileSearch,
+}
 """What becomes of a call that this server carries out, by the kind of its tool."""
 
 

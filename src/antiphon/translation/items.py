@@ -4,7 +4,7 @@ An item that is open is an object here; what goes into events and into the respo
 so nothing that was sent can change. Deltas are kept in lists and joined once.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from antiphon.protocol import events
@@ -17,7 +17,8 @@ from antiphon.protocol.items.content import (
     SummaryText,
 )
 from antiphon.protocol.items.messages import Compaction, Message, Reasoning
-from antiphon.translation.citations import Citations
+from antiphon.protocol.sources import Sources
+from antiphon.translation.cited_text import CitedText, Piece
 from antiphon.translation.from_chat.annotations import Annotations
 from antiphon.translation.from_chat.reasoning import ReasoningState
 from antiphon.translation.writer import GrowingText, ResponseWriter, padding
@@ -26,13 +27,15 @@ from antiphon.translation.writer import GrowingText, ResponseWriter, padding
 class StreamingMessage:
     """The assistant's message: text and refusals, a part for each stretch of a kind.
 
-    Where its text cites one of the `sources`, each title by its URL, it is annotated.
+    Where its text cites one of the `sources`, it is annotated.
     """
 
-    def __init__(self, writer: ResponseWriter, sources: Mapping[str, str] | None = None) -> None:
+    def __init__(self, writer: ResponseWriter, sources: Sources | None = None) -> None:
         self._writer = writer
         self._sources = sources
-        self._citations: Citations | None = None
+        self._cited: CitedText | None = None
+        self._spare: list[dict[str, Any]] = []
+        """The log probabilities of text that was not sent yet, or was cut."""
         self.id = writer.new_id("msg")
         self._output_index = writer.open_item(Message(id=self.id, status="in_progress", role="assistant", content=[]))
         self._content: list[Any] = []
@@ -47,11 +50,13 @@ class StreamingMessage:
     def add_text(self, delta: str, logprobs: list[dict[str, Any]] | None = None) -> None:
         """Append text with the log probabilities of its tokens."""
         text = self._text or self._open_text()
+        if self._cited is not None:
+            self._spare += logprobs or []
+            self._send(text, self._cited.feed(delta))
+            return
         text.add([delta], logprobs)
         if self.steady is None:
             self._tell_annotations(text)
-            if self._citations is not None:
-                self._cite(self._citations.feed(delta))
 
     def add_refusal(self, delta: str) -> None:
         """Append words of a refusal."""
@@ -84,8 +89,8 @@ class StreamingMessage:
     def _open_text(self) -> GrowingText:
         self._close_part()
         text = self._text = GrowingText(self._writer, self._output_index, self.id, len(self._content))
-        self._citations = Citations(self._sources) if self._sources else None
-        self.steady = text if self._citations is None else None
+        self._cited = CitedText(self._sources) if self._sources else None
+        self.steady = text if self._cited is None else None
         self._writer.emit(events.ContentPartAdded(**self._place(), part=OutputText(text="")))
         return text
 
@@ -100,27 +105,33 @@ class StreamingMessage:
             return
         self._writer.emit(events.ContentPartDone(**self._place(), part=part))
         self._content.append(part)
-        self._text = self._refusal = self.steady = self._citations = self._annotations = None
+        self._text = self._refusal = self.steady = self._cited = self._annotations = None
 
     def _close_text(self, text: GrowingText) -> OutputText:
-        if self._citations is not None:
-            self._cite(self._citations.finish())
+        if self._cited is not None:
+            self._send(text, self._cited.finish())
+            self._spare = []
         self._tell_annotations(text, is_over=True)
         annotations = self._annotations.told if self._annotations else []
         part = OutputText(text="".join(text.pieces), annotations=annotations, logprobs=text.logprobs)
         self._writer.emit(events.OutputTextDone(**self._place(), text=part.text, logprobs=text.logprobs))
         return part
 
-    def _cite(self, citations: Sequence[dict[str, Any]]) -> None:
-        for citation in citations:
-            self.annotate(citation)
+    def _send(self, text: GrowingText, pieces: Sequence[Piece]) -> None:
+        for piece in pieces:
+            if isinstance(piece, str):
+                logprobs, self._spare = self._spare, []
+                text.add([piece], logprobs)
+                self._tell_annotations(text)
+            else:
+                self.annotate(piece)
 
     def _tell_annotations(self, text: GrowingText, *, is_over: bool = False) -> None:
         if self._annotations is None:
             return
         for index, annotation in self._annotations.tell(text.length, is_over=is_over):
             self._writer.emit(events.AnnotationAdded(**self._place(), annotation_index=index, annotation=annotation))
-        self.steady = text if self._citations is None and not self._annotations.are_waiting else None
+        self.steady = text if self._cited is None and not self._annotations.are_waiting else None
 
     def _place(self) -> dict[str, Any]:
         return {"output_index": self._output_index, "item_id": self.id, "content_index": len(self._content)}

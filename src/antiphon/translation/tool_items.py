@@ -31,6 +31,7 @@ PREFIXES: dict[Kind, str] = {
     "computer_use_preview": "cu",
     "mcp": "mcp",
     "web_search": "ws",
+    "file_search": "fs",
 }
 """How the id of each kind's call begins."""
 

@@ -37,6 +37,9 @@ Seal = Callable[[dict[str, Any]], str]
 """Makes an `encrypted_content` of what a backend wants to see again on the next turn."""
 
 
+Moment = tuple[int, type[Any] | None, float]
+"""When an item was opened, with its output index and its type, or closed, without a type."""
+
 Note = tuple[str, str]
 """What of an answer was wrong (`arguments`, `text`, `custom_input`, `loop`), and what was done about it."""
 
@@ -52,6 +55,8 @@ class View(Struct, frozen=True):
     """Searches of the web tell which pages they found."""
     results: bool = False
     """They tell what they found there."""
+    file_results: bool = False
+    """Searches of files tell what they found."""
     logprobs: bool = True
     rivals: int = 20
     """How many alternatives to each token; llama-cpp-python sends one more than it is asked for."""
@@ -90,6 +95,8 @@ class ResponseWriter(Struct):
     """Whether an `error` goes before `response.failed`."""
     notes: list[Note] = field(default_factory=list)
     """What was corrected in what the model said."""
+    moments: list[Moment] | None = None
+    """When items were opened and closed, by the clock `now`; None where nobody needs it."""
     waiting: dict[int, Callable[[], None]] = field(default_factory=dict)
     """Closes an item that waits for more than its answer, by its output index: for a response that ends before."""
     _gate: int | None = None
@@ -159,6 +166,8 @@ class ResponseWriter(Struct):
             self._again = self._kept
         output_index = self.newest = len(self._output)
         self._output.append(None)
+        if self.moments is not None:
+            self.moments.append((output_index, type(item), self.now()))
         if self.is_heard:
             self.emit(events.OutputItemAdded(output_index=output_index, item=item))
         return output_index
@@ -181,6 +190,8 @@ class ResponseWriter(Struct):
         self.waiting.pop(output_index, None)
         if output_index >= self._kept:
             self._output[output_index] = item
+            if self.moments is not None:
+                self.moments.append((output_index, None, self.now()))
         if self.is_heard:
             self.emit(events.OutputItemDone(output_index=output_index, item=item))
         if output_index == self._gate:

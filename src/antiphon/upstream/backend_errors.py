@@ -66,7 +66,7 @@ def read_failure(
         return too_long(rename("messages"))
     if REJECTS_IMAGES.search(message):
         return ClientError(NO_IMAGES, code="unsupported_value", param=rename("messages"))
-    if status == 404 and model in message:
+    if status == 404 and model in message and _own(value, "code") != "unknown_url":
         return _model_not_found(model)
     if status in {400, 404, 409, 413, 415, 422}:
         return _client_error(status, value, message, backend, rename)

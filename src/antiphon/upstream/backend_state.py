@@ -1,9 +1,9 @@
-"""One backend: its options, what it says of itself, what it does now, and how its requests ended."""
+"""One backend: what it says of itself, what it does now, and how its requests ended."""
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 from antiphon.protocol.items.messages import InputItem
@@ -18,6 +18,7 @@ from antiphon.translation.to_responses.request import extras
 from antiphon.upstream.backend import Backend
 from antiphon.upstream.health import Health
 from antiphon.upstream.identity import Identity
+from antiphon.upstream.options import ANY, LATEST, BackendOptions, ModelOptions, is_listed
 from antiphon.upstream.prices import Prices
 
 if TYPE_CHECKING:
@@ -26,76 +27,7 @@ if TYPE_CHECKING:
 NOT_ASKED = "not asked yet"
 """In place of an error: the list of models has not come yet."""
 
-ANY = "*"
-"""Among a backend's models: any name that is requested."""
-
-LATEST = ":latest"
-
 CHAT_COMPLETIONS = "/chat/completions"
-
-NUM_CTX = 65_536
-"""Tokens of the largest window of Ollama's models by default: its documentation recommends 64,000 for agents."""
-
-
-def is_listed(model: str, listed: Iterable[str]) -> bool:
-    """Whether the model is among these. Ollama lists `llama3:latest` and answers to `llama3`."""
-    return any(name in (model, model + LATEST) for name in listed)
-
-
-@dataclass(frozen=True, slots=True)
-class ModelOptions:
-    """How an operator configured a model: facts that replace what was measured, and defaults for its requests."""
-
-    name: str
-    """The name that clients use, or the backend's own; `*` for every model."""
-    profile: ModelProfile = NOTHING_KNOWN
-    defaults: ModelDefaults | None = None
-    prices: Prices | None = None
-
-    def is_for(self, model: str, name: str) -> bool:
-        """Whether this concerns the model that the backend calls `model` and clients call `name`."""
-        return self.name in {ANY, name} or is_listed(self.name, [model])
-
-
-@dataclass(frozen=True, slots=True)
-class BackendOptions:
-    """How an operator configured a backend."""
-
-    models: frozenset[str] = frozenset()
-    """Names that it serves, `*` for any; empty for those that it lists."""
-    aliases: Mapping[str, str] = field(default_factory=dict)
-    """Names that clients use, and what the backend calls the model itself."""
-    weight: float = 1.0
-    concurrency: int = 0
-    """Requests at once; 0 for any number."""
-    queue: int = 100
-    """Requests that may wait beyond."""
-    tenant_concurrency: int = 0
-    """Requests of one tenant at once; 0 for as many as `concurrency`."""
-    label: str = ""
-    """The backend's name in replies to clients; empty for its own name."""
-    key_env: str = ""
-    """The environment variable that holds its key; empty where it has none."""
-    api: Literal["auto", "chat", "responses", "ollama"] = "chat"
-    """The API in which it is called; `auto` leaves that to its family, or to a probe."""
-    num_ctx: int = NUM_CTX
-    """Tokens of the largest window that Ollama loads models with."""
-    keep_alive: str | int | None = None
-    """How long Ollama keeps a model in memory after an answer; None leaves it to the server."""
-    cache: bool = False
-    """Its answers are cached."""
-    cache_salt: bool = False
-    """Its prefix cache is kept apart by tenant (`access/cache_salt.py`)."""
-    passthrough: frozenset[str] | None = None
-    """Parameters that are forwarded to it though the API does not have them; None for those of its family."""
-    check_answers: bool | None = None
-    """Whether its models' answers are checked and corrected; None where its family says so."""
-    loop_calls: int = 4
-    """Identical rounds of calls after which the model gets a note; twice as many end the response; 0 for never."""
-    loop_text: int = 8192
-    """Characters that only repeat themselves, after which an answer ends; 0 for never."""
-    configured: Sequence[ModelOptions] = ()
-    """What was configured for its models; a later one replaces what an earlier one says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -337,7 +269,7 @@ class Target:
 
     __slots__ = (
         *("__weakref__", "api", "backend", "breaks_schemas", "chat_path", "defaults", "dialect", "may_have_window"),
-        *("model", "name", "preopened", "prices", "profile", "refused", "state"),
+        *("model", "name", "preopened", "prices", "profile", "refused", "reserved_output", "state"),
     )
 
     def __init__(self, state: BackendState, model: str, name: str) -> None:
@@ -354,6 +286,8 @@ class Target:
         """What was configured for its requests."""
         self.prices: Prices | None = None
         """What its tokens cost; None where the operator configured no price."""
+        self.reserved_output: int | None = None
+        """Tokens to reserve for an answer without a limit; None where nothing is configured."""
         self.preopened = False
         """Its template opens `<think>`."""
         self.breaks_schemas = False
@@ -380,10 +314,11 @@ class Target:
     def _follow_model(self) -> None:
         """Take over what is known of the model, and was configured for it."""
         before, found = self.profile, self.state.profile_of(self.model, self.name)
-        self.defaults = self.prices = None
+        self.defaults = self.prices = self.reserved_output = None
         for one in self.state.configured_for(self.model, self.name):
             self.defaults = combined(self.defaults, one.defaults)
             self.prices = one.prices or self.prices
+            self.reserved_output = one.reserved_output or self.reserved_output
         self.profile = found if found != NOTHING_KNOWN else None
         if self.profile is not None:
             self.dialect = self.dialect.profiled(self.profile)

@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from antiphon.upstream.backend_state import BackendState, is_listed
+from antiphon.upstream.backend_state import BackendState
+from antiphon.upstream.options import is_listed
 
 STATED_AS = ("max_model_len", "context_length", "context_window", "max_context_length")
 """Fields of a listed model that state its window: vLLM and SGLang, OpenRouter and Together, Groq, Mistral."""

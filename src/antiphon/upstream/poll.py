@@ -8,7 +8,7 @@ from typing import Any
 
 from antiphon.errors import BackendError, log
 from antiphon.periodic import Periodic
-from antiphon.upstream.backend_state import NO_REPORT, BackendState, LoadReport
+from antiphon.upstream.backend_state import NO_REPORT, NOT_ASKED, BackendState, LoadReport
 from antiphon.upstream.registry import ModelRegistry
 
 LARGEST = 4 * 1024 * 1024
@@ -33,8 +33,11 @@ class Poll(Periodic):
         await asyncio.gather(*map(_update_load, self._registry.backends))
 
     def _log_changes(self) -> None:
-        """Log which backends are gone and which are back since the last poll."""
-        missed = {state.name: state.error for state in self._registry.backends}
+        """Log which backends are gone and which are back since the last poll.
+
+        Backends that were assigned during the poll are not asked yet, which is no failure.
+        """
+        missed = {state.name: state.error for state in self._registry.backends if state.error != NOT_ASKED}
         gone = {name for name, error in missed.items() if error}
         for name in sorted(gone - self._gone):
             log.warning("The models of a backend cannot be listed. %s", missed[name])

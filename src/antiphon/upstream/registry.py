@@ -9,11 +9,12 @@ from typing import Any
 from antiphon.errors import BackendError, ClientError, meant
 from antiphon.ids import Clock
 from antiphon.translation.dialects.dialect import Api, Dialect
-from antiphon.translation.dialects.table import tell_dialect
+from antiphon.translation.dialects.table import find_dialect
 from antiphon.upstream.backend import Backend, Listing
-from antiphon.upstream.backend_state import ANY, BackendOptions, BackendState, Target
+from antiphon.upstream.backend_state import BackendState, Target
 from antiphon.upstream.candidates import Candidates
 from antiphon.upstream.context_window import context_window
+from antiphon.upstream.options import ANY, BackendOptions
 from antiphon.upstream.retry_policy import unanswered
 
 STALE_AFTER = 5.0
@@ -253,7 +254,7 @@ class ModelRegistry:
 
     def _dialect(self, backend: Backend, listing: Listing) -> Dialect:
         owners = {model["owned_by"] for model in listing.models if isinstance(model.get("owned_by"), str)}
-        return tell_dialect(backend.url, owners, listing.server, self._configured.get(backend.name))
+        return find_dialect(backend.url, owners, listing.server, self._configured.get(backend.name))
 
     def _silent(self) -> BackendState | None:
         """Return the only backend there is, where it answers but does not list its models: it serves any name."""

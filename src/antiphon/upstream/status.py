@@ -1,9 +1,9 @@
 """The state of backends and shared resources now, of one process, and of all processes that share a port."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Literal
+from typing import Any, Literal
 
-from msgspec import Struct
+from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
 from antiphon.sharing.scheduler import Usage
@@ -134,6 +134,16 @@ def together(told: Sequence[Status]) -> Status:
         clock_skew=max((status.clock_skew for status in told), key=abs),
         purge_held=max(status.purge_held for status in told),
     )
+
+
+def profiles_of(models: ModelRegistry) -> list[dict[str, Any]]:
+    """Return the facts that are known of each model at each backend, measured or configured."""
+    return [
+        {"backend": state.name, "model": model["id"], "facts": facts}
+        for state in models.backends
+        for model in state.models
+        if (facts := to_builtins(state.profile_of(model["id"], model["id"]).known()))
+    ]
 
 
 def _resource(name: str, usage: Usage) -> ResourceStatus:

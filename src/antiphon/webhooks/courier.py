@@ -195,7 +195,7 @@ class Courier:
         self._count("given_up" if is_over else "failed")
         await self._store.postpone(delivery.id, None if is_over else due_at, trouble)
         if is_over:
-            log.warning("A webhook for %s was given up: %s", delivery.endpoint.id, trouble)
+            log.warning("A webhook for %s failed, and will not be retried: %s", delivery.endpoint.id, trouble)
 
     async def _trouble(self, delivery: Delivery) -> str:
         """Send a delivery; return why it was not received, empty where it was."""

@@ -11,7 +11,7 @@ from antiphon.ids import Clock, NewId
 from antiphon.outbound.ssrf import Reach, check_url
 from antiphon.protocol.resources import CreateWebhookEndpoint, EndpointsQuery, UpdateWebhookEndpoint
 from antiphon.sharing.scheduler import NoRoomError
-from antiphon.storage.contract import Store, WebhookEndpoint
+from antiphon.storage.contract import Delivery, Store, WebhookEndpoint
 from antiphon.webhooks.announcement import announcement
 from antiphon.webhooks.courier import FEATURE, Courier
 from antiphon.webhooks.sign import hint, new_secret
@@ -172,3 +172,23 @@ def shown(endpoint: WebhookEndpoint, *, with_secret: bool = False) -> dict[str, 
         "signing_secret_hint": hint(endpoint.secret),
     }
     return {**value, "signing_secret": endpoint.secret} if with_secret else value
+
+
+def shown_delivery(delivery: Delivery) -> dict[str, Any]:
+    """Return a delivery as its JSON object, without what it delivers."""
+    endpoint, is_failed = delivery.endpoint, delivery.failed_at is not None
+    return {
+        "object": "webhook_delivery",
+        "id": delivery.id,
+        "tenant": endpoint.tenant or None,
+        "endpoint_id": endpoint.id,
+        "endpoint_name": endpoint.name,
+        "url": endpoint.url,
+        "event_type": delivery.type,
+        "status": "failed" if is_failed else "pending",
+        "created_at": delivery.created_at,
+        "attempts": delivery.attempts,
+        "next_attempt_at": None if is_failed else delivery.due_at,
+        "failed_at": delivery.failed_at,
+        "last_error": delivery.last_error or None,
+    }

@@ -13,7 +13,7 @@ from antiphon.protocol.validation.validate import decode_request
 from antiphon.runs.persistence import RequestIdentity
 from antiphon.stored import conversations
 from antiphon.tools.registry import Toolset
-from antiphon.upstream.backend_state import BackendOptions
+from antiphon.upstream.options import BackendOptions
 from antiphon.upstream.registry import ModelRegistry
 from antiphon.upstream.scripted import ScriptedBackend
 from tests.support.engine import NOW, ask, engine, said

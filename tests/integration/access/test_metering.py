@@ -4,15 +4,17 @@ import asyncio
 import time
 from typing import Any
 
+import pytest
 from bench import keys
 from bench.figures import SLOT_CALLS
 
 from antiphon.access.metering import DAY, Meter
 from antiphon.access.spending import Spent, Tariff, Weight
+from antiphon.errors import ClientError
 from antiphon.storage.contract import ApiKey, BucketState, Budget, Limits, MoneyClaim, UsageRecord
 from antiphon.storage.sqlite.store import SqliteStore
-from antiphon.upstream.backend_state import BackendOptions, ModelOptions
 from antiphon.upstream.demo.backend import DemoBackend
+from antiphon.upstream.options import BackendOptions, ModelOptions
 from antiphon.upstream.prices import Prices
 from antiphon.upstream.registry import ModelRegistry
 from tests.support.keys import issued
@@ -232,6 +234,33 @@ async def test_a_budget_that_a_client_left_before_it_was_taken_is_given_back() -
     await store.close()
 
 
+async def test_requests_at_once_fit_a_budget_by_what_is_reserved_for_their_answers() -> None:
+    store = SqliteStore.open("sqlite://")
+    _, key = await issued(store, budget=Budget(per_day=10_000))
+    small, large = (Meter(store, time.time, tariff=tariff(reserved_output=tokens)) for tokens in (1_000, 6_000))
+
+    with await large.admit(key, "m", lambda: Weight(10, 0, 1)) as first:
+        assert first.taken.cost == 6_010
+        with pytest.raises(ClientError, match="current quota"):
+            await large.admit(key, "m", lambda: Weight(10, 0, 1))
+        with await small.admit(key, "m", lambda: Weight(10, 0, 2)) as second:
+            assert second.taken.cost == 2_010
+    await small.settle()
+    await large.settle()
+    await store.close()
+
+
+async def test_without_a_backend_a_background_response_reserves_what_is_usual() -> None:
+    store = SqliteStore.open("sqlite://")
+    _, key = await issued(store, tokens_per_day=10_000)
+    meter = Meter(store, time.time, tariff=tariff(reserved_output=2_000))
+
+    with await meter.admit(key, "unknown", lambda: Weight(10, 0, 1), is_queued=True) as lease:
+        assert lease.taken.tokens == 2_010
+    await meter.settle()
+    await store.close()
+
+
 async def test_a_key_without_a_budget_needs_no_price() -> None:
     store = SqliteStore.open("sqlite://")
     _, key = await issued(store, tokens_per_day=100)
@@ -243,7 +272,7 @@ async def test_a_key_without_a_budget_needs_no_price() -> None:
     await store.close()
 
 
-def tariff() -> Tariff:
+def tariff(reserved_output: int = 1_000) -> Tariff:
     """Prices by which a token costs a nano-unit."""
     options = BackendOptions(models=frozenset({"m"}), configured=(ModelOptions("m", prices=Prices(*[1_000_000] * 3)),))
-    return Tariff(ModelRegistry([DemoBackend()], time.time, options={"demo": options}))
+    return Tariff(ModelRegistry([DemoBackend()], time.time, options={"demo": options}), reserved_output=reserved_output)

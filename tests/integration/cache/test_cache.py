@@ -16,7 +16,7 @@ from antiphon.runs.engine import Engine
 from antiphon.runs.persistence import RequestIdentity
 from antiphon.telemetry.metrics import Measures, ModelNames, ResponseMetrics
 from antiphon.testing import check_event_stream
-from antiphon.upstream.backend_state import BackendOptions
+from antiphon.upstream.options import BackendOptions
 from antiphon.upstream.scripted import ScriptedBackend
 from tests.support.engine import Listed, ask, begin, called, engine, plain, said, stream
 from tests.support.replay import delta, sse

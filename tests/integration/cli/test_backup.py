@@ -6,6 +6,7 @@ import shutil
 import sqlite3
 import stat
 import subprocess
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, closing
 from dataclasses import replace
@@ -14,9 +15,12 @@ from pathlib import Path
 import pytest
 
 from antiphon.ids import new_id
-from antiphon.storage.contract import Store, StoredItem, StoredResponse
+from antiphon.search.vectors import unit
+from antiphon.storage.contract import NewStoreFile, Store, StoredItem, StoredResponse, VectorStore
 from antiphon.storage.open import open_store
+from antiphon.storage.records.chunks import ChunkRow
 from antiphon.storage.sql import migrations
+from antiphon.testing.store.files import new_file, put
 from tests.support.cli import antiphon
 from tests.support.command import Done
 from tests.support.keys import issue
@@ -50,6 +54,25 @@ async def stored(path: Path, *responses: StoredResponse) -> AsyncIterator[Store]
         await store.save(one)
     yield store
     await store.close()
+
+
+async def ingest(store: Store) -> None:
+    """Put a file with a chunk into a vector store."""
+    file = await put(store, new_file(T))
+    assert file is not None
+    await store.create_vector_store(VectorStore("vs_1", T, int(time.time())), [NewStoreFile(file.id)])
+    found = await store.claim_ingestion("w", 1)
+    assert found is not None
+    await store.write_chunks(found, [ChunkRow(0, "the cat sleeps", 3, unit([1.0, 0.5]))])
+    assert await store.complete_ingestion(found, 1, 10)
+
+
+async def is_searched(store: Store) -> None:
+    """The chunk is found by a keyword and by its signature, and the store goes on."""
+    found = await store.match_keywords(T, "vs_1", ["cat"], None, 5)
+    assert [text for _, text, _ in found.chunks] == ["the cat sleeps"]
+    assert [count for _, count, _ in (await store.signatures(T, "vs_1", frozenset())).parts] == [1]
+    assert await put(store, new_file(T, b"another")) is not None
 
 
 async def test_a_backup_under_load_has_everything_that_was_acknowledged_before_it(tmp_path: Path) -> None:
@@ -232,6 +255,7 @@ async def test_the_command_that_is_printed_backs_up_and_restores_postgresql(
     store = await open_store(url)
     for tenant in (T, "other"):
         await store.save(one := replace(response(), tenant=tenant))
+    await ingest(store)
     counts = await store.inspect()
     await store.close()
     printed = [
@@ -255,5 +279,32 @@ async def test_the_command_that_is_printed_backs_up_and_restores_postgresql(
     again = await open_store(target)
     assert await again.inspect() == counts
     assert await again.load("other", one.id) is not None
+    await is_searched(again)
     await again.close()
     assert shutil.which("pg_dump", path=str(programs)) is not None
+
+
+async def test_the_content_of_files_is_copied_and_restored_beside(tmp_path: Path) -> None:
+    path, copy, other = tmp_path / "a.db", tmp_path / "copy.db", tmp_path / "b.db"
+    async with stored(path) as store:
+        await store.put_blob_part("row_1", 0, b"content", is_last=True)
+        await ingest(store)
+    done = await backup(tmp_path, copy, path)
+    assert (done.code, "content of files" in done.out) == (0, True)
+    assert (tmp_path / "copy-files.db").stat().st_mode & 0o777 == 0o600
+    assert (await restore(tmp_path, copy, other)).code == 0
+    async with stored(other) as store:
+        assert await store.blob_part("row_1", 0) == b"content"
+        await is_searched(store)
+    again = await backup(tmp_path, tmp_path / "copy-files.db", path)
+    assert again.code == 2
+
+
+async def test_nothing_is_restored_where_the_content_of_files_is_in_the_way(tmp_path: Path) -> None:
+    path, copy, other = tmp_path / "a.db", tmp_path / "copy.db", tmp_path / "b.db"
+    async with stored(path) as store:
+        await store.put_blob_part("row_1", 0, b"content", is_last=True)
+    await backup(tmp_path, copy, path)
+    (tmp_path / "b-files.db").touch()
+    refused = await restore(tmp_path, copy, other)
+    assert (refused.code, "b-files.db exists" in refused.err, other.exists()) == (2, True, False)

@@ -99,4 +99,6 @@ async def test_a_port_that_is_taken_is_told(tmp_path: Path, unused_tcp_port: int
     await server.close()
 
     assert done.code == 2
-    assert "address already in use. Choose another address with --host or --port" in done.err
+    assert (
+        "address already in use. Choose another port with --port, or stop the program that listens there." in done.err
+    )

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from antiphon.cli import diagnosis
+from antiphon.cli.launching import server as launched
 from tests.support.cli import antiphon, serving
 from tests.support.replay import ReplayBackend
 from tests.support.speaking import heard, speaking
@@ -149,11 +150,14 @@ async def test_a_full_disk_is_a_problem(
     assert found["store"][1]["advice"] == "Free some space, or shorten `retention_days`."
 
 
-async def test_a_port_is_free_or_ours_or_taken(tmp_path: Path, backend: ReplayBackend) -> None:
+async def test_a_port_is_free_or_ours_or_taken(
+    tmp_path: Path, backend: ReplayBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
     flags = ("--backend", backend.url, "--store", "sqlite://")
     async with serving(tmp_path, "--port", "0", *flags) as server:
         port = server.url.rpartition(":")[2].removesuffix("/v1")
         _, ours = await findings(tmp_path, *flags, ANTIPHON_PORT=port)
+    monkeypatch.setattr(launched, "PATIENCE", 0.05)  # what listens now never answers
     with socket.create_server(("127.0.0.1", 0)) as other:
         other.listen()
         port = str(other.getsockname()[1])

@@ -28,12 +28,13 @@ async def test_an_update_changes_what_it_names_and_keeps_the_rest(tmp_path: Path
         "20",
         "--budget-per-month",
         "30",
-        "--admin",
+        "--role",
+        "admin",
         "--cache",
     )
     first = await found(store_url, key)
     unset = ("--unset", "model", "--unset", "budget-per-day", "--unset", "expiry", "--unset", "requests-per-minute")
-    assert (await antiphon(tmp_path, *update, *unset, "--no-admin", "--no-cache")).code == 0
+    assert (await antiphon(tmp_path, *update, *unset, "--role", "use", "--no-cache")).code == 0
     second = await found(store_url, key)
 
     assert changed.code == 0, changed.err
@@ -44,9 +45,9 @@ async def test_an_update_changes_what_it_names_and_keeps_the_rest(tmp_path: Path
     budget = Budget(1_500_000_000, 30_000_000_000)
     assert (first.name, first.limits) == ("deploy", Limits(("a",), 60, None, 20, None, budget))
     assert first.expires_at is not None
-    assert (first.is_admin, first.caches) == (True, True)
+    assert (first.role, first.caches) == ("admin", True)
     assert (second.name, second.limits) == ("deploy", Limits((), None, None, 20, None, Budget(None, 30_000_000_000)))
-    assert (second.expires_at, second.is_admin, second.caches) == (None, False, False)
+    assert (second.expires_at, second.role, second.caches) == (None, "use", False)
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from websockets.asyncio.client import connect
 
 from antiphon.config import Settings
 from antiphon.hosting import limits_of
+from antiphon.server import console
 from tests.support.cli import antiphon, serving
 from tests.support.command import PATIENCE
 from tests.support.raw import connected, post, say, status_of
@@ -43,6 +44,19 @@ async def test_it_says_where_it_is_what_it_keeps_and_what_it_serves(tmp_path: Pa
     assert f"; Backend '127.0.0.1:9' ({GONE}) is unreachable: connection refused. Check that it is running;" in ready
     assert curl.startswith(f"curl {server.url}/responses ")
     assert (tmp_path / ".local/share/antiphon/antiphon.db").exists()
+
+
+async def test_it_names_the_console_where_its_bundle_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = tmp_path / "static/index.html"
+    page.parent.mkdir()
+    page.write_text("")
+    monkeypatch.setattr(console, "STATIC", page.parent)
+    for settings, is_there in (("", True), ("console = false", False), ("", False)):
+        (tmp_path / "antiphon.toml").write_text(settings)
+        async with serving(tmp_path, "--port", "0", "--backend", GONE) as server:
+            assert (f"; console at {server.url.removesuffix('v1')}console/;" in server.lines[0]) is is_there
+        if settings:
+            page.unlink()
 
 
 async def test_it_says_that_it_creates_the_stores_file(tmp_path: Path) -> None:

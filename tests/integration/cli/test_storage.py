@@ -1,11 +1,16 @@
 """What an operator does to the store: migrate, check, purge, and look at webhooks, on both stores."""
 
+import time
 from pathlib import Path
 
 import pytest
 
-from antiphon.storage.contract import Announcement, StoredResponse, WebhookEndpoint
+from antiphon.ids import new_id
+from antiphon.storage.contract import Announcement, NewStoreFile, StoredResponse, VectorStore, WebhookEndpoint
 from antiphon.storage.open import open_store
+from antiphon.testing.store.files import new_file, put
+from antiphon.testing.store.making import T
+from antiphon.testing.store.vector_stores import chunks, claimed, ingested
 from tests.support.cli import antiphon
 from tests.support.postgres import Postgres
 
@@ -47,6 +52,35 @@ async def test_a_purge_of_too_much_needs_a_yes(tmp_path: Path, store_url: str) -
     assert "Forgot 1001 responses" in done.out
 
 
+async def test_a_purge_takes_expired_files_and_vector_stores_with_their_content(tmp_path: Path, store_url: str) -> None:
+    store = await open_store(store_url)
+    old, new = [new_file(T, content) for content in (b"old", b"new")]
+    for file in (old, new):
+        await put(store, file)
+        await store.put_blob_part(file.blob, 0, b"bytes", is_last=True)
+    expired = VectorStore(new_id("vs"), T, 1, days=2)
+    kept = VectorStore(new_id("vs"), T, int(time.time()))
+    for one, files in ((expired, [new]), (kept, [old, new])):
+        await store.create_vector_store(one, [NewStoreFile(file.id) for file in files])
+        for _ in files:
+            assert await ingested(store, await claimed(store, "w"))
+    await put(store, gone := new_file(T, b"gone", expires_at=10))
+    await store.put_blob_part(gone.blob, 0, b"bytes", is_last=True)
+    await store.delete_file(T, old.id)
+    await store.close()
+    counted = await antiphon(tmp_path, "purge", "--dry-run", "--store", store_url)
+    done = await antiphon(tmp_path, "purge", "--store", store_url)
+    store = await open_store(store_url)
+    contents = [await store.blob_part(file.blob, 0) for file in (old, gone, new)]
+    found = [await chunks(store, one.id) for one in (expired, kept)]
+    await store.close()
+
+    assert [words in counted.out for words in ("1 files", "1 vector stores")] == [True, True]
+    assert [words in done.out for words in ("1 files", "1 vector stores")] == [True, True]
+    assert contents == [None, None, b"bytes"]
+    assert found == [0, 1]
+
+
 async def test_keys_of_both_kinds_are_told_apart(tmp_path: Path, store_url: str) -> None:
     await antiphon(tmp_path, "keys", "create", "--store", store_url)
     checked = await antiphon(tmp_path, "db", "check", "--store", store_url)
@@ -54,7 +88,7 @@ async def test_keys_of_both_kinds_are_told_apart(tmp_path: Path, store_url: str)
 
     assert (checked.code, purged.code) == (0, 0)
     assert ", 0 idempotency keys," in checked.out
-    assert ", 1 API keys." in checked.out
+    assert ", 1 API keys," in checked.out
     assert ", 0 idempotency keys," in purged.out
     assert "API" not in purged.out
 
@@ -103,7 +137,7 @@ async def test_deliveries_that_wait_are_listed(tmp_path: Path, store_url: str) -
     await store.close()
     done = await antiphon(tmp_path, "webhooks", "deliveries", "--store", store_url)
 
-    for words in ("we_1", "response.completed", "given up", "status 500"):
+    for words in ("we_1", "response.completed", "failed", "status 500"):
         assert words in done.out
     assert "whsec" not in done.out
 

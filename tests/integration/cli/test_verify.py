@@ -8,6 +8,7 @@ import pytest
 from aiohttp import web
 
 from antiphon.conformance.areas import REQUIREMENTS
+from antiphon.storage.open import open_store
 from antiphon.upstream.demo.backend import DemoBackend
 from tests.integration.conformance.test_http import serving
 from tests.support.cli import antiphon
@@ -128,7 +129,7 @@ async def test_the_address_comes_from_the_environment_too(tmp_path: Path, url: s
 
 
 WRONG: dict[str, tuple[list[str], str]] = {
-    "nobody there": (["--base-url", "http://127.0.0.1:9/v1"], "Nothing answers at http://127.0.0.1:9/v1"),
+    "nobody there": (["--base-url", "http://127.0.0.1:9/v1"], "No server answers at http://127.0.0.1:9/v1"),
     "no URL": (["--base-url", "localhost:11434"], "is not a URL"),
     "a key in the URL": (["--base-url", "http://sk-secret@127.0.0.1:9/v1"], "must not hold a key"),
     "an unknown area": (["--only", "respones"], "respones"),
@@ -262,3 +263,22 @@ async def test_what_is_misused_is_said_on_one_line(tmp_path: Path, url: str, arg
 
     assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
     assert words in done.err
+
+
+async def test_a_report_is_kept_in_the_store_for_the_console(tmp_path: Path, url: str) -> None:
+    place = f"sqlite:///{tmp_path}/kept.db"
+    done = await antiphon(tmp_path, "verify", "--base-url", url, *MODELS, "--save", "--store", place, "--name", "mine")
+    store = await open_store(place)
+    kept = await store.reports()
+    await store.close()
+
+    assert done.code == 0
+    assert [(one.server, json.loads(one.summary)["conforms"]) for one in kept] == [("mine", True)]
+    assert kept[0].id in done.err
+
+
+async def test_a_report_is_not_kept_in_memory(tmp_path: Path) -> None:
+    done = await antiphon(tmp_path, "verify", "--base-url", "http://127.0.0.1:1/v1", "--save", "--store", "sqlite://")
+
+    assert done.code != 0
+    assert "so no report can be kept" in done.err

@@ -1,4 +1,4 @@
-"""`antiphon webhooks retry`: a delivery that was given up reaches its endpoint after all."""
+"""`antiphon webhooks retry`: a delivery that has failed reaches its endpoint after all."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -23,7 +23,7 @@ async def receiver() -> AsyncIterator[Receiver]:
 
 
 async def given_up(store: Store, url: str, count: int) -> list[str]:
-    """Have so many deliveries given up; return their ids."""
+    """Let so many deliveries fail; return their ids."""
     await store.put_endpoint(WebhookEndpoint("we_1", "a", "n", url, [EVENT], 1, 1, "whsec_bmV3"))
     for _ in range(count):
         queued = StoredResponse(ids.new_id("resp"), 1, "queued", None, b"{}", tenant="a")

@@ -5,6 +5,7 @@ import pytest_asyncio
 
 from antiphon.application import toolset_of
 from antiphon.config import Settings
+from antiphon.conformance.areas import REQUIREMENTS
 from antiphon.conformance.choice import chosen
 from antiphon.conformance.judging import Plan, judge
 from antiphon.conformance.report import Report
@@ -15,7 +16,6 @@ from tests.support.small_web import small_web
 LATER = {
     *(f"responses:hosted:{name}" for name in ("code-item", "code-order", "code-told", "code-used")),
     *(f"responses:hosted:image-{name}" for name in ("item", "order", "told")),
-    "responses:hosted:file-search-unknown",
 }
 """What is asked of hosted tools that later issues run; today the server says that it lacks them."""
 
@@ -25,8 +25,10 @@ LACKING = {"chat:parameters:n"}
 UNSHOWN = {
     *("responses:headers:challenge", "responses:websocket:refused-well", "responses:limits:too-long-named"),
     *(f"{api}:{name}" for api in ("chat:tools", "responses:calls") for name in ("chosen", "argued")),
+    *(one for one in REQUIREMENTS if one.startswith("chat:embeddings:")),
 }
-"""What nothing can show: no key is asked for, WebSockets are taken, `demo` reads any length, and chooses no tool."""
+"""What nothing can show: no key is asked for, WebSockets are taken, `demo` reads any length, chooses no tool, and makes
+no embeddings."""
 
 BY_CHANCE = {"responses:cancel:no-usage", "responses:websocket:steer-accepted", "responses:websocket:steered"}
 """What is shown only if `demo` is cancelled, or steered, before it has answered."""
@@ -39,7 +41,7 @@ UNSHOWN_RULES = {"command", "error", "failed", "image", "mcp"}
 async def report() -> Report:
     async with small_web() as web, serve(WeakDemoBackend()) as served:
         settings = Settings(web_search=web.searxng, outgoing_networks=["127.0.0.0/8"])
-        served.engine.toolset = toolset_of(settings)
+        served.engine.toolset = toolset_of(settings, search=lambda: served.engine.search)
         return await judge(Plan(base_url=served.url, model="demo", requirements=chosen()))
 
 
@@ -66,4 +68,4 @@ async def test_everything_else_is_judged_but_for_what_no_stream_of_functions_sho
 
 
 async def test_it_takes_a_few_hundred_requests(report: Report) -> None:
-    assert report.requests < 650
+    assert report.requests < 800

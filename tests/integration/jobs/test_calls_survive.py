@@ -14,12 +14,15 @@ from antiphon.jobs.queue import cancel, enqueue
 from antiphon.jobs.worker import Worker
 from antiphon.protocol.validation.validate import decode_request
 from antiphon.runs.engine import Engine
+from antiphon.search.contract import SearchRequest, SearchResults
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.testing import assert_event_stream
 from antiphon.tools.base import Listing, ToolResult, Use
+from antiphon.tools.files.tool import FileSearch
 from antiphon.tools.registry import Toolset
 from tests.support.engine import NOW, called, engine, said
 from tests.support.replay import delta
+from tests.support.shelves import STORE, Shelves, hit
 from tests.support.tools import MCP, ROLL, Servers, Web, output
 
 ROLLS = called("dice__roll", '{"e": "2d4"}')
@@ -57,13 +60,21 @@ async def told(made: Engine, response_id: str) -> list[dict[str, Any]]:
 class Dies:
     """A worker that is killed once so many calls of the model were asked for: its last one is never answered."""
 
-    def __init__(self, store: SqliteStore, servers: Servers, *answers: Any, web: Web | None = None) -> None:
+    def __init__(
+        self,
+        store: SqliteStore,
+        servers: Servers,
+        *answers: Any,
+        web: Web | None = None,
+        shelves: Shelves | None = None,
+    ) -> None:
         self.engine, self.backend = engine(*answers, store=store)
         self.engine.keyring = KEYRING
         number = next(numbers)
         ids = itertools.count(1)
         self.engine.new_id = lambda prefix: f"{prefix}_{number:016x}{next(ids):016x}"
-        self.engine.toolset = Toolset(mcp=servers, web_search=web or Web(), needs_lists=False)
+        files = FileSearch(shelves or Shelves())
+        self.engine.toolset = Toolset(mcp=servers, web_search=web or Web(), file_search=files, needs_lists=False)
         self.worker = Worker(self.engine)
 
     async def die(self) -> None:
@@ -324,4 +335,58 @@ async def test_a_list_that_could_not_be_had_is_told_once() -> None:
     await second.worker.close()
 
     assert [item["type"] for item in response["output"]] == ["mcp_list_tools", "message"]
+    assert_event_stream(await told(second.engine, response_id))
+
+
+FILES = {"type": "file_search", "vector_store_ids": [STORE]}
+SEARCHES = called("file_search", '{"queries": ["tides"]}')
+
+
+async def test_a_search_of_files_that_ended_is_not_made_again_and_is_still_cited() -> None:
+    store = SqliteStore.open("sqlite://", now=lambda: NOW)
+    shelves = Shelves(hit("At nine."))
+    first = Dies(store, Servers(), SEARCHES, said("never"), shelves=shelves)
+    hangs = Hangs(first.backend, 1)
+    first.worker.start()
+    response_id = await queue(first.engine, tools=[FILES], include=["file_search_call.results"])
+    await asyncio.wait_for(hangs.asked.wait(), 30)
+    await first.die()
+
+    second = Dies(store, Servers(), said("At nine [1]."), shelves=shelves)
+    second.worker.start()
+    response = await ended(second.engine, response_id)
+    await second.worker.close()
+
+    search, message = response["output"]
+    assert (search["status"], search["queries"], len(search["results"])) == ("completed", ["tides"], 1)
+    assert message["content"][0]["text"] == "At nine."
+    assert message["content"][0]["annotations"][0]["file_id"] == "file-tides"
+    assert len(shelves.asked) == 1
+    assert_event_stream(await told(second.engine, response_id))
+
+
+async def test_a_search_of_files_under_way_is_made_again() -> None:
+    store = SqliteStore.open("sqlite://", now=lambda: NOW)
+    reached = asyncio.Event()
+
+    class Slow(Shelves):
+        async def search(self, request: SearchRequest) -> SearchResults:
+            reached.set()
+            await asyncio.Event().wait()
+            raise AssertionError
+
+    first = Dies(store, Servers(), SEARCHES, shelves=Slow())
+    first.worker.start()
+    response_id = await queue(first.engine, tools=[FILES])
+    await asyncio.wait_for(reached.wait(), 30)
+    await first.die()
+
+    second = Dies(store, Servers(), said("At nine【1】."), shelves=Shelves(hit("At nine.")))
+    second.worker.start()
+    response = await ended(second.engine, response_id)
+    await second.worker.close()
+
+    search, message = response["output"]
+    assert (search["status"], search["queries"], search["results"]) == ("completed", ["tides"], None)
+    assert message["content"][0]["text"] == "At nine."
     assert_event_stream(await told(second.engine, response_id))

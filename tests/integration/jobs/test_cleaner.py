@@ -5,14 +5,19 @@ from pathlib import Path
 
 import pytest
 
-from antiphon.ids import Clock
+from antiphon.ids import Clock, new_id
 from antiphon.jobs import cleaner as cleaners
 from antiphon.jobs.cleaner import Cleaner, objection
 from antiphon.runs.engine import Upkeep
+from antiphon.storage.blobs.places import Places
+from antiphon.storage.blobs.rows import StoreBlobs
+from antiphon.storage.blobs.turns import part_turns
 from antiphon.storage.contract import Reply, Store, StoredCompletion, StoredResponse
 from antiphon.storage.postgres.store import PostgresStore
 from antiphon.storage.sqlite import clock as clocks
 from antiphon.storage.sqlite.store import SqliteStore
+from antiphon.stored.files import Files
+from antiphon.testing.store.files import new_file, put
 
 DAY = 86_400
 FREE = 5
@@ -191,4 +196,36 @@ async def test_a_file_that_nobody_uses_is_purged_after_a_while(tmp_path: Path, m
         at += cleaners.LOOK_EVERY
         looks += 1
     assert looks * cleaners.LOOK_EVERY == pytest.approx(clocks.ALONE, abs=2 * cleaners.LOOK_EVERY)
+    await store.close()
+
+
+async def test_it_deletes_content_that_no_file_has(store_url: str) -> None:
+    store = await opened(store_url)
+    expired, living = new_file("t", b"old", int(time.time()) - 1), new_file("t", b"new")
+    for file in (expired, living):
+        await put(store, file)
+    await store.begin_blob("t", abandoned := new_id("row"), -1)
+    files = Files(store, StoreBlobs(store, part_turns()))
+    for blob in (expired.blob, living.blob, abandoned):
+        await store.put_blob_part(blob, 0, b"bytes", is_last=True)
+    await Cleaner(store, 1, Upkeep(), delete_blobs=files.delete_blobs).look()
+    left = [await store.blob_part(blob, 0) for blob in (expired.blob, living.blob, abandoned)]
+    assert left == [None, b"bytes", None]
+    assert await store.claim_stale_blobs(10) == []
+    await store.close()
+
+
+async def test_content_that_cannot_be_deleted_waits_and_keeps_no_other(store_url: str) -> None:
+    store = await opened(store_url)
+    names = new_id("obj"), new_id("row")
+    for name in names:
+        await store.begin_blob("t", name, -1)
+    await store.put_blob_part(names[1], 0, b"bytes", is_last=True)
+    files = Files(store, Places({"row": StoreBlobs(store, part_turns())}, "row"))
+    await Cleaner(store, 1, Upkeep(), delete_blobs=files.delete_blobs).look()
+    assert await store.blob_part(names[1], 0) is None
+    assert await store.claim_stale_blobs(10) == []
+    later = await opened(store_url, ahead(7200))
+    assert await later.claim_stale_blobs(10) == [names[0]]
+    await later.close()
     await store.close()

@@ -139,3 +139,14 @@ async def test_it_belongs_to_the_loop_of_its_first_request() -> None:
 def test_wrong_settings_are_reported_before_the_first_request() -> None:
     with pytest.raises(ConfigError, match="port"):
         antiphon.asgi(antiphon.Settings(port=9000))
+
+
+@pytest.mark.parametrize(("is_on", "status"), [(False, 404), (True, 200)])
+async def test_it_serves_the_console_if_the_application_wants_it(is_on: bool, status: int) -> None:
+    api = antiphon.asgi(console=is_on)
+    app = Starlette()
+    app.mount("/ai", api)
+    async with client_of(app, "localhost") as client:
+        replies = [await client.get(f"/ai{path}") for path in ("/console/", "/admin/v1/session")]
+    await api.close()
+    assert [reply.status_code for reply in replies] == [status] * 2

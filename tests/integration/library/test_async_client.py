@@ -6,6 +6,7 @@ import threading
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,11 @@ from tests.support.engine import called, plain, said
 from tests.support.replay import Answer, ReplayBackend, delta, sse
 
 TOOL = {"type": "function", "name": "look", "parameters": {"type": "object", "properties": {}}}
+
+
+@dataclass
+class Person:
+    name: str
 
 
 def scripted(*answers: Any) -> ScriptedBackend:
@@ -67,7 +73,22 @@ async def test_a_response_belongs_to_its_caller() -> None:
 
 
 async def test_it_lists_the_models(demo: AsyncAntiphon) -> None:
-    assert [model.id for model in await demo.models.list()] == ["demo"]
+    listed = await demo.models.list()
+    assert [model.id for model in listed] == ["demo"]
+    assert [model async for model in demo.models.list()] == listed.data
+    assert await demo.models.retrieve("demo") == listed.data[0]
+
+
+async def test_an_answer_is_an_object_of_a_class_and_the_model_gets_its_schema() -> None:
+    backend = scripted(plain('{"name": "Ada"}'), plain('{"name": "Bob"}'))
+    async with AsyncAntiphon(backend=backend) as client:
+        first = await client.responses.parse(model="m", input="Who?", text_format=Person, text={"verbosity": "low"})
+        second = await client.responses.create(model="m", input="And?", previous_response_id=first.id)
+
+    assert first.output_parsed == Person("Ada")
+    assert second.output_text == '{"name": "Bob"}'
+    sent = backend.requests[0]["response_format"]["json_schema"]
+    assert (sent["name"], sent["schema"]["required"]) == ("Person", ["name"])
 
 
 # Streams.
@@ -146,8 +167,16 @@ async def test_a_background_stream_resumes_after_any_event(tmp_path: Path) -> No
         for number in (0, 3, len(events) - 2):
             rest = await client.responses.retrieve(first.response.id, stream=True, starting_after=number)
             assert [event.to_dict() async for event in rest] == [event.to_dict() for event in events[number + 1 :]]
+        async with client.responses.stream(response_id=first.response.id) as again:
+            assert [event.to_dict() async for event in again] == [event.to_dict() for event in events]
 
     assert_event_stream([event.to_dict() for event in events])
+
+
+@pytest.mark.parametrize("parameters", [{"response_id": "resp_1", "model": "demo"}, {"starting_after": 1}])
+async def test_a_stream_is_either_new_or_resumed(demo: AsyncAntiphon, parameters: dict[str, Any]) -> None:
+    with pytest.raises(TypeError, match="by `response_id` and `starting_after` alone"):
+        demo.responses.stream(**parameters)
 
 
 async def test_leaving_a_background_stream_does_not_end_the_response(tmp_path: Path) -> None:

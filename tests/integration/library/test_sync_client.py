@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import Struct
 
 from antiphon import Antiphon, BackendError, ClientError, types
 from antiphon.testing import assert_event_stream
 from antiphon.upstream.scripted import ScriptedBackend
-from tests.support.engine import said
+from tests.support.engine import plain, said
 from tests.support.replay import delta
 
 
@@ -37,10 +38,23 @@ def test_it_creates_chains_and_retrieves(demo: Antiphon) -> None:
     assert demo.responses.retrieve(second.id).to_dict() == second.to_dict()
 
 
+def test_an_answer_is_an_object_of_a_class() -> None:
+    class Person(Struct):
+        name: str
+
+    with Antiphon(backend=ScriptedBackend([plain('{"name": "Ada"}')], models=["m"])) as client:
+        assert client.responses.parse(model="m", input="Who?", text_format=Person).output_parsed == Person("Ada")
+
+
 def test_it_lists_the_models_of_its_backend() -> None:
     with Antiphon(backend=ScriptedBackend([], models=["small", "large"])) as client:
         models = client.models.list()
+        found = client.models.retrieve("large")
+        with pytest.raises(ClientError) as caught:
+            client.models.retrieve("huge")
     assert [model.id for model in models] == ["small", "large"]
+    assert found == models.data[1]
+    assert (caught.value.status, caught.value.code) == (404, "model_not_found")
     assert models.to_dict()["data"][0] == {"id": "small", "object": "model", "created": 0, "owned_by": "antiphon"}
 
 
@@ -91,6 +105,9 @@ def test_a_background_stream_resumes_after_any_event(tmp_path: Path) -> None:
         first = events[0]
         assert isinstance(first, types.Created)
         rest = list(client.responses.retrieve(first.response.id, stream=True, starting_after=4))
+        with client.responses.stream(response_id=first.response.id, starting_after=4) as stream:
+            streamed = list(stream)
+    assert [event.to_dict() for event in streamed] == [event.to_dict() for event in rest]
     assert [event.sequence_number for event in rest] == list(range(5, len(events)))
     assert [event.to_json() for event in rest] == [event.to_json() for event in events[5:]]
 

@@ -51,7 +51,7 @@ def labels_of(query: str) -> set[str]:
 
 
 async def test_every_metric_has_its_row_and_every_row_its_metric(served: Served) -> None:
-    assert (await kinds(served)).keys() == ROWS.keys()
+    assert (await kinds(served)).keys() == ROWS.keys(), "correct docs/how-to/watch-it.md"
 
 
 def test_every_row_names_the_labels_that_its_metric_has() -> None:
@@ -66,7 +66,7 @@ async def test_every_query_of_the_dashboard_names_a_metric_that_there_is(served:
     asked = {name for query, _ in queries() for name in FOUND.findall(query)}
 
     assert asked - series == set()
-    assert {name for name in ROWS if not any(name in query for query, _ in queries())} == set()
+    assert {name for name in ROWS if not any(name in query for query, _ in queries())} == set(), "add a panel"
 
 
 @pytest.mark.parametrize(("query", "legend"), list(queries()))

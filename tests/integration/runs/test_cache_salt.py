@@ -7,7 +7,7 @@ import pytest
 
 from antiphon.gateway import Gateway, RequestIdentity
 from antiphon.protocol.validation.validate import decode_request
-from antiphon.upstream.backend_state import BackendOptions
+from antiphon.upstream.options import BackendOptions
 from tests.support.engine import engine, plain
 
 

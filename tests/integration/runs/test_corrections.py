@@ -9,7 +9,7 @@ import pytest
 from antiphon.errors import BackendError
 from antiphon.testing import check_event_stream
 from antiphon.translation.dialects.profile import ModelProfile
-from antiphon.upstream.backend_state import BackendOptions, ModelOptions
+from antiphon.upstream.options import BackendOptions, ModelOptions
 from tests.support.engine import ask, called, engine, plain, said, stream
 from tests.support.replay import delta
 

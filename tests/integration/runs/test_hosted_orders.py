@@ -13,16 +13,18 @@ import pytest
 
 from antiphon.testing import assert_event_stream
 from antiphon.tools.base import Listing, ToolResult, Use
+from antiphon.tools.files.tool import FileSearch
 from antiphon.tools.registry import Toolset
 from tests.support.engine import engine, stream
 from tests.support.recordings import FOLDER, MISSING
 from tests.support.replay import delta
+from tests.support.shelves import STORE, Shelves, hit
 from tests.support.tools import Servers, Web
 from tests.unit.testing.events.recordings import read_sse, read_trace, recordings, traces
 
 Events = list[dict[str, Any]]
 
-HOSTED = ("mcp_list_tools", "mcp_call", "mcp_approval_request", "web_search_call")
+HOSTED = ("mcp_list_tools", "mcp_call", "mcp_approval_request", "web_search_call", "file_search_call")
 
 DIFFERENCES = {
     ("web_search_call", "added", "action"): "the trace opens with the kind of action, OpenAI's streams with none",
@@ -37,6 +39,7 @@ def is_there(path: Path) -> bool:
 FILES = [
     *(path for path in traces() if is_there(path)),
     *(path for path in recordings() if path.name.startswith("openai-") and is_there(path)),
+    *sorted(path for path in FOLDER.glob("hosted/*.sse") if '"file_search_call"' in path.read_text("utf-8")),
 ]
 
 pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason=MISSING)
@@ -72,17 +75,26 @@ def fields(events: Events) -> set[tuple[str, str, str]]:
     }
 
 
+SAID = ("response.output_text.delta", "response.output_text.annotation.added")
+
+
+def _said(event: dict[str, Any]) -> str:
+    """What a model says for this event: a delta, or the mark that cites a file."""
+    is_file = event.get("annotation", {}).get("type") == "file_citation"
+    return "【1†source】" if is_file else str(event.get("delta", ""))
+
+
 class Script:
     """What a model says, and what its tools answer, for the same items to come."""
 
     def __init__(self, events: Events) -> None:
-        self.servers, self.web = Servers(), Web()
+        self.servers, self.web, self.shelves = Servers(), Web(), Shelves()
         self.answers: list[Any] = []
         self.tools: list[dict[str, Any]] = []
         self._results: list[dict[str, Any]] = []
         self._sources: dict[str, str] = {}
         self._thought: list[dict[str, Any]] = []
-        self._deltas = [event["delta"] for event in events if event["type"] == "response.output_text.delta"]
+        self._deltas = [_said(event) for event in events if event["type"] in SAID]
         self.web.run = self._searched  # type: ignore[method-assign]
         self.servers.run = self._called  # type: ignore[method-assign]
         for item in events[-1]["response"]["output"]:
@@ -123,9 +135,16 @@ class Script:
         self._results.append(item)
         self._call("web_search", json.dumps({"query": item["action"]["query"]}))
 
+    def _file_search_call(self, item: dict[str, Any]) -> None:
+        self.tools.append({"type": "file_search", "vector_store_ids": [STORE]})
+        self._call("file_search", json.dumps({"queries": item["queries"]}))
+
     def _message(self, item: dict[str, Any]) -> None:
-        for part in item["content"]:
-            self._sources |= {one["url"]: one["title"] for one in part.get("annotations", ())}
+        for one in (one for part in item["content"] for one in part.get("annotations", ())):
+            if one["type"] == "file_citation":
+                self.shelves.stores[""] = {STORE: [hit("a passage", one["filename"])]}
+            else:
+                self._sources |= {one["url"]: one["title"]}
         is_linked = any(url in "".join(self._deltas) for url in self._sources)
         told = self._deltas if is_linked or not self._sources else ["See ", "[1]"]
         self._say(*(delta(content=each) for each in told), delta("stop"))
@@ -141,7 +160,7 @@ class Script:
     async def play(self, **body: Any) -> Events:
         """Have a response made of it."""
         made, _ = engine(*self.answers)
-        made.toolset = Toolset(web_search=self.web, mcp=self.servers)
+        made.toolset = Toolset(web_search=self.web, mcp=self.servers, file_search=FileSearch(self.shelves))
         return await stream(made, tools=self.tools, **body)
 
 
@@ -150,7 +169,7 @@ async def ours(path: Path) -> Events:
     events = read(path)
     script = Script(events)
     if path.stem != "mcp_approved_turn2":
-        return await script.play(include=["web_search_call.action.sources"])
+        return await script.play(include=["web_search_call.action.sources", "file_search_call.results"])
     return await approved(script)
 
 
@@ -190,3 +209,20 @@ def test_every_kind_of_item_is_among_what_is_compared() -> None:
 
     assert kinds == set(HOSTED)
     assert len(FILES) >= 9
+
+
+def cited(events: Events) -> list[tuple[str, str, str]]:
+    """Each citation of a file: its file, the text before it and the text behind it, both without blanks."""
+    parts = [part for item in events[-1]["response"]["output"] for part in item.get("content", []) if "text" in part]
+    return [
+        (one["filename"], "".join(part["text"][: one["index"]].split()), "".join(part["text"][one["index"] :].split()))
+        for part in parts
+        for one in part.get("annotations", ())
+    ]
+
+
+@pytest.mark.parametrize("path", [path for path in FILES if path.parent.name == "hosted"], ids=lambda path: path.stem)
+async def test_files_are_cited_at_the_recorded_places(path: Path) -> None:
+    events = read(path)
+
+    assert cited(await ours(path)) == cited(events) != []

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from antiphon.testing import check_event_stream
-from antiphon.upstream.backend_state import BackendOptions
+from antiphon.upstream.options import BackendOptions
 from tests.support.engine import ask, called, engine, said, stream
 from tests.support.replay import delta
 

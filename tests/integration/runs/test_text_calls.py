@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from antiphon.runs.engine import Engine
 from antiphon.tools.registry import Toolset
 from tests.support.engine import ask, engine, plain, said, stream
 from tests.support.tools import MCP, Servers
@@ -19,10 +20,9 @@ TOOL = {
 CALL = '<tool_call>\n{"name": "look", "arguments": {"place": "here"}}\n</tool_call>'
 
 
-@pytest.mark.parametrize("dialect", ["generic", "ollama", "lmstudio", "llamacpp", "vllm", "sglang"])
-async def test_a_call_in_the_text_is_a_call(dialect: str) -> None:
-    serving, backend = engine(plain(f"I look.\n{CALL}"), plain("Nothing is there."), dialect=dialect)
-    first = await ask(serving, input="Look!", tools=[TOOL])
+async def check_a_call_and_its_result(serving: Engine, **first_request: Any) -> None:
+    """Check that a first turn contains a message and a call, and that a second turn continues with its result."""
+    first = await ask(serving, input="Look!", tools=[TOOL], **first_request)
     message, call = first["output"]
     assert (message["content"][0]["text"], call["name"], call["arguments"]) == (
         "I look.\n",
@@ -32,6 +32,12 @@ async def test_a_call_in_the_text_is_a_call(dialect: str) -> None:
     output = {"type": "function_call_output", "call_id": call["call_id"], "output": "nothing"}
     second = await ask(serving, input=[output], tools=[TOOL], previous_response_id=first["id"])
     assert second["output"][0]["content"][0]["text"] == "Nothing is there."
+
+
+@pytest.mark.parametrize("dialect", ["generic", "ollama", "lmstudio", "llamacpp", "vllm", "sglang"])
+async def test_a_call_in_the_text_is_a_call(dialect: str) -> None:
+    serving, backend = engine(plain(f"I look.\n{CALL}"), plain("Nothing is there."), dialect=dialect)
+    await check_a_call_and_its_result(serving)
     assert backend.requests[1]["messages"][-2]["tool_calls"][0]["function"]["name"] == "look"
 
 
@@ -112,17 +118,8 @@ NO_TOOLS = {"error": {"message": "registry.ollama.ai/library/gemma:2b does not s
 
 
 async def test_a_backend_that_takes_no_tools_is_told_of_them_in_the_prompt() -> None:
-    serving, backend = engine((400, NO_TOOLS), plain(f"I look.\n{CALL}"), plain("Nothing."), dialect="ollama")
-    first = await ask(serving, input="Look!", instructions="Be brief.", tools=[TOOL])
-    message, call = first["output"]
-    assert (message["content"][0]["text"], call["name"], call["arguments"]) == (
-        "I look.\n",
-        "look",
-        '{"place": "here"}',
-    )
-    output = {"type": "function_call_output", "call_id": call["call_id"], "output": "nothing"}
-    second = await ask(serving, input=[output], tools=[TOOL], previous_response_id=first["id"])
-    assert second["output"][0]["content"][0]["text"] == "Nothing."
+    serving, backend = engine((400, NO_TOOLS), plain(f"I look.\n{CALL}"), plain("Nothing is there."), dialect="ollama")
+    await check_a_call_and_its_result(serving, instructions="Be brief.")
     refused, *others = backend.requests
     assert "tools" in refused and not any("tools" in request for request in others)
     assert [message["role"] for message in others[1]["messages"]] == ["system", "user", "assistant", "user"]

@@ -16,7 +16,7 @@ from antiphon.storage.contract import Store
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.translation.dialects.profile import ModelProfile
 from antiphon.upstream.backend import Reply
-from antiphon.upstream.backend_state import BackendOptions, ModelOptions
+from antiphon.upstream.options import BackendOptions, ModelOptions
 from antiphon.upstream.registry import ModelRegistry
 from antiphon.upstream.scripted import ScriptedBackend
 from tests.support.engine import NOW, ask, begin, called, plain, stream

@@ -21,9 +21,9 @@ import pytest
 from antiphon.gateway import Gateway
 from antiphon.protocol.validation.validate import decode_request
 from antiphon.runs.persistence import RequestIdentity
-from antiphon.upstream.backend_state import BackendOptions
 from antiphon.upstream.http import HttpBackend
 from antiphon.upstream.http1.connect import TlsFiles
+from antiphon.upstream.options import BackendOptions
 from tests.support.certificates import certificate
 from tests.support.pair import BODY, CHAT, KEY, Pair, Script, error, pair, saying
 from tests.support.replay import JSON, Answer, ReplayBackend, completion, delta, echo, sse, text

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from antiphon.storage.contract import ApiKey, Budget, Limits, MoneyClaim, Store, TenantBudget
+from antiphon.storage.contract import ApiKey, Budget, Limits, MoneyClaim, Role, Store, TenantBudget
 from antiphon.storage.open import open_store
-from antiphon.upstream.backend_state import BackendOptions, ModelOptions
 from antiphon.upstream.http import HttpBackend
+from antiphon.upstream.options import BackendOptions, ModelOptions
 from antiphon.upstream.prices import NANO, Prices
 from tests.support.keys import bearing, issue, issued
 from tests.support.replay import JSON, Answer, ReplayBackend
@@ -242,7 +242,7 @@ async def test_a_model_that_clients_make_up_is_counted_as_other(backend: ReplayB
 async def test_an_administrators_key_reads_the_usage_of_all_tenants(backend: ReplayBackend, store_url: str) -> None:
     store = await open_store(store_url)
     key, boss = await issue(store), await issued(store, "bosses")
-    await store.put_api_key(replace(boss[1], is_admin=True))
+    await store.put_api_key(replace(boss[1], role=Role.ADMIN))
     async with serving(backend, store, key) as served:
         await served.post("/responses", json=HI)
         served.http.headers.update(bearing(boss[0]))

@@ -83,8 +83,24 @@ async def test_an_unknown_path_and_a_wrong_method_have_the_envelope(served):
         assert (response.status, (await response.json())["error"]["message"]) == (404, message)
     async with served.http.put(f"{served.url}/responses") as response:
         assert response.status == 405
+        assert (await response.json())["error"]["message"] == "Not allowed to PUT on /v1/responses."
         assert "POST" in response.headers["allow"]
         assert (await response.json())["error"]["code"] == "method_not_supported"
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        ("/v1/responses/responses", 405),  # as a response's id
+        ("/v1/chat/completions/chat/completions", 404),
+        ("/v1/v1/responses", 404),
+        ("/api/v1/chat/completions", 404),
+    ],
+)
+async def test_a_base_url_that_does_not_end_in_v1_is_explained(served, path, status):
+    async with served.http.post(served.url.removesuffix("/v1") + path, json={}) as response:
+        assert response.status == status
+        assert (await response.json())["error"]["message"].endswith(f"{path}. The base URL of the API ends in /v1.")
 
 
 async def test_every_reply_has_the_headers_of_the_api(served):

@@ -12,9 +12,9 @@ from antiphon.server.application import create_app
 from antiphon.storage.contract import Backlog
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.telemetry.metrics import Measures
-from antiphon.upstream.backend_state import BackendOptions
 from antiphon.upstream.health import MOST_FAILURES
 from antiphon.upstream.http import HttpBackend
+from antiphon.upstream.options import BackendOptions
 from tests.support.metrics import scrape
 from tests.support.replay import Answer, ReplayBackend, completion, text
 from tests.support.server import Served, serve

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from antiphon.testing import assert_event_stream, fold
-from antiphon.upstream.backend_state import BackendOptions
 from antiphon.upstream.demo.backend import DemoBackend
 from antiphon.upstream.http import HttpBackend
+from antiphon.upstream.options import BackendOptions
 from tests.support.native import answering, call, deltas, frames, message, opening, response, streamed, thought
 from tests.support.replay import JSON, Answer, ReplayBackend, Script, completion, text
 from tests.support.server import Served, serve

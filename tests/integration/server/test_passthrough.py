@@ -1,6 +1,7 @@
 """Parameters of local servers, such as `top_k`: forwarded to backends that take them, else rejected as OpenAI does."""
 
 import asyncio
+import base64
 import json
 from typing import Any
 
@@ -10,8 +11,9 @@ from antiphon import AsyncAntiphon, Translator
 from antiphon.application.backends import check_backends
 from antiphon.config import BackendConfig, Settings
 from antiphon.errors import ClientError, ConfigError
-from antiphon.upstream.backend_state import BackendOptions
 from antiphon.upstream.http import HttpBackend
+from antiphon.upstream.options import BackendOptions
+from tests.support.documents import pdf
 from tests.support.native import answering, message
 from tests.support.pair import BODY, Pair, error, pair, saying
 from tests.support.replay import ReplayBackend
@@ -237,16 +239,18 @@ def test_what_the_translation_sets_cannot_be_forwarded(name: str) -> None:
 
 
 async def test_the_error_for_a_pdf_names_the_settings_that_would_let_it_through() -> None:
-    pdf = {"type": "input_file", "filename": "a.pdf", "file_data": "data:application/pdf;base64,JVBERi0xLjQK"}
-    content = [{"role": "user", "content": [pdf]}]
+    data = base64.b64encode(pdf("")).decode()
+    part = {"type": "input_file", "filename": "a.pdf", "file_data": f"data:application/pdf;base64,{data}"}
+    content = [{"role": "user", "content": [part]}]
     async with pair(saying("a"), saying("b"), MODELS, **VLLM) as two:
         message, _, param = await refusal(two, input=content)
-        assert param == "input[0].content[0].file_data"
+        assert param == "input[0].content[0]"
         assert message == (
-            "Invalid 'input[0].content[0].file_data': only text files are supported with this model. Its backend has "
-            "the dialect 'vllm', which cannot carry other files. If the model reads them, the server's operator sets "
-            '`dialect` of this backend to one with a file part, or `api` to "responses".'
+            "Invalid 'input[0].content[0]': The PDF contains no text. Its pages are probably scans: run OCR on it "
+            "first, or send its pages as images. Its backend has the dialect 'vllm', which carries no files. "
+            "If the model reads them, the server's operator sets `dialect` of this backend to one with a file part, or "
+            '`api` to "responses".'
         )
     async with pair(saying("a"), saying("b"), MODELS, dialects={"a": "openai"}) as two:
         await two.ask(input=content)
-        assert "JVBERi0xLjQK" in json.dumps(two.a.requests[0])
+        assert data in json.dumps(two.a.requests[0])

@@ -9,9 +9,9 @@ import aiohttp
 import openai
 import pytest
 
-from antiphon.upstream.backend_state import BackendOptions
 from antiphon.upstream.health import MOST_FAILURES
 from antiphon.upstream.http import HttpBackend
+from antiphon.upstream.options import BackendOptions
 from tests.support.native import answering, message
 from tests.support.pair import BODY, CHAT, Script, cut_before_the_first_token, error, pair, saying
 from tests.support.replay import JSON, Answer, completion, delta, sse, text

@@ -16,15 +16,17 @@ import aiohttp
 import pytest
 
 from antiphon.ids import new_id
+from antiphon.storage.contract import Role
 from antiphon.storage.open import open_store
 from antiphon.upstream.http import HttpBackend
 from tests.integration.server.test_keys import routes_of
-from tests.support.keys import bearing, issue
+from tests.support.keys import bearing, issue, issued
 from tests.support.replay import Answer, ReplayBackend, delta, sse
 from tests.support.server import Served, serve
 
 HI = {"model": "m", "input": "Hi"}
 CHAT = {"model": "m", "messages": [{"role": "user", "content": "Hi"}], "store": True}
+UPLOAD = {"filename": "a", "purpose": "vision", "bytes": 1, "mime_type": "text/plain"}
 MESSAGE = {"type": "message", "role": "user", "content": "A secret of mine"}
 
 OF_A_REQUEST = {"x-request-id", "date", "openai-processing-ms"}
@@ -43,14 +45,30 @@ WITHOUT_IDS = {
     ),
     *("POST /v1/webhook_endpoints", "GET /v1/webhook_endpoints", "GET /v1/models/model", "GET /v1/responses"),
     *("GET /v1/chat/completions", "DELETE /v1/models/model"),
+    *("GET /console", "GET /console/", "GET /console/path", "GET /console/assets/name"),
+    *("POST /admin/v1/session", "GET /admin/v1/session", "DELETE /admin/v1/session"),
+    *("GET /admin/v1/responses", "GET /admin/v1/responses/stream", "GET /admin/v1/figures"),
+    *("GET /admin/v1/keys", "POST /admin/v1/keys", "GET /admin/v1/conversations", "GET /admin/v1/backends"),
+    *("GET /admin/v1/webhook_deliveries", "GET /admin/v1/reports", "POST /admin/v1/reports"),
+    "GET /admin/v1/reports/matrix",
+    *("GET /v1/files", "POST /v1/files", "POST /v1/uploads", "GET /v1/vector_stores"),
+    *("GET /admin/v1/files", "GET /admin/v1/vector_stores"),
 }
 """Endpoints to which nobody can give an id of what is stored."""
+
+OF_ADMINISTRATORS = {
+    *("POST /admin/v1/keys/key_id", "DELETE /admin/v1/keys/key_id", "POST /admin/v1/keys/key_id/rotate"),
+    "POST /admin/v1/webhook_deliveries/delivery_id/retry",
+    *("GET /admin/v1/reports/report_id", "DELETE /admin/v1/reports/report_id"),
+}
+"""Endpoints that need the role `admin`, which sees all tenants."""
 
 IN_A_BODY = {
     "POST /v1/responses",
     "POST /v1/responses/compact",
     "POST /v1/responses/input_tokens",
     "POST /v1/conversations",
+    "POST /v1/vector_stores",
 }
 """Endpoints that take ids in their bodies."""
 
@@ -58,6 +76,12 @@ BODIES: Mapping[str, Any] = {
     "POST /v1/conversations/conversation_id": {"metadata": {"a": "b"}},
     "POST /v1/conversations/conversation_id/items": {"items": [MESSAGE]},
     "POST /v1/chat/completions/completion_id": {"metadata": {"a": "b"}},
+    "POST /v1/uploads/upload_id/complete": {"part_ids": ["part_1"]},
+    "POST /v1/vector_stores/vector_store_id": {"name": "mine now"},
+    "POST /v1/vector_stores/vector_store_id/search": {"query": "secret"},
+    "POST /v1/vector_stores/vector_store_id/files": {"file_id": "file-none"},
+    "POST /v1/vector_stores/vector_store_id/files/file_id": {"attributes": {"a": 1}},
+    "POST /v1/vector_stores/vector_store_id/file_batches": {"file_ids": ["file-none"]},
     "POST /v1/webhook_endpoints/endpoint_id": {"name": "mine now"},
     "POST /v1/webhook_endpoints/endpoint_id/test": {"event_type": "response.completed"},
     "POST /v1/webhook_endpoints/endpoint_id/rotate_secret": {},
@@ -81,6 +105,10 @@ class Owned:
     conversation: str
     endpoint: str
     completion: str
+    file: str
+    upload: str
+    vector_store: str
+    batch: str
 
     def kinds(self) -> Iterator[tuple[str, str]]:
         """Every id, by the name that it has in a path."""
@@ -89,6 +117,10 @@ class Owned:
         yield "conversation_id", self.conversation
         yield "endpoint_id", self.endpoint
         yield "completion_id", self.completion
+        yield "file_id", self.file
+        yield "upload_id", self.upload
+        yield "vector_store_id", self.vector_store
+        yield "batch_id", self.batch
 
 
 @dataclass
@@ -114,7 +146,7 @@ class House:
 @asynccontextmanager
 async def housed(backend: ReplayBackend, store_url: str) -> AsyncIterator[House]:
     store = await open_store(store_url)
-    owner, stranger = await issue(store, "owner"), await issue(store, "stranger")
+    owner, stranger = [(await issued(store, name, role=Role.READ))[0] for name in ("owner", "stranger")]
     async with serve(HttpBackend("replay", backend.url, ""), store=store) as served:
         yield House(served, bearing(owner), bearing(stranger))
 
@@ -149,6 +181,9 @@ async def own(house: House, backend: ReplayBackend) -> Owned:
     endpoint = await house.made(
         "/v1/webhook_endpoints", {"name": "n", "url": "https://127.0.0.1:9/", "event_types": ["response.completed"]}
     )
+    file = await file_of(house)
+    vector_store = (await house.made("/v1/vector_stores", {"name": "mine"}))["id"]
+    batch = (await house.made(f"/v1/vector_stores/{vector_store}/file_batches", {"file_ids": [file]}))["id"]
     return Owned(
         {"plain": plain["id"], "in a conversation": within["id"], "streamed": found[1].decode()}
         | {"background": done["id"], "being made": working["id"]},
@@ -156,7 +191,24 @@ async def own(house: House, backend: ReplayBackend) -> Owned:
         conversation["id"],
         endpoint["id"],
         (await house.made("/v1/chat/completions", CHAT))["id"],
+        file,
+        (await house.made("/v1/uploads", UPLOAD))["id"],
+        vector_store,
+        batch,
     )
+
+
+async def store_of(house: House, who: Mapping[str, str]) -> str:
+    """Have a tenant make a vector store."""
+    return str(json.loads((await house.ask("POST", "/v1/vector_stores", who, {}))[2])["id"])
+
+
+async def file_of(house: House) -> str:
+    """Have the first tenant upload a file."""
+    form = aiohttp.FormData({"purpose": "vision"}, default_to_multipart=True)
+    form.add_field("file", b"secret", filename="secret.txt")
+    async with house.served.http.post(f"{house.served.url}/files", headers=house.owner, data=form) as reply:
+        return str((await reply.json())["id"])
 
 
 def like(one: str) -> str:
@@ -190,7 +242,9 @@ def endpoints(house: House) -> set[str]:
 async def test_a_foreign_id_in_a_path_is_as_one_that_never_was(house: House, backend: ReplayBackend) -> None:
     owned = await own(house, backend)
     theirs = json.loads((await house.ask("POST", "/v1/conversations", house.stranger, {}))[2])["id"]
-    with_ids = endpoints(house) - WITHOUT_IDS - IN_A_BODY
+    around = {"conversation_id": {theirs, owned.conversation}}
+    around["vector_store_id"] = {await store_of(house, house.stranger), owned.vector_store}
+    with_ids = endpoints(house) - WITHOUT_IDS - IN_A_BODY - OF_ADMINISTRATORS
     asked = set()
     for endpoint in sorted(with_ids):
         method, path = endpoint.split(" ")
@@ -198,23 +252,60 @@ async def test_a_foreign_id_in_a_path_is_as_one_that_never_was(house: House, bac
             if name not in path.split("/"):
                 continue
             filled = path.replace(name, foreign)
-            for conversation in {theirs, owned.conversation} if "conversation_id" in filled else {""}:
-                await same(
-                    house,
-                    method,
-                    filled.replace("conversation_id", conversation) + query,
-                    foreign,
-                    BODIES.get(endpoint),
-                )
+            outer = next((kind for kind in around if kind in filled.split("/")), "")
+            for one in around.get(outer, {""}):
+                await same(house, method, filled.replace(outer or "\0", one) + query, foreign, BODIES.get(endpoint))
             asked.add(endpoint)
 
-    assert asked == with_ids
+    assert asked == with_ids, "list a new route in WITHOUT_IDS or IN_A_BODY, or add its id to Owned"
     await all_is_there(house, owned)
+
+
+async def test_nobody_but_an_administrator_learns_of_ids_from_what_administrators_do(house: House) -> None:
+    key, kept = await issued(house.served.engine.store, "owner")
+    reader = await issued(house.served.engine.store, "stranger", role=Role.READ)
+    for endpoint in sorted(OF_ADMINISTRATORS):
+        method, path = endpoint.split(" ")
+        for who in (house.stranger, bearing(reader[0])):
+            told = [
+                await house.ask(method, re.sub("key_id|delivery_id", one, path), who, {}) for one in (kept.id, "key_no")
+            ]
+            assert told[0] == told[1]
+            assert told[0][0] == 403
+    assert (await house.ask("GET", "/v1/models", bearing(key)))[0] == 200
 
 
 async def test_no_list_begins_behind_a_foreign_completion(house: House, backend: ReplayBackend) -> None:
     foreign = (await house.made("/v1/chat/completions", CHAT))["id"]
     await same(house, "GET", f"/v1/chat/completions?after={foreign}", foreign)
+
+
+async def test_no_list_begins_behind_a_foreign_response(house: House, backend: ReplayBackend) -> None:
+    foreign = (await house.made("/v1/responses", HI))["id"]
+    await same(house, "GET", f"/v1/responses?after={foreign}", foreign)
+    await same(house, "GET", f"/v1/responses?before={foreign}", foreign)
+
+
+async def test_no_list_begins_behind_a_foreign_file_and_none_is_listed(house: House, backend: ReplayBackend) -> None:
+    foreign = await file_of(house)
+    await same(house, "GET", f"/v1/files?after={foreign}", foreign)
+    assert json.loads((await house.ask("GET", "/v1/files", house.stranger))[2])["data"] == []
+
+
+async def test_no_list_begins_behind_a_foreign_vector_store_and_none_is_listed(house: House) -> None:
+    foreign = await store_of(house, house.owner)
+    await same(house, "GET", f"/v1/vector_stores?after={foreign}", foreign)
+    await same(house, "GET", f"/v1/vector_stores?before={foreign}", foreign)
+    assert json.loads((await house.ask("GET", "/v1/vector_stores", house.stranger))[2])["data"] == []
+
+
+async def test_a_foreign_file_cannot_be_attached(house: House) -> None:
+    foreign, store = await file_of(house), await store_of(house, house.stranger)
+    await same(house, "POST", "/v1/vector_stores", foreign, {"file_ids": [foreign]})
+    await same(house, "POST", f"/v1/vector_stores/{store}/files", foreign, {"file_id": foreign})
+    for body in ({"file_ids": [foreign]}, {"files": [{"file_id": foreign}]}):
+        await same(house, "POST", f"/v1/vector_stores/{store}/file_batches", foreign, body)
+    assert json.loads((await house.ask("GET", f"/v1/vector_stores/{store}/files", house.stranger))[2])["data"] == []
 
 
 async def all_is_there(house: House, owned: Owned) -> None:
@@ -229,6 +320,11 @@ async def all_is_there(house: House, owned: Owned) -> None:
     assert (status, json.loads(told)["metadata"]) == (200, {})
     status, _, told = await house.ask("GET", f"/v1/webhook_endpoints/{owned.endpoint}", house.owner)
     assert (status, json.loads(told)["name"]) == (200, "n")
+    assert (await house.ask("GET", f"/v1/files/{owned.file}/content", house.owner))[2] == b"secret"
+    status, _, told = await house.ask("GET", f"/v1/vector_stores/{owned.vector_store}", house.owner)
+    assert (status, json.loads(told)["name"], json.loads(told)["file_counts"]["total"]) == (200, "mine", 1)
+    status, _, told = await house.ask("POST", f"/v1/uploads/{owned.upload}/cancel", house.owner)
+    assert (status, json.loads(told)["status"]) == (200, "cancelled")
 
 
 def bodies(owned: Owned) -> Iterator[tuple[str, str, Any]]:
@@ -243,6 +339,18 @@ def bodies(owned: Owned) -> Iterator[tuple[str, str, Any]]:
         yield "/v1/responses/input_tokens", foreign, {**HI, **given}
         if "conversation" not in given:
             yield "/v1/responses/compact", foreign, {**HI, **given}
+
+
+async def test_a_foreign_file_in_an_input_is_as_one_that_never_was(house: House, backend: ReplayBackend) -> None:
+    owned = await own(house, backend)
+    asked = len(backend.requests)
+    part = {"type": "input_file", "file_id": owned.file}
+    call = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}
+    message = {"role": "user", "content": [part]}
+    for given in ([message], [call, {"type": "function_call_output", "call_id": "c", "output": [part]}]):
+        for way in ({}, {"stream": True}, {"store": False}):
+            await same(house, "POST", "/v1/responses", owned.file, {**HI, **way, "input": given})
+    assert len(backend.requests) == asked
 
 
 async def test_a_foreign_id_in_a_body_is_as_one_that_never_was(house: House, backend: ReplayBackend) -> None:
@@ -323,6 +431,23 @@ async def test_lists_hold_what_is_ones_own(house: House, backend: ReplayBackend)
             json.loads((await house.ask("GET", path, who))[2])["data"] for who in (house.owner, house.stranger)
         ]
         assert (len(mine), theirs) == (1, [])
+    mine, theirs = [
+        json.loads((await house.ask("GET", "/v1/responses", who))[2])["data"] for who in (house.owner, house.stranger)
+    ]
+    assert (len(mine), theirs) == (5, [])
+
+
+async def test_lists_of_the_console_hold_what_is_of_the_keys_tenant(house: House, backend: ReplayBackend) -> None:
+    await own(house, backend)
+    store = house.served.engine.store
+    mine, theirs = [bearing((await issued(store, tenant, role=Role.READ))[0]) for tenant in ("owner", "stranger")]
+    for path, counts in (("keys", (2, 2)), ("conversations", (1, 0)), ("webhook_deliveries", (0, 0))):
+        lists = [json.loads((await house.ask("GET", f"/admin/v1/{path}", who))[2])["data"] for who in (mine, theirs)]
+        assert tuple(map(len, lists)) == counts, path
+        assert {one["tenant"] for one in lists[1]} <= {"stranger"}
+        for who in (mine, theirs):
+            status, _, told = await house.ask("GET", f"/admin/v1/{path}?tenant=other", who)
+            assert (status, json.loads(told)["error"]["param"]) == (403, "tenant")
 
 
 async def test_two_keys_of_one_tenant_see_the_same(house: House) -> None:

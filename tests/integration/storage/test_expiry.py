@@ -10,19 +10,23 @@ from antiphon.storage.contract import (
     Announcement,
     CompletionQuery,
     ItemPage,
+    NewStoreFile,
     PageQuery,
     Store,
     StoredAnswer,
     StoredCompletion,
     StoredItem,
     StoredResponse,
+    VectorStore,
     WebhookEndpoint,
 )
+from antiphon.storage.operations import vector_stores
 from antiphon.storage.operations.idempotency import KEPT
-from antiphon.storage.operations.step import FEW_BYTES
+from antiphon.storage.operations.step import FEW_BYTES, Operation
 from antiphon.storage.postgres.store import PostgresStore
 from antiphon.storage.sql_store.responses import KEPT_FAILURES
 from antiphon.storage.sqlite.store import SqliteStore
+from antiphon.testing.store.files import AMPLE, new_file
 
 END = 1_700_000_000
 EVENT = "response.completed"
@@ -209,3 +213,24 @@ async def test_a_purge_takes_it_from_its_second_on(store: Store, clock: Clock, t
         clock.times = [at]
         for dry_run in (True, False):
             assert (await store.purge(dry_run=dry_run))[table] == count
+
+
+async def test_a_file_that_expires_in_the_middle_of_a_purge_still_leaves_its_stores(
+    store: Store, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = new_file("t", expires_at=END)
+    await store.begin_blob("t", file.blob, 3600)
+    await store.put_file(file, AMPLE)
+    await store.create_vector_store(VectorStore("vs_1", "t", END - 1), [NewStoreFile(file.id)])
+
+    def too_early(now: int, limit: int) -> Operation[int]:
+        return forget_expired(now - 1, limit)
+
+    forget_expired = vector_stores.forget_expired
+    monkeypatch.setattr(vector_stores, "forget_expired", too_early)
+    clock.times = [END]
+    assert (await store.purge())["files"] == 0
+    monkeypatch.undo()
+    assert (await store.purge())["files"] == 1
+    assert await store.find_store_file("t", "vs_1", file.id) is None
+    assert (await store.file_use("t")).files == 0

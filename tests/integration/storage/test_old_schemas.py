@@ -90,6 +90,9 @@ def items(seq: int) -> list[Row]:
     ]
 
 
+BEFORE_FILES = 16
+"""The number of migrations that the last version without files has."""
+
 KEPT = {"tenant": "", "is_stored": 1, "is_streamed": 0, "expires_at": NOW + 86_400}
 """What PostgreSQL's first schema has beyond SQLite's."""
 
@@ -185,11 +188,11 @@ async def test_keys_and_usage_from_before_budgets_are_read(url: str) -> None:
     await store.close()
 
     assert found is not None
-    assert (found.limits.tokens_per_day, found.limits.budget, found.tenant_budget, found.is_admin) == (
+    assert (found.limits.tokens_per_day, found.limits.budget, found.tenant_budget, found.role) == (
         5,
         None,
         None,
-        False,
+        "use",
     )
     assert (row.key_id, row.model, row.requests, row.input_tokens, row.output_tokens, row.cost) == (
         "key_1",
@@ -199,3 +202,26 @@ async def test_keys_and_usage_from_before_budgets_are_read(url: str) -> None:
         5,
         0,
     )
+
+
+async def test_a_database_of_before_files_takes_files_and_vector_stores_beside_what_is_in_it(
+    url: str, backend: ReplayBackend
+) -> None:
+    await written(url, BEFORE_FILES, CHAIN)
+    async with serve(HttpBackend("replay", backend.url, ""), store=url) as served:
+        sdk, kept = served.sdk, served.engine.store
+        before = await kept.stored_bytes("")
+        store = (await sdk.vector_stores.create(name="notes")).id
+        file = ("a.txt", b"The cat sleeps all day.")
+        done = await sdk.vector_stores.files.upload_and_poll(vector_store_id=store, file=file, poll_interval_ms=20)
+        (hit,) = (await sdk.vector_stores.search(store, query="cat")).data
+        third = await sdk.responses.create(model="m", input="Question 3", previous_response_id="resp_2", store=False)
+        filled = await kept.stored_bytes("")
+        await sdk.files.delete(done.id)
+        await sdk.vector_stores.delete(store)
+        after = await kept.stored_bytes("")
+
+    assert (done.status, hit.content[0].text) == ("completed", "The cat sleeps all day.")
+    assert third.output_text == "You said: Question 3"
+    assert filled >= before + 2 * len(file[1])
+    assert after == before

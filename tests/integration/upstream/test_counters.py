@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from antiphon.errors import AntiphonError
 from antiphon.runs.engine import Engine
-from antiphon.upstream.backend_state import BackendOptions
+from antiphon.upstream.options import BackendOptions
 from tests.support.chance import examples
 from tests.support.engine import begin, called, engine, plain, said
 

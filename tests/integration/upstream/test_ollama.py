@@ -13,9 +13,9 @@ from antiphon.errors import AntiphonError
 from antiphon.runs.engine import Engine
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.translation.dialects.profile import ModelProfile
-from antiphon.upstream.backend_state import BackendOptions, ModelOptions
 from antiphon.upstream.http import HttpBackend
 from antiphon.upstream.ollama import FORGET_AFTER
+from antiphon.upstream.options import BackendOptions, ModelOptions
 from antiphon.upstream.poll import Poll
 from antiphon.upstream.registry import ModelRegistry
 from tests.support.engine import NOW, ask, stream

@@ -8,8 +8,9 @@ import pytest
 from antiphon.errors import BackendError
 from antiphon.translation.dialects.profile import ModelProfile
 from antiphon.translation.dialects.table import DIALECTS
-from antiphon.upstream.backend_state import BackendOptions, BackendState
+from antiphon.upstream.backend_state import BackendState
 from antiphon.upstream.http import HttpBackend
+from antiphon.upstream.options import BackendOptions
 from antiphon.upstream.probing.interview import Interview
 from antiphon.upstream.probing.measurement import Measurement
 from antiphon.upstream.probing.probes import MOST_REQUESTS, MOST_TOKENS, PROBES

@@ -2,8 +2,9 @@ import asyncio
 
 from antiphon.errors import BackendError
 from antiphon.sharing.scheduler import Usage
-from antiphon.upstream.backend_state import BackendOptions, BackendState, LoadReport
+from antiphon.upstream.backend_state import BackendState, LoadReport
 from antiphon.upstream.health import MOST_FAILURES
+from antiphon.upstream.options import BackendOptions
 from antiphon.upstream.registry import ModelRegistry
 from antiphon.upstream.retry_policy import Failure
 from antiphon.upstream.status import Status, status_of, together

@@ -26,6 +26,14 @@ if sys.argv[-1] == "wait":
     print("waiting", signal.getsignal(signal.SIGINT) is signal.SIG_IGN, flush=True)
     while True:
         signal.pause()
+if sys.argv[-1] == "ask":
+    from urllib.request import ProxyHandler, Request, build_opener
+
+    body = json.dumps({{"model": "m", "input": "Hi", "tools": [{{"type": "web_search"}}]}}).encode()
+    (provider,) = (part for part in sys.argv if part.startswith("model_providers.antiphon="))
+    url = provider.partition('base_url = "')[2].partition('"')[0] + "/responses"
+    request = Request(url, body, {{"content-type": "application/json"}})
+    sys.exit(build_opener(ProxyHandler({{}})).open(request).status != 200)
 if sys.argv[-1] == "die":
     os.kill(os.getpid(), signal.SIGKILL)
 catalog = next(part.partition("=")[2] for part in sys.argv if part.startswith("model_catalog_json="))
@@ -97,9 +105,30 @@ async def test_a_server_is_started_for_the_client_and_ends_with_it(home: Path, b
     url = url_of(client["arguments"])
     assert await is_gone(url)
     line = f"antiphon: codex uses m (context window: 4,096 tokens) at {url}, a server that was started for it; its log"
-    assert done.err.startswith(line)
-    assert done.err.count("\n") == 1
-    assert [*(home / "tmp").iterdir()] == []
+    assert done.err == f"{line} is {home}/.local/state/antiphon/launch-codex.log\n"
+    assert [*(home / "tmp").iterdir(), *(home / ".local/state/antiphon").iterdir()] == []
+
+
+async def test_the_log_of_a_server_remains_until_the_next_launch(home: Path, backend: ReplayBackend) -> None:
+    """A request of Codex offers a tool that the server does not run, which is a line of the log."""
+    flags = ("codex", "--backend", backend.url)
+    log = home / ".local/state/antiphon/launch-codex.log"
+    assert (await launch(home, *flags, "ask")).code == 0
+    written, mode = log.read_text(), log.stat().st_mode & 0o777
+    temporary = [*(home / "tmp").iterdir()]
+    started(await launch(home, *flags))
+
+    assert "left out of what the model sees: web_search" in written
+    assert (mode, temporary) == (0o600, [])
+    assert not log.exists()
+
+
+async def test_a_folder_of_logs_that_cannot_be_made_is_an_error(home: Path, backend: ReplayBackend) -> None:
+    (home / ".local").write_text("")
+    done = await launch(home, "codex", "--backend", backend.url)
+
+    text = f"The server's log {home}/.local/state/antiphon/launch-codex.log cannot be written: not a directory."
+    assert (done.code, done.out, done.err) == (1, "", f"antiphon: {text}\n")
 
 
 async def test_the_server_that_runs_is_used(home: Path, backend: ReplayBackend) -> None:
@@ -179,7 +208,9 @@ async def test_a_server_that_does_not_start_says_why(home: Path, backend: Replay
     done = await launch(home, "codex", "--backend", backend.url, "--port", taken)
 
     assert (done.code, done.out) == (1, "")
-    assert done.err.startswith(f"antiphon: `antiphon serve` did not start. Cannot listen on 127.0.0.1:{taken}")
+    cause = f"Cannot listen on 127.0.0.1:{taken}: address already in use."
+    advice = "Choose another port with --port, or stop the program that listens there."
+    assert done.err == f"antiphon: `antiphon serve` did not start. {cause} {advice}\n"
 
 
 @pytest.mark.parametrize("client", CLIENTS)

@@ -1,6 +1,6 @@
 // Runs one scenario with Vercel's AI SDK and prints what the SDK returns, as JSON:
 //   node --input-type=module - '{"major": 7, "scenario": "text", "url": "http://…/v1", "prompts": ["Hi."]}' < ai_sdk.mjs
-// Further keys: `stream`, `model`, `mcp` (the URL of an MCP server), `requireApproval`, `approve`, `openai` (provider options).
+// Further keys: `stream`, `model`, `mcp` (the URL of an MCP server), `store` (the id of a vector store), `requireApproval`, `approve`, `openai` (provider options).
 
 globalThis.AI_SDK_LOG_WARNINGS = false; // to standard output, which is for the result
 
@@ -23,6 +23,9 @@ const SCENARIOS = {
   tools: () => ({ tools: { add }, stopWhen: stepCountIs(3) }),
   object: () => ({ output: Output.object({ schema: object({ name: { type: "string" } }) }) }),
   web: () => ({ tools: { web_search: provider.tools.webSearch({}) } }),
+  files: () => ({
+    tools: { file_search: provider.tools.fileSearch({ vectorStoreIds: [options.store], maxNumResults: 5 }) },
+  }),
   mcp: () => ({
     tools: {
       sums: provider.tools.mcp({

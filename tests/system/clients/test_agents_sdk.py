@@ -7,7 +7,6 @@ import pytest
 from agents import (
     Agent,
     CodeInterpreterTool,
-    FileSearchTool,
     OpenAIConversationsSession,
     OpenAIResponsesModel,
     OpenAIResponsesWSModel,
@@ -138,7 +137,6 @@ async def test_tools_that_cannot_be_run_here_do_not_keep_the_others_from_it(sdk:
     model.play(*ADDING)
     tools = [
         WebSearchTool(),
-        FileSearchTool(vector_store_ids=["vs_1"]),
         CodeInterpreterTool(tool_config={"type": "code_interpreter", "container": {"type": "auto"}}),
         add,
     ]

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from antiphon.upstream.backend_state import BackendOptions
 from antiphon.upstream.http import HttpBackend
+from antiphon.upstream.options import BackendOptions
 from tests.support.fake_ollama import FakeOllama
 from tests.support.server import serve
 from tests.system.clients.codex import Codex

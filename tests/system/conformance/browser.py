@@ -9,16 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from tests.support.programs import find, needs
+from tests.support.browser import FLAGS, found
 
 PATIENCE = 100.0
 """Seconds for a page; a busy machine may need some of them."""
-
-FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update")
-
-found = find("chromium", "chromium-browser", "google-chrome")
-
-needs_browser = needs(found, "chromium")
 
 
 class Heard(socketserver.ThreadingTCPServer):

@@ -9,7 +9,8 @@ import pytest
 
 from antiphon.conformance.html import to_html
 from antiphon.conformance.matrix import matrix_html
-from tests.system.conformance.browser import Browser, browsing, needs_browser
+from tests.support.browser import needs_browser
+from tests.system.conformance.browser import Browser, browsing
 from tests.unit.conformance.test_html import HOSTILE, SEVERAL, SHOWN, hostile
 from tests.unit.conformance.test_matrix import TWO, at
 from tests.unit.conformance.test_report import result

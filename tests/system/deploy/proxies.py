@@ -8,10 +8,14 @@ import ssl
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
+from io import BytesIO
 from pathlib import Path
+
+import aiohttp
 
 from tests.support.certificates import certificate
 from tests.support.command import pids_below
+from tests.support.replay import Answer, ReplayBackend, text
 from tests.system.faults.cluster import free_port
 
 DEPLOY = Path(__file__).parents[3] / "deploy"
@@ -21,6 +25,9 @@ PATIENCE = 30.0
 
 NAME = "127.0.0.1"
 """What the certificate of the test names; it takes the place of the guide's `ai.example.com`."""
+
+HI = {"model": "m", "input": "Hi"}
+"""The body of a request."""
 
 _MAIN = """
 daemon off;
@@ -39,11 +46,6 @@ http {{
     include {folder}/antiphon.conf;
 }}
 """
-
-
-def find(program: str) -> str | None:
-    """The program's path; Debian installs some where an ordinary user's PATH does not look."""
-    return shutil.which(program, path=os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin")
 
 
 class Proxy:
@@ -120,6 +122,19 @@ async def running(port: int, *command: str, **variables: str) -> AsyncIterator[N
         process._transport.close()  # type: ignore[attr-defined]
 
 
+async def check_events_pass_at_once(backend: ReplayBackend, front: Proxy, client: aiohttp.ClientSession) -> None:
+    """Check that a client receives the first event while the model still waits, and the last event afterwards."""
+    go = asyncio.Event()
+    backend.script = lambda _: Answer([text("Hello")[:60]], wait=go, rest=[text("Hello")[60:]])
+    async with client.post(f"{front.url}/responses", json={**HI, "stream": True}) as response:
+        first = await asyncio.wait_for(response.content.readuntil(b"\n\n"), 30)
+        assert first.startswith(b"event: response.created")
+        go.set()
+        rest = await response.content.read()
+
+    assert b"event: response.completed" in rest
+
+
 async def _listens(port: int) -> bool:
     try:
         _, writer = await asyncio.open_connection(NAME, port)
@@ -138,3 +153,22 @@ async def _drain(stream: asyncio.StreamReader | None) -> None:
 def _replaced(text: str, old: str, new: str) -> str:
     assert old in text, f"the file has no {old!r} any more"
     return text.replace(old, new)
+
+
+async def check_large_files_pass(front: Proxy, client: aiohttp.ClientSession) -> None:
+    """A file, and a part of an upload, are larger than other bodies may be."""
+    size = 40 * 1024 * 1024
+    form = aiohttp.FormData({"purpose": "user_data"}, default_to_multipart=True)
+    form.add_field("file", BytesIO(bytes(size)), filename="a.bin")
+    async with client.post(f"{front.url}/files", data=form) as response:
+        made = await response.json()
+        assert (response.status, made["bytes"]) == (200, size)
+    async with client.get(f"{front.url}/files/{made['id']}/content") as response:
+        assert len(await response.read()) == size
+    upload = {"filename": "b", "purpose": "user_data", "bytes": size, "mime_type": "x/y"}
+    async with client.post(f"{front.url}/uploads", json=upload) as response:
+        upload_id = (await response.json())["id"]
+    part = aiohttp.FormData()
+    part.add_field("data", BytesIO(bytes(size)), filename="part")
+    async with client.post(f"{front.url}/uploads/{upload_id}/parts", data=part) as response:
+        assert response.status == 200

@@ -10,8 +10,9 @@ import pytest
 import yaml
 
 from tests.integration.reference.test_watch_page import FOUND, SUFFIXES, kinds, labels_of
+from tests.support.programs import find, needs
 from tests.support.server import Served
-from tests.system.deploy.proxies import DEPLOY, find
+from tests.system.deploy.proxies import DEPLOY
 
 FILE = DEPLOY / "alerts.yaml"
 ROOT = DEPLOY.parent
@@ -82,13 +83,13 @@ def promtool(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([PROMTOOL, *arguments], capture_output=True, text=True, check=False, timeout=60)
 
 
-@pytest.mark.skipif(not PROMTOOL, reason="promtool (package prometheus) is not installed")
+@needs(PROMTOOL, "prometheus")
 def test_prometheus_accepts_the_rules() -> None:
     done = promtool("check", "rules", str(FILE))
     assert (done.returncode, f"{len(RULES)} rules found" in done.stdout) == (0, True), done.stdout + done.stderr
 
 
-@pytest.mark.skipif(not PROMTOOL, reason="promtool (package prometheus) is not installed")
+@needs(PROMTOOL, "prometheus")
 def test_each_alert_fires_when_it_should_and_not_otherwise(tmp_path: Path) -> None:
     tests = [case(name, series, fires=True) for name, series in FIRING.items()]
     tests += [case(name, series, fires=False) for name, series in WELL.items()]

@@ -1,6 +1,5 @@
 """Caddy and Traefik as the guide configures them. Traefik is in no package of Debian: only its file is read."""
 
-import asyncio
 import re
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -11,16 +10,23 @@ import pytest
 import yaml
 from websockets.asyncio.client import connect
 
-from tests.support.replay import Answer, ReplayBackend, text
+from tests.support.programs import find, needs
+from tests.support.replay import ReplayBackend
 from tests.support.server import Served
 from tests.support.socket import Talk
-from tests.system.deploy.proxies import DEPLOY, NAME, Proxy, find, proxy, running
+from tests.system.deploy.proxies import (
+    DEPLOY,
+    NAME,
+    Proxy,
+    check_events_pass_at_once,
+    check_large_files_pass,
+    proxy,
+    running,
+)
 
 PROGRAM = find("caddy") or ""
 
-needs_caddy = pytest.mark.skipif(not PROGRAM, reason="caddy is not installed")
-
-HI = {"model": "m", "input": "Hi"}
+needs_caddy = needs(PROGRAM, "caddy")
 
 
 @pytest.fixture
@@ -50,15 +56,12 @@ async def client(front: Proxy) -> AsyncIterator[aiohttp.ClientSession]:
 async def test_each_event_of_a_stream_is_passed_on_as_it_arrives(
     backend: ReplayBackend, front: Proxy, client: aiohttp.ClientSession
 ) -> None:
-    go = asyncio.Event()
-    backend.script = lambda _: Answer([text("Hello")[:60]], wait=go, rest=[text("Hello")[60:]])
-    async with client.post(f"{front.url}/responses", json={**HI, "stream": True}) as response:
-        first = await asyncio.wait_for(response.content.readuntil(b"\n\n"), 30)
-        assert first.startswith(b"event: response.created")
-        go.set()
-        rest = await response.content.read()
+    await check_events_pass_at_once(backend, front, client)
 
-    assert b"event: response.completed" in rest
+
+@needs_caddy
+async def test_files_pass_that_are_larger_than_other_bodies(front: Proxy, client: aiohttp.ClientSession) -> None:
+    await check_large_files_pass(front, client)
 
 
 @needs_caddy

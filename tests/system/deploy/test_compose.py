@@ -14,12 +14,14 @@ import yaml
 from antiphon.cli.main import app
 from antiphon.config import PREFIX, Settings
 from tests.support.pip import install, run
-from tests.system.deploy.proxies import DEPLOY, find, running
+from tests.support.programs import find, needs
+from tests.system.deploy.proxies import DEPLOY, running
 from tests.system.faults.cluster import free_port
 
 FILE = DEPLOY / "compose.yaml"
 COMPOSE: dict[str, Any] = yaml.safe_load(FILE.read_text())
 SERVICES: dict[str, Any] = COMPOSE["services"]
+NGINX = find("nginx") or ""
 SERVERS = [SERVICES["antiphon-1"], SERVICES["antiphon-2"]]
 
 
@@ -80,7 +82,7 @@ def test_no_secret_is_in_the_file() -> None:
     }
 
 
-@pytest.mark.skipif(not find("nginx"), reason="nginx is not installed")
+@needs(NGINX, "nginx")
 async def test_nginx_accepts_the_configuration_of_the_proxy(tmp_path: Path) -> None:
     port = free_port()
     text = (DEPLOY / "nginx/compose.conf").read_text()
@@ -95,6 +97,5 @@ async def test_nginx_accepts_the_configuration_of_the_proxy(tmp_path: Path) -> N
         f"daemon off; master_process off; pid {tmp_path}/nginx.pid; error_log stderr warn; events {{}}\n"
         f"http {{ access_log off; client_body_temp_path {tmp_path}/body; {paths} include {tmp_path}/default.conf; }}"
     )
-    program = find("nginx") or ""
-    async with running(port, program, "-e", "stderr", "-p", str(tmp_path), "-c", str(tmp_path / "nginx.conf")):
+    async with running(port, NGINX, "-e", "stderr", "-p", str(tmp_path), "-c", str(tmp_path / "nginx.conf")):
         pass

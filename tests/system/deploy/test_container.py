@@ -53,7 +53,7 @@ def test_the_build_gets_the_package_and_nothing_else(tmp_path: Path) -> None:
     context(tmp_path)
 
     sent = {path.name for path in tmp_path.iterdir()}
-    assert sent == {"LICENSE", "README.md", "constraints.txt", "pyproject.toml", "src"}
+    assert sent == {"LICENSE", "README.md", "console", "constraints.txt", "pyproject.toml", "src"}
     assert not any(is_sent(name) for name in (".git/config", ".venv/bin/python", "antiphon.db", "tests/conftest.py"))
     assert not is_sent("src/antiphon/__pycache__/x.pyc")
 
@@ -76,7 +76,7 @@ def test_the_package_builds_from_what_the_build_gets(tmp_path: Path) -> None:
         ".",
     ]
     done = subprocess.run(build, cwd=source, capture_output=True, text=True, check=False, env=os.environ)
-    if "hatchling" in done.stderr and done.returncode:
+    if "No matching distribution found for hatchling" in done.stderr:
         pytest.skip(f"pip cannot get hatchling: {done.stderr.strip()[-200:]}")
     assert done.returncode == 0, done.stderr
     (wheel,) = out.iterdir()
@@ -90,7 +90,7 @@ def test_the_image_starts_the_server_with_settings_that_exist() -> None:
     command = re.search(r"^CMD (.*)$", CONTAINER, re.MULTILINE)
     assert command is not None
     assert json.loads(command[1]) == ["antiphon", "serve"]
-    variables = re.findall(rf"{PREFIX}(\w+)=", CONTAINER)
+    variables = re.findall(rf"{PREFIX}(\w+)=", CONTAINER.rpartition("\nENV ")[2])
     assert {name.lower() for name in variables} == {"host", "port", "store"}
     assert f"ANTIPHON_PORT={Settings().port} " in CONTAINER
     assert f"EXPOSE {Settings().port}\n" in CONTAINER

@@ -15,7 +15,8 @@ import yaml
 from antiphon.cli.main import app
 from antiphon.config import Settings, load_settings
 from tests.support.pip import install, run
-from tests.system.deploy.proxies import DEPLOY, find
+from tests.support.programs import find
+from tests.system.deploy.proxies import DEPLOY
 
 FOLDER = DEPLOY / "kubernetes"
 SHELL: dict[str, Any] = yaml.safe_load((FOLDER / "shell.yaml").read_text())

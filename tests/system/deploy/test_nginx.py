@@ -12,20 +12,19 @@ import aiohttp
 import pytest
 from websockets.asyncio.client import connect
 
-from tests.support.replay import Answer, ReplayBackend, text
+from tests.support.programs import find, needs
+from tests.support.replay import ReplayBackend
 from tests.support.server import Served
 from tests.support.socket import Talk
-from tests.system.deploy.proxies import Nginx, find, nginx
+from tests.system.deploy.proxies import HI, Nginx, check_events_pass_at_once, check_large_files_pass, nginx
 from tests.system.faults.cluster import Node, cluster, free_port
 from tests.system.faults.model import expected_text, thinking
 
 PROGRAM = find("nginx") or ""
 
-pytestmark = pytest.mark.skipif(not PROGRAM, reason="nginx is not installed")
+pytestmark = needs(PROGRAM, "nginx")
 
 JSON = {"content-type": "application/json"}
-
-HI = {"model": "m", "input": "Hi"}
 
 
 @pytest.fixture
@@ -44,15 +43,7 @@ async def client(front: Nginx) -> AsyncIterator[aiohttp.ClientSession]:
 async def test_each_event_of_a_stream_is_passed_on_as_it_arrives(
     backend: ReplayBackend, front: Nginx, client: aiohttp.ClientSession
 ) -> None:
-    go = asyncio.Event()
-    backend.script = lambda _: Answer([text("Hello")[:60]], wait=go, rest=[text("Hello")[60:]])
-    async with client.post(f"{front.url}/responses", json={**HI, "stream": True}) as response:
-        first = await asyncio.wait_for(response.content.readuntil(b"\n\n"), 30)
-        assert first.startswith(b"event: response.created")
-        go.set()
-        rest = await response.content.read()
-
-    assert b"event: response.completed" in rest
+    await check_events_pass_at_once(backend, front, client)
 
 
 async def test_a_websocket_passes_with_several_responses(front: Nginx) -> None:
@@ -79,6 +70,10 @@ async def test_a_body_that_the_server_accepts_passes(front: Nginx, client: aioht
 async def test_a_body_beyond_the_limit_is_refused_at_the_door(front: Nginx, client: aiohttp.ClientSession) -> None:
     async with client.post(f"{front.url}/responses", data=body(33 * 1024 * 1024), headers=JSON) as response:
         assert response.status == 413
+
+
+async def test_files_pass_that_are_larger_than_other_bodies(front: Nginx, client: aiohttp.ClientSession) -> None:
+    await check_large_files_pass(front, client)
 
 
 def body(size: int) -> BytesIO:

@@ -10,14 +10,13 @@ from pathlib import Path
 from signal import SIGHUP
 
 import aiohttp
-import pytest
 import typer.main
 
 from antiphon.cli.main import app
 from antiphon.config import Settings
 from tests.support.command import pids_below, serving
+from tests.support.programs import find, needs
 from tests.support.replay import ReplayBackend
-from tests.system.deploy.proxies import find
 
 ROOT = Path(__file__).parents[3]
 UNIT = (ROOT / "deploy/antiphon.service").read_text()
@@ -62,7 +61,7 @@ MOST_EXPOSED = 3.0
 """What systemd may rate the unit at, of 10; below 2 it calls it good."""
 
 
-@pytest.mark.skipif(not ANALYZE, reason="systemd-analyze is not installed")
+@needs(ANALYZE, "systemd")
 def test_systemd_rates_the_sandbox_as_good() -> None:
     command = [ANALYZE, "security", "--offline=true", "--no-pager", str(ROOT / "deploy/antiphon.service")]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=30)
@@ -72,7 +71,7 @@ def test_systemd_rates_the_sandbox_as_good() -> None:
     assert float(rated[1]) < MOST_EXPOSED
 
 
-@pytest.mark.skipif(not ANALYZE, reason="systemd-analyze is not installed")
+@needs(ANALYZE, "systemd")
 def test_systemd_knows_every_line(tmp_path: Path) -> None:
     unit = tmp_path / "antiphon.service"
     unit.write_text(UNIT.replace("/opt/antiphon/bin/antiphon", "/bin/true"))
@@ -100,7 +99,8 @@ def members(group: str) -> set[str]:
     return {one for name in names for one in members(name)}
 
 
-@pytest.mark.skipif(not (ANALYZE and STRACE), reason="systemd-analyze or strace is not installed")
+@needs(ANALYZE, "systemd")
+@needs(STRACE, "strace")
 async def test_the_server_makes_no_system_call_that_the_unit_forbids(tmp_path: Path, backend: ReplayBackend) -> None:
     """Two workers that serve, store and stop."""
     traced = tmp_path / "calls"

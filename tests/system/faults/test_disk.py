@@ -18,9 +18,12 @@ from tests.system.faults.model import thinking
 STRACE = find("strace")
 CALLS = {"write": "pwrite64", "sync": "fdatasync,fsync", "any": "pwrite64,fdatasync,fsync,ftruncate"}
 
-CASES = [("write", 1), ("sync", 1), *((calls, every) for calls in ("write", "any") for every in (23, 47, 101))]
+CASES = [("write", 1), ("sync", 1), *((calls, every) for calls in ("write", "any") for every in (41, 83, 167))]
 CASES += [("sync", every) for every in (3, 5, 11)]
-"""Which calls fail, and every so manieth of them: all, one of a save's dozen, or one of a few saves."""
+"""Which calls fail, and every so manieth of them: all, one of a save and a half, or one of a few saves.
+
+A save writes some 13 pages with two calls each. A number below that would fail every save, as 1 does.
+"""
 
 CLIENTS = 3
 

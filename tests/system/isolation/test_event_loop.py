@@ -93,7 +93,10 @@ class Watched:
         return answered
 
     async def get(self, path: str) -> bytes:
-        async with self.http.get(self.url + path) as reply:
+        return await self.look(self.url + path)
+
+    async def look(self, url: str) -> bytes:
+        async with self.http.get(url) as reply:
             body = await reply.read()
             assert reply.status == 200, body[:500]
             return body
@@ -182,6 +185,19 @@ async def test_no_stored_data_block_the_loop(tmp_path: Path, backend: ReplayBack
             for path in ("/responses", "/responses/input_tokens", "/responses/compact"):
                 act = partial(server.post, path, FOLLOWING, **follow)
                 wrong += await server.check(f"{path} after {name}", act, most)
+
+    assert not wrong, "\n".join(wrong)
+
+
+async def test_no_look_of_the_console_blocks_the_loop(tmp_path: Path, backend: ReplayBackend, store_url: str) -> None:
+    most, wrong, said = bound(), list[str](), inputs()
+    async with watched(tmp_path, backend, store_url) as server:
+        root = server.url.removesuffix("/v1")
+        for name in ("an image", "large texts", "a large text", "many items"):
+            made = await server.post("/responses", said[name])
+            for part in ("", "/body", "/input_items", "/request", "/calls"):
+                act = partial(server.look, f"{root}/admin/v1/responses/{made['id']}{part}")
+                wrong += await server.check(f"GET {part} of {name}", act, most)
 
     assert not wrong, "\n".join(wrong)
 

@@ -7,7 +7,11 @@ import aiohttp
 import asyncpg
 import pytest
 
+from antiphon.storage.contract import FiguresQuery
 from antiphon.storage.postgres.rights import needed
+from antiphon.storage.postgres.store import PostgresStore
+from antiphon.storage.records.facts import LATE
+from antiphon.testing.store.facts import new_facts
 from tests.support.command import antiphon, serving
 from tests.support.postgres import Postgres, owned_by_a_role
 from tests.support.replay import ReplayBackend
@@ -63,5 +67,15 @@ async def test_the_rights_that_are_asked_for_are_enough(
                 statuses.append(response.status)
         done = await server.stop(signal.SIGTERM)
 
+    store = await PostgresStore.open(url)
+    late = new_facts(tenant="", began=1_000, ended=1_000 + LATE, status="completed")
+    await store.put_facts([late])
+    while await store.sum_up():
+        pass
+    figures = await store.figures("", FiguresQuery(0, 60, 60))
+    await store.purge()
+    await store.close()
+
+    assert figures.spans[0].by_status == {"completed": 1}
     assert statuses == [200, 200, 200]
     assert (done.code, done.err) == (0, "")

@@ -12,10 +12,18 @@ SOURCE = Path(__file__).parents[3] / "src"
 
 RIGHT = """
 import antiphon
+from dataclasses import dataclass
+
 from antiphon import Antiphon, AsyncAntiphon, BackendConfig, Settings, types
 from openai import AsyncOpenAI, OpenAI
 
 settings = Settings(backends=[BackendConfig(url="http://127.0.0.1:8000/v1")], store="sqlite://")
+
+
+@dataclass
+class City:
+    name: str
+
 
 with Antiphon(settings) as client:
     response = client.responses.create(
@@ -58,6 +66,10 @@ with Antiphon(settings) as client:
     print([item.type for item in client.responses.input_items.list("resp_1", order="asc", limit=5)])
     print(client.responses.input_tokens.count(model="m", input="Hi").input_tokens + 1)
     print([model.id.upper() for model in client.models.list()])
+    print(client.models.retrieve("m").owned_by.upper())
+    city = client.responses.parse(model="m", input="Where?", text_format=City).output_parsed
+    print(city.name.upper() if city else "")
+    print(client.responses.stream(response_id="resp_1", starting_after=3).get_final_response().output_text.upper())
     conversation = client.conversations.create(items=[{"role": "user", "content": "Hi"}])
     client.conversations.items.create(conversation.id, items=[types.Message(role="user", content="Hi")])
 
@@ -73,6 +85,12 @@ async def main() -> None:
         async for item in page:
             print(item.type, len(of_page))
         print([model.id.upper() for model in await client.models.list()])
+        city = (await client.responses.parse(model="m", input="Where?", text_format=City)).output_parsed
+        print(city.name.upper() if city else "")
+        async for model in client.models.list():
+            print(model.id.upper(), (await client.models.retrieve(model.id)).owned_by.upper())
+        async with client.responses.stream(response_id=made.id) as resumed:
+            print((await resumed.get_final_response()).output_text.upper())
         async for item in client.responses.input_items.list(made.id):
             print(item.type)
     OpenAI(http_client=antiphon.http_client(settings))
@@ -84,9 +102,13 @@ app = antiphon.asgi(settings)
 
 WRONG = {
     'client.responses.create(modle="m", input="Hi")': 'Unexpected keyword argument "modle"',
-    'client.responses.stream(model="m", inptu="Hi")': (
-        'Unexpected keyword argument "inptu" for "stream" of "Responses"; did you mean "input"?'
+    'client.responses.parse(model="m", input="Hi")': 'Missing named argument "text_format"',
+    'client.responses.parse(model="m", text_format=Settings).output_parsed.hots': 'has no attribute "hots"',
+    'client.responses.compact(model="m", inptu="Hi")': (
+        'Unexpected keyword argument "inptu" for "compact" of "Responses"; did you mean "input"?'
     ),
+    'client.responses.stream(model="m", inptu="Hi")': "No overload variant",
+    'client.responses.stream(model="m", response_id="resp_1")': "No overload variant",
     'client.responses.create(model="m", input="Hi", temperature="hot")': "No overload variant",
     'client.responses.create(input="Hi")': "No overload variant",
     'client.responses.input_tokens.count(model="m", metadata={})': 'Unexpected keyword argument "metadata"',

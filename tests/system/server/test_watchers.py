@@ -12,8 +12,9 @@ import pytest
 from tests.support.command import Serving, antiphon, serving
 from tests.support.keys import bearing
 from tests.support.metrics import read
+from tests.support.programs import find, needs
 from tests.support.replay import ReplayBackend
-from tests.system.deploy.proxies import find, running
+from tests.system.deploy.proxies import running
 from tests.system.faults.cluster import free_port
 
 KEY = "watch-me-if-you-can"
@@ -124,7 +125,7 @@ async def test_a_network_that_is_named_may_read(tmp_path: Path, backend: ReplayB
     assert shown == [200, 403]
 
 
-@pytest.mark.skipif(not NGINX, reason="nginx is not installed")
+@needs(NGINX, "nginx")
 async def test_a_proxy_on_the_same_machine_that_adds_no_header_shows_nothing(
     tmp_path: Path, backend: ReplayBackend
 ) -> None:

@@ -10,7 +10,7 @@ from antiphon.config.models import PriceConfig
 from antiphon.errors import ConfigError
 from antiphon.translation.dialects.profile import ModelProfile
 from antiphon.translation.to_chat.defaults import ModelDefaults
-from antiphon.upstream.backend_state import ModelOptions
+from antiphon.upstream.options import ModelOptions
 from antiphon.upstream.prices import Prices
 from tests.support.engine import Listed
 from tests.unit.upstream.test_registry import models
@@ -77,6 +77,7 @@ LISTED = [
         ({"vision": "lava"}, "`vision` names the model 'lava'", " Did you mean 'llava'?"),
         ({"vision": "gpo/llava"}, "`vision` names the model 'gpo/llava'", ""),
         ({"cache_embeddings": "xyz"}, "`cache_embeddings` names the model 'xyz'", ""),
+        ({"search_embeddings": "xyz"}, "`search_embeddings` names the model 'xyz'", ""),
         ({"fallback": {"fast": ["qwen33"]}}, "`fallback` names the model 'qwen33'", " Did you mean 'qwen3'?"),
     ],
 )

@@ -16,8 +16,8 @@ from antiphon.sharing.memory import Memory
 from antiphon.storage.open import open_store
 from antiphon.tools.mcp.servers import McpServers
 from antiphon.tools.registry import Toolset
-from antiphon.upstream.backend_state import BackendOptions
 from antiphon.upstream.http import HttpBackend
+from antiphon.upstream.options import BackendOptions
 
 SETTINGS = Settings()
 BACKEND = BackendConfig(url="http://backend/v1")

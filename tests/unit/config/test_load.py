@@ -54,6 +54,9 @@ def test_every_setting_can_be_an_environment_variable() -> None:
         "PORT": "0",
         "STORE": "sqlite://",
         "RETENTION_DAYS": "3",
+        "FACTS": "false",
+        "CONSOLE": "false",
+        "CONSOLE_BODIES": "true",
         "STRICT_TOOLS": "true",
         "STRICT_SEALS": "true",
         "SEAL_KEYS": "one, two",
@@ -85,6 +88,7 @@ def test_every_setting_can_be_an_environment_variable() -> None:
         "CACHE_SIZE": "8",
         "CACHE_EMBEDDINGS": "e",
         "CACHE_SIMILARITY": "0.9",
+        "SEARCH_EMBEDDINGS": "nomic",
         "METRICS": "false",
         "METRICS_KEY_ENV": "WATCH_KEY",
         "METRICS_NETWORKS": "10.2.0.0/16, ::1",
@@ -118,11 +122,19 @@ def test_every_setting_can_be_an_environment_variable() -> None:
         "MAX_CONVERSATION_ITEMS": "9",
         "MAX_CONVERSATION_BYTES": "10000",
         "MAX_STORED_BYTES": "11",
+        "FILE_STORAGE": "s3://files/a",
+        "FILE_STORAGE_ENDPOINT": "http://127.0.0.1:9000",
+        "FILE_STORAGE_REGION": "eu-central-1",
+        "MAX_FILE": "2000",
+        "MAX_UPLOAD": "3000",
+        "MAX_FILES": "12",
+        "MAX_FILE_BYTES": "4000",
         "CURRENCY": "EUR",
+        "RESERVED_OUTPUT_TOKENS": "2000",
     }
     settings = load({f"ANTIPHON_{name}": value for name, value in told.items()})
 
-    assert {name.lower() for name in told} == set(Settings.__struct_fields__)
+    assert {name.lower() for name in told} == set(Settings.__struct_fields__), "add a value above"
     assert [backend.url for backend in settings.backends] == [OLLAMA, "http://b/v1"]
     assert (settings.connect_timeout, settings.first_byte_timeout, settings.idle_timeout) == (0.5, 10.0, 20.0)
     assert (settings.host, settings.port, settings.retention_days) == ("::1", 0, 3)
@@ -133,6 +145,7 @@ def test_every_setting_can_be_an_environment_variable() -> None:
     assert (settings.models, settings.probe) == ([ModelConfig(name="m", context_window=8192)], "auto")
     assert (settings.cache_ttl, settings.cache_size) == (60, 8)
     assert (settings.cache_embeddings, settings.cache_similarity) == ("e", 0.9)
+    assert settings.search_embeddings == "nomic"
     assert (settings.fallback, settings.check_interval) == ({"a": ["b", "c"], "d": ["e"]}, 0.0)
     assert (settings.max_body, settings.max_bodies, settings.max_connections) == (2000, 3000, 4)
     assert (settings.max_connection_bytes, settings.max_responses) == (5000, 77)
@@ -196,6 +209,23 @@ def test_one_setting_says_who_searches_the_web(value: str) -> None:
 def test_a_web_search_that_cannot_be_made_is_refused(values: dict[str, str], words: str) -> None:
     with pytest.raises(ConfigError, match=re.escape(words)):
         load({f"ANTIPHON_{name.upper()}": value for name, value in values.items()})
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"file_storage": "files"}, "which is neither a directory's absolute path nor s3://bucket/prefix"),
+        ({"file_storage": "s3://"}, "which is not a bucket"),
+        ({"file_storage": "s3://key:secret@bucket/a"}, "which is not a bucket"),
+        ({"file_storage": "s3://bucket", "file_storage_endpoint": "http://a:secret@b"}, "is not valid"),
+        ({"file_storage": "s3://bucket", "file_storage_endpoint": "127.0.0.1:9000"}, "is not valid"),
+        ({"max_file": "10"}, "max_file"),
+    ],
+)
+def test_a_place_that_cannot_hold_files_is_refused(values: dict[str, str], words: str) -> None:
+    with pytest.raises(ConfigError, match=re.escape(words)) as refused:
+        load({f"ANTIPHON_{name.upper()}": value for name, value in values.items()})
+    assert "secret" not in str(refused.value)
 
 
 def test_an_empty_variable_is_none() -> None:

@@ -27,6 +27,8 @@ SERVED: dict[str, Answer] = {
     "no answer": Answer(0, fault="cut"),
     "a thing not found": error("Response with id 'x' not found.", 404),
     "a thing not found, by its id": error("No such thing: resp_0123456789abcdef01234567", 404),
+    "a store not found": error("No vector store found with id 'vs_x'.", 404, param="vector_store_id"),
+    "no such file": error("No such File object: file-x", 404, param="id"),
     "no such model": error("model 'x' not found, try pulling it first", 404),
     "a model that no worker has": says({"error": {"message": "No worker for 'x'", "type": "model_not_found"}}, 404),
     "a bad value": error("Invalid value: 'x'.", 400, "invalid_value"),

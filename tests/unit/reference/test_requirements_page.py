@@ -13,6 +13,8 @@ from tests.support.pages import REFERENCE
 PAGE = REFERENCE / "requirements.md"
 
 INTRODUCTION = """\
+<!-- Generated: python -m tests.unit.reference.test_requirements_page --update -->
+
 # Requirements
 
 What [`antiphon verify`](../how-to/verify.md) asks of a server: {count} requirements, {musts} of them a `must` of the
@@ -22,7 +24,7 @@ protocol.
 |---|---|
 | `must` | Clients break without it. |
 | `should` | OpenAI does so, and some clients rely on it. |
-| `may` | A matter of taste; it is told, and counts for nothing. |
+| `may` | A matter of taste. It is reported, but no server fails by it. |
 
 A requirement of the *protocol* holds whatever the model says. A *capability* needs a model that can: it is judged apart
 and makes no server non-conformant.

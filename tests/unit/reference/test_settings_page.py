@@ -28,7 +28,7 @@ def default_of(field: Any) -> str:
 
 def test_every_setting_has_its_row_with_its_default_and_every_row_its_setting() -> None:
     fields = {field.name: default_of(field) for field in msgspec.structs.fields(Settings)}
-    assert {name: default for name, _, _, default, _ in SETTINGS} == fields
+    assert {name: default for name, _, _, default, _ in SETTINGS} == fields, "correct docs/reference/settings.md"
 
 
 def test_every_setting_is_read_from_the_variable_that_its_row_names() -> None:
@@ -55,7 +55,10 @@ def test_every_setting_is_read_from_the_variable_that_its_row_names() -> None:
     samples |= {"web_search": "brave", "web_search_url": "https://a/search"}
     samples |= {"metrics_networks": "10.0.0.0/8", "metrics_listen": "127.0.0.1:9321"}
     samples |= {"models": '[{"name": "m"}]', "probe": "auto"}
-    samples |= {"purge_fraction": "1", "mcp_list_failure": "continue"}
+    samples |= {"purge_fraction": "1", "mcp_list_failure": "continue", "facts": "false"}
+    samples |= {"file_storage": "/files", "file_storage_region": "a", "file_storage_endpoint": "http://127.0.0.1:9000"}
+    samples |= {"max_file": "7000", "max_upload": "7000", "max_file_bytes": "7000"}
+    samples |= {"console": "false", "console_bodies": "true"}
     for name, _, variable, default, _ in SETTINGS:
         settings = load_settings({}, {variable: samples.get(name, "7")}, file=Path("/dev/null"))
         assert json.dumps(msgspec.to_builtins(getattr(settings, name))) != default

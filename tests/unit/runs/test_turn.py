@@ -9,9 +9,10 @@ from antiphon.protocol.items.calls import ToolSearchCall, ToolSearchOutput
 from antiphon.protocol.items.messages import Message
 from antiphon.protocol.validation.validate import decode_request
 from antiphon.runs.context import Context
-from antiphon.runs.steps import CallModel, FinishRun
+from antiphon.runs.steps import AttachFiles, CallModel, FinishRun
 from antiphon.runs.turn import Turn
 from antiphon.translation.dialects.profile import ModelProfile
+from antiphon.translation.files import ReadFile, ReadFiles
 from antiphon.translation.to_chat.defaults import ModelDefaults
 from antiphon.translation.wire import Finish
 from antiphon.upstream.backend_state import Target
@@ -196,15 +197,21 @@ def test_truncation_drops_turns_until_it_fits_or_one_exchange_is_left() -> None:
     assert called(one)["messages"][0] == {"role": "system", "content": "Be brief."}
 
 
-def test_what_this_backend_cannot_take_is_named_as_the_client_counts() -> None:
+def test_files_are_read_before_the_model_is_asked_and_a_refusal_names_them_as_the_client_counts() -> None:
     file = {"type": "input_file", "file_url": "https://example.com/a.pdf"}
     body = {"model": "m", "input": [{"role": "user", "content": [file]}]}
     request = decode_request(msgspec.json.encode(body))
     history: list[Any] = [Message(role="user", content=text) for text in "abcd"]
+    turn = turn_for(request, Context(history, list(request.input)), target())
 
+    step = turn.next()
+    assert isinstance(step, AttachFiles)
+    turn.builder.files = ReadFiles()
+    refused = ClientError("It is damaged.", param="input[0].content[0]")
+    turn.builder.files.add(ReadFile(step.part, error=refused), step.form)
     with pytest.raises(ClientError) as caught:
-        turn_for(request, Context(history, list(request.input)), target()).next()
-    assert (caught.value.param or "").startswith("input[0].content[0]")
+        turn.next()
+    assert caught.value is refused
 
 
 def test_a_search_that_was_answered_before_its_process_was_lost_is_not_answered_again() -> None:

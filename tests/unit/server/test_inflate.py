@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antiphon.errors import ClientError
-from antiphon.server.inflate import STEP, Inflater, coding_of, zstd_library
+from antiphon.server.inflate import STEP, Inflater, coding_of
+from antiphon.sharing.compression import zstd_library
 
 zstd = zstd_library()
 

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antiphon.translation.citations import DEEPEST, LONGEST, Citations
+from antiphon.translation.citation_marks import DEEPEST, LONGEST
+from antiphon.translation.citations import Citations
 from tests.support.recordings import MISSING, recorded
 
 TIDES = "https://tides.example/brest"

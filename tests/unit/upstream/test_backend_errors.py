@@ -62,6 +62,11 @@ TABLE: dict[str, tuple[int, Any, tuple[int, str, str | None, str | None]]] = {
         envelope("model 'm' not found"),
         (400, "invalid_request_error", "model_not_found", "model"),
     ),
+    "a 404 of an endpoint": (
+        404,
+        envelope("m does not serve '/embeddings'.", code="unknown_url"),
+        (400, "invalid_request_error", "unknown_url", None),
+    ),
     "another 404": (404, envelope("no such route"), (400, "invalid_request_error", None, None)),
     "a bad parameter": (
         400,

@@ -5,7 +5,8 @@ import pytest
 from antiphon.translation.dialects.profile import ModelProfile
 from antiphon.translation.dialects.table import DIALECTS
 from antiphon.translation.to_chat.defaults import ModelDefaults
-from antiphon.upstream.backend_state import BackendOptions, BackendState, ModelOptions, is_listed
+from antiphon.upstream.backend_state import BackendState
+from antiphon.upstream.options import BackendOptions, ModelOptions, is_listed
 from tests.support.engine import listed
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from antiphon.translation.dialects.profile import ModelProfile
 from antiphon.upstream.backend import Listing
-from antiphon.upstream.backend_state import BackendOptions, ModelOptions
+from antiphon.upstream.options import BackendOptions, ModelOptions
 from antiphon.upstream.registry import ModelRegistry
 from tests.support.engine import Listed
 

@@ -97,6 +97,23 @@ async def test_a_backend_whose_list_never_failed_is_healthy_only_once_a_request_
     assert health.is_ejected
 
 
+async def test_backends_that_replace_others_during_a_poll_are_not_reported_as_gone(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    class Replaced(Listed):
+        """A backend that is replaced while it lists its models."""
+
+        async def list_models(self) -> Listing:
+            known.assign([Listed("new", ["m"])])
+            return await super().list_models()
+
+    known = models(Replaced("old", ["m"]))
+    await Poll(known, 10).look()
+
+    assert [state.name for state in known.backends] == ["new"]
+    assert caplog.messages == []
+
+
 class Listless(Listed):
     """A backend whose list of models is not there, or fails."""
 

@@ -3,7 +3,7 @@
 import pytest
 
 from antiphon.errors import BackendError
-from antiphon.upstream.backend_state import BackendOptions
+from antiphon.upstream.options import BackendOptions
 from antiphon.upstream.registry import ModelRegistry, probe
 from antiphon.upstream.scripted import ScriptedBackend
 

@@ -5,7 +5,7 @@ import pytest
 
 from antiphon.errors import BackendError, ClientError
 from antiphon.upstream.backend import Backend, Listing
-from antiphon.upstream.backend_state import BackendOptions
+from antiphon.upstream.options import BackendOptions
 from antiphon.upstream.registry import STALE_AFTER, ModelRegistry
 from tests.support.engine import Listed
 

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from antiphon.errors import AntiphonError, BackendError, ClientError
 from antiphon.protocol.requests import CreateResponse
 from antiphon.upstream.backend import Listing
-from antiphon.upstream.backend_state import BackendOptions, LoadReport
+from antiphon.upstream.backend_state import LoadReport
 from antiphon.upstream.candidates import Candidates
 from antiphon.upstream.health import MOST_FAILURES, PROBE_AFTER
+from antiphon.upstream.options import BackendOptions
 from antiphon.upstream.registry import ModelRegistry
 from antiphon.upstream.retry_after import LONGEST_WAIT
 from antiphon.upstream.retry_policy import LONGEST_PAUSE, Failure

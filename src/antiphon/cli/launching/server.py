@@ -1,6 +1,7 @@
 """The server that a launched client uses: one that runs, or one that is started for it."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -8,13 +9,13 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from tempfile import NamedTemporaryFile
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TextIO
 
-from antiphon.cli.complain import did_you_mean
+from antiphon.cli.complain import did_you_mean, reason_of
 from antiphon.errors import AntiphonError, ConfigError
-from antiphon.upstream.backend_state import is_listed
+from antiphon.upstream.options import is_listed
 from antiphon.version import __version__
 
 PATIENCE = 5.0
@@ -33,6 +34,9 @@ SCRIPTED = "demo"
 """Name of the scripted model, of its backend in a server, and of its dialect."""
 
 READY = re.compile(r"is ready: base URL (\S+?);")
+
+LOGS = "~/.local/state/antiphon"
+"""Folder with the logs of servers that this command starts; the next server of the same client replaces its log."""
 
 _direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 """Opens URLs without a proxy, as a client on this machine does."""
@@ -57,27 +61,39 @@ def runs(url: str) -> bool:
 
 
 @contextmanager
-def started(flags: Sequence[str]) -> Iterator[Server]:
+def started(flags: Sequence[str], log_name: str) -> Iterator[Server]:
     """Run `antiphon serve` with these flags until the end of the block; it is ready.
 
-    The server has a session of its own, so that `Ctrl-C` in the terminal concerns the client alone. Its log stays if
-    there is something in it. Raises `AntiphonError` if the server does not start, with what it said.
+    The server has a session of its own, so that `Ctrl-C` in the terminal concerns the client alone. Its log is a file
+    of this name in the folder of logs, and is deleted at the end if it is empty. Raises `AntiphonError` if the log
+    cannot be written, and if the server does not start, with what it said.
     """
     # -P: a folder of the name `antiphon` where the user works is not this program.
     command = [sys.executable, "-P", "-m", "antiphon", "serve", *flags]
-    with NamedTemporaryFile(prefix="antiphon-serve-", suffix=".log", delete=False) as log:
+    with _new_log(Path(LOGS).expanduser() / log_name) as log:
         process = subprocess.Popen(  # noqa: S603 - this program itself
             command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, text=True, start_new_session=True
         )
+        try:
+            ready = next((found for line in process.stdout or () if (found := READY.search(line))), None)
+            if ready is None:
+                raise AntiphonError(f"`antiphon serve` did not start. {_last_line(Path(log.name))}")
+            yield Server(ready[1], log.name)
+        finally:
+            _stop(process)
+            kept = os.fstat(log.fileno())
+            if not kept.st_size and kept.st_nlink:  # without a link, the path is the log of a newer server
+                Path(log.name).unlink()
+
+
+def _new_log(path: Path) -> TextIO:
+    """Open a new file, for its owner alone. A server that still writes the file before keeps that one."""
     try:
-        ready = next((found for line in process.stdout or () if (found := READY.search(line))), None)
-        if ready is None:
-            raise AntiphonError(f"`antiphon serve` did not start. {_last_line(Path(log.name))}")
-        yield Server(ready[1], log.name)
-    finally:
-        _stop(process)
-        if not Path(log.name).stat().st_size:
-            Path(log.name).unlink()
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path.unlink(missing_ok=True)
+        return open(str(path), "x", opener=partial(os.open, mode=0o600))
+    except OSError as error:
+        raise AntiphonError(f"The server's log {path} cannot be written: {reason_of(error)}.") from error
 
 
 def _stop(process: subprocess.Popen[str]) -> None:

@@ -36,6 +36,7 @@ class FileSearchCall(Item, kw_only=True, tag="file_search_call"):
     status: CallStatus = UNSET
     queries: list[str]
     results: list[dict[str, Any]] | UnsetType | None = UNSET
+    encrypted_content: Said = UNSET
 
 
 class CodeInterpreterCall(Item, kw_only=True, tag="code_interpreter_call"):

@@ -45,9 +45,9 @@ def check_image(part: InputImage, path: str) -> None:
 
 
 def check_file(part: InputFile, path: str) -> None:
-    """Raise `ClientError` unless the part has exactly one source: base64 `file_data`, or the URL of a public host.
+    """Raise `ClientError` unless the part has exactly one source: base64 `file_data`, a public URL, or a `file_id`.
 
-    Whether a file by URL can be sent on is for the backend's dialect to say.
+    Whether the file is there and can be read is only known later.
     """
     given = [name for name in _FILE_SOURCES if isinstance(getattr(part, name), str)]
     if not given:
@@ -61,9 +61,9 @@ def check_file(part: InputFile, path: str) -> None:
         )
     if part.file_data is not UNSET and part.file_data is not None:
         _check_file_data(part.file_data, f"{path}.file_data")
-    elif not isinstance(part.file_url, str):
-        raise refusals.not_served(f"{path}.file_id")
-    elif not _is_public(part.file_url):
+    elif part.file_id == "":
+        raise refusals.empty(f"{path}.file_id", "string")
+    elif isinstance(part.file_url, str) and not _is_public(part.file_url):
         raise refusals.invalid(f"{path}.file_url", "expected an http or https URL of a public host.")
 
 

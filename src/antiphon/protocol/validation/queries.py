@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from antiphon.errors import ClientError
@@ -13,12 +14,15 @@ from antiphon.protocol.resources import (
     CompletionsQuery,
     EndpointsQuery,
     InputItemsQuery,
+    ResponsesQuery,
     RetrieveQuery,
     StreamQuery,
     UsageQuery,
 )
 from antiphon.protocol.validation import refusals
 from antiphon.protocol.validation.validate import fit
+
+T = TypeVar("T", bound=Struct)
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,30}")
 _METADATA = re.compile(r"metadata\[(.*)\]", re.DOTALL)
@@ -31,6 +35,11 @@ def decode_input_items_query(params: Mapping[str, Sequence[str]]) -> InputItemsQ
     clients put their own (such as `api-version`) on every URL.
     """
     return fit(_page(params, "after", "before", "order") | _include(params), InputItemsQuery)
+
+
+def decode_responses_query(params: Mapping[str, Sequence[str]]) -> ResponsesQuery:
+    """Return the query of `GET /responses`. Raises `ClientError` (400)."""
+    return fit(_page(params, "after", "before", "order", "q"), ResponsesQuery)
 
 
 def decode_completions_query(params: Mapping[str, Sequence[str]]) -> CompletionsQuery:
@@ -51,8 +60,7 @@ def decode_stream_query(params: Mapping[str, Sequence[str]]) -> StreamQuery:
     """Return the query of `GET /responses/{id}?stream=true`. Raises `ClientError` (400)."""
     data: dict[str, Any] = {}
     if params.get("starting_after"):
-        after = params["starting_after"][-1]
-        data["starting_after"] = int(after) if _INTEGER.fullmatch(after) else after
+        data["starting_after"] = _number(params["starting_after"][-1])
     try:
         query = fit(data, StreamQuery)
     except ClientError as error:
@@ -70,13 +78,23 @@ def decode_endpoints_query(params: Mapping[str, Sequence[str]]) -> EndpointsQuer
 def decode_usage_query(params: Mapping[str, Sequence[str]]) -> UsageQuery:
     """Return the query of `GET /usage`. Raises `ClientError` (400)."""
     times = {name: params[name][-1] for name in ("start_time", "end_time") if params.get(name)}
-    given: dict[str, Any] = {name: int(text) if _INTEGER.fullmatch(text) else text for name, text in times.items()}
+    given: dict[str, Any] = {name: _number(text) for name, text in times.items()}
     if params.get("tenant"):
         given["tenant"] = params["tenant"][-1]
     groups = [name for key in ("group_by", "group_by[]") for value in params.get(key, ()) for name in value.split(",")]
     if groups:
         given["group_by"] = groups
     return fit(given, UsageQuery)
+
+
+def decode_query(params: Mapping[str, Sequence[str]], cls: type[T], *numbers: str) -> T:
+    """Return a query with one value for each parameter; `limit` and `numbers` are numbers.
+
+    Raises `ClientError` (400).
+    """
+    names = cls.__struct_fields__
+    data = _page({name: params[name] for name in names if name in params}, *names)
+    return fit(data | {name: _number(data[name]) for name in numbers if name in data}, cls)
 
 
 def is_true(params: Mapping[str, Sequence[str]], name: str, *, default: bool = False) -> bool:
@@ -96,9 +114,13 @@ def _page(params: Mapping[str, Sequence[str]], *names: str) -> dict[str, Any]:
     """Return these parameters and `limit`, as far as they are there."""
     data: dict[str, Any] = {name: params[name][-1] for name in names if params.get(name)}
     if params.get("limit"):
-        limit = params["limit"][-1]
-        data["limit"] = int(limit) if _INTEGER.fullmatch(limit) else limit
+        data["limit"] = _number(params["limit"][-1])
     return data
+
+
+def _number(text: str) -> int | str:
+    """Return the number that a text is; else the text, which is then rejected as one."""
+    return int(text) if _INTEGER.fullmatch(text) else text
 
 
 def _include(params: Mapping[str, Sequence[str]]) -> dict[str, Any]:

@@ -5,20 +5,28 @@ no key, and the address of a backend never is. Only a request for the page loads
 """
 
 from antiphon.gateway import Gateway
+from antiphon.server import console
 from antiphon.server.reply import Reply, Resources, json_reply
 from antiphon.server.request import HttpRequest
 from antiphon.server.watchers import WatchAccess
 from antiphon.version import __version__
 
 
-def resources(gateway: Gateway, *, has_metrics: bool = True, access: WatchAccess | None = None) -> Resources:
-    """Return what is served under which path; `access` says to whom the page links the status and the metrics."""
+def resources(
+    gateway: Gateway, *, has_metrics: bool = True, access: WatchAccess | None = None, has_console: bool = False
+) -> Resources:
+    """Return what is served under which path; `access` says to whom the page links the status and the metrics.
+
+    With a console that was built, browsers are redirected to it.
+    """
     watchers = access or WatchAccess()
 
     async def get_home(http: HttpRequest) -> Reply:
         if b"text/html" not in http.headers.get(b"accept", b""):
             about = {"name": "Antiphon", "version": __version__, "openapi": "/openapi.json", "models": "/v1/models"}
             return json_reply(about)
+        if has_console and console.is_built():
+            return Reply(303, [(b"location", b"console/"), (b"vary", b"accept"), (b"cache-control", b"no-store")], b"")
         from antiphon.server.resources.home_page import HEADERS, page  # noqa: PLC0415 - for browsers alone
 
         needs_key = await gateway.known_keys.are_needed()

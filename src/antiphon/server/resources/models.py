@@ -19,11 +19,11 @@ def resources(gateway: Gateway) -> Resources:
         return json_reply(listed)
 
     async def get_model(http: HttpRequest) -> Reply:
-        return json_reply(await _found(gateway, http))
+        return json_reply(await gateway.model(http.path_params["model"], http.key))
 
     async def delete_model(http: HttpRequest) -> Reply:
         """Reject it: as at OpenAI, only a fine-tuned model of one's own could be deleted, and no backend shows one."""
-        name = (await _found(gateway, http))["id"]
+        name = (await gateway.model(http.path_params["model"], http.key))["id"]
         raise ClientError(
             f"The model '{name[:100]}' cannot be deleted through this API: only fine-tuned models of your own "
             "organization can. Its operator can remove it from its backend.",
@@ -34,16 +34,6 @@ def resources(gateway: Gateway) -> Resources:
 
     one = {"GET": get_model, "DELETE": delete_model}
     return {"/v1/models": {"GET": list_models}, "/v1/models/{model:path}": one}
-
-
-async def _found(gateway: Gateway, http: HttpRequest) -> JsonObject:
-    """Return the model that the path names. Raises `ClientError` (404) where it is unknown to the request's key."""
-    name = http.path_params["model"]
-    model = next((model for model in await gateway.models(http.key) if model["id"] == name), None)
-    if model is None:
-        text = f"The model '{name[:100]}' does not exist."
-        raise ClientError(text, status=404, code="model_not_found", param="model")
-    return model
 
 
 def _codex_catalog(gateway: Gateway, models: Sequence[str]) -> list[JsonObject]:

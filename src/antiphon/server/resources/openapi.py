@@ -1,10 +1,13 @@
 """`/openapi.json`, generated from the types that decode the requests, so that the two cannot disagree."""
 
-from typing import Any, get_args
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, get_args
 
 import msgspec
 
 from antiphon.gateway import Gateway
+from antiphon.protocol.files import CompleteUpload, CreateUpload, FileForm, FilesQuery
 from antiphon.protocol.requests import CompactRequest, CreateResponse, Include
 from antiphon.protocol.resources import (
     AddItems,
@@ -15,6 +18,7 @@ from antiphon.protocol.resources import (
     CreateWebhookEndpoint,
     EndpointsQuery,
     InputItemsQuery,
+    ResponsesQuery,
     RetrieveQuery,
     RotateSecret,
     SendTest,
@@ -29,10 +33,14 @@ from antiphon.server.reply import Reply, Resources, json_reply
 from antiphon.server.request import HttpRequest
 from antiphon.version import __version__
 
+if TYPE_CHECKING:
+    from antiphon.server.resources.openapi_console import Described
+
 BODIES = (
     *(CreateResponse, CompactRequest, CountInputTokens),
     *(CreateConversation, UpdateConversation, AddItems, UpdateChatCompletion),
     *(CreateWebhookEndpoint, UpdateWebhookEndpoint, RotateSecret, SendTest),
+    *(FileForm, CreateUpload, CompleteUpload),
 )
 REF = "#/components/schemas/{name}"
 
@@ -48,8 +56,13 @@ def resources(gateway: Gateway) -> Resources:
 
 def describe() -> dict[str, Any]:
     """Return the OpenAPI 3.1 description of every endpoint."""
-    queries = [RetrieveQuery, StreamQuery, InputItemsQuery, CompletionsQuery, CompletionMessagesQuery]
-    types = [*BODIES, Response, *queries, EndpointsQuery, UsageQuery]
+    from antiphon.server.resources.openapi_console import CONSOLE  # noqa: PLC0415 - for this description alone
+    from antiphon.server.resources.openapi_vector_stores import VECTOR_STORES  # noqa: PLC0415 - the same
+
+    queries = [ResponsesQuery, RetrieveQuery, StreamQuery, InputItemsQuery, CompletionsQuery, CompletionMessagesQuery]
+    described = (*CONSOLE, *VECTOR_STORES)
+    of_them = [part for one in described for part in (one.body, one.query) if part is not None]
+    types = [*BODIES, Response, *queries, EndpointsQuery, UsageQuery, FilesQuery, *dict.fromkeys(of_them)]
     _, components = msgspec.json.schema_components(types, ref_template=REF)
     return {
         "openapi": "3.1.0",
@@ -58,6 +71,7 @@ def describe() -> dict[str, Any]:
             **_responses(components),
             **_conversations(components),
             **_webhooks(components),
+            **_files(components),
             "/v1/models": {"get": _operation("List models", None, [_CLIENT_VERSION])},
             "/v1/models/{model}": {
                 "get": _operation("Get a model", None, [_path_parameter("model")]),
@@ -66,6 +80,7 @@ def describe() -> dict[str, Any]:
             **_completions(components),
             "/v1/embeddings": {"post": _operation("Create embeddings", None, body=_EMBEDDINGS)},
             "/v1/usage": {"get": _operation("List what was used", None, _query(components, "UsageQuery"))},
+            **_described(components, described),
             "/": {"get": _operation("What runs here, as a page for browsers", None)},
             "/healthz": {"get": _operation("Is the process alive", None)},
             "/readyz": {"get": _operation("Can it serve", None)},
@@ -130,7 +145,10 @@ def _responses(components: dict[str, Any]) -> dict[str, Any]:
     query = [*_query(components, "RetrieveQuery"), _STREAM, *_query(components, "StreamQuery")]
     items = [one, *_listing(components)]
     return {
-        "/v1/responses": {"post": _operation("Create a response", "Response", [key], _ref("CreateResponse"))},
+        "/v1/responses": {
+            "get": _operation("List responses", None, _query(components, "ResponsesQuery")),
+            "post": _operation("Create a response", "Response", [key], _ref("CreateResponse")),
+        },
         "/v1/responses/compact": {"post": _operation("Compact a context", None, None, _ref("CompactRequest"))},
         "/v1/responses/input_tokens": {"post": _operation("Count input tokens", None, None, _ref("CountInputTokens"))},
         "/v1/responses/{response_id}": {
@@ -201,8 +219,51 @@ def _webhooks(components: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def _files(components: dict[str, Any]) -> dict[str, Any]:
+    file, upload = _path_parameter("file_id"), _path_parameter("upload_id")
+    create = _operation("Upload a file", None, [_KEY], _form(components, "file", "FileForm"))
+    content = _operation("Get the content of a file", None, [file, _RANGE])
+    content["responses"]["200"]["content"] = {"application/octet-stream": {}}
+    content["responses"]["206"] = {"description": "A range of it", "content": {"application/octet-stream": {}}}
+    part = _operation("Add a part", None, [upload], _form(components, "data"))
+    for operation in (create, part):
+        body = operation["requestBody"]["content"]
+        body["multipart/form-data"] = body.pop("application/json")
+    one = "/v1/uploads/{upload_id}"
+    return {
+        "/v1/files": {"get": _operation("List files", None, _query(components, "FilesQuery")), "post": create},
+        "/v1/files/{file_id}": {
+            "get": _operation("Get a file", None, [file]),
+            "delete": _operation("Delete a file", None, [file]),
+        },
+        "/v1/files/{file_id}/content": {"get": content},
+        "/v1/uploads": {"post": _operation("Begin an upload in parts", None, [_KEY], _ref("CreateUpload"))},
+        f"{one}/parts": {"post": part},
+        f"{one}/complete": {"post": _operation("Complete an upload", None, [upload], _ref("CompleteUpload"))},
+        f"{one}/cancel": {"post": _operation("Cancel an upload", None, [upload])},
+    }
+
+
+def _form(components: dict[str, Any], file: str, fields: str = "") -> dict[str, Any]:
+    """Return a form with a file and these fields."""
+    known = components[fields] if fields else {"properties": {}, "required": []}
+    properties = {file: {"type": "string", "contentMediaType": "application/octet-stream"}, **known["properties"]}
+    return {"type": "object", "required": [file, *known["required"]], "properties": properties}
+
+
+def _described(components: dict[str, Any], endpoints: "Sequence[Described]") -> dict[str, Any]:
+    paths: dict[str, Any] = {}
+    for one in endpoints:
+        parameters = [_path_parameter(name) for name in re.findall(r"{(\w+)}", one.path)]
+        parameters += _query(components, one.query.__name__) if one.query else []
+        body = _ref(one.body.__name__) if one.body else None
+        paths.setdefault(one.path, {})[one.method] = _operation(one.summary, None, parameters, body)
+    return paths
+
+
 _KEY = {"name": "Idempotency-Key", "in": "header", "schema": {"type": "string", "minLength": 1, "maxLength": 255}}
 _CLIENT_VERSION = {"name": "client_version", "in": "query", "schema": {"type": "string"}}
+_RANGE = {"name": "Range", "in": "header", "schema": {"type": "string"}}
 _STREAM = {"name": "stream", "in": "query", "schema": {"type": "boolean"}}
 _INCLUDE = {"name": "include[]", "in": "query", "schema": {"type": "array", "items": {"enum": list(get_args(Include))}}}
 

@@ -14,7 +14,13 @@ from antiphon.gateway import (
     weight_of_response,
 )
 from antiphon.protocol.requests import CreateResponse
-from antiphon.protocol.validation.queries import decode_include, decode_input_items_query, decode_stream_query, is_true
+from antiphon.protocol.validation.queries import (
+    decode_include,
+    decode_input_items_query,
+    decode_responses_query,
+    decode_stream_query,
+    is_true,
+)
 from antiphon.protocol.validation.validate import LARGE, decode_compact_request, decode_count, decode_request
 from antiphon.server.admission import (
     CACHE_HEADER,
@@ -38,7 +44,7 @@ from antiphon.server.reply import (
     stream_reply,
 )
 from antiphon.server.request import HttpRequest
-from antiphon.server.routes import method_not_supported, upgrade_not_supported
+from antiphon.server.routes import upgrade_not_supported
 
 
 def resources(gateway: Gateway) -> Resources:
@@ -46,20 +52,13 @@ def resources(gateway: Gateway) -> Resources:
     api = _Responses(gateway)
     one = "/v1/responses/{response_id}"
     return {
-        "/v1/responses": {"POST": api.create, "GET": refuse_websocket},
+        "/v1/responses": {"POST": api.create, "GET": api.list},
         "/v1/responses/compact": {"POST": api.compact},
         "/v1/responses/input_tokens": {"POST": api.count_tokens},
         one: {"GET": api.retrieve, "DELETE": api.delete},
         f"{one}/cancel": {"POST": api.cancel},
         f"{one}/input_items": {"GET": api.input_items},
     }
-
-
-async def refuse_websocket(http: HttpRequest) -> Reply:
-    """Refuse a WebSocket upgrade that comes as HTTP, and any other GET."""
-    if http.headers.get(b"upgrade", b"").lower() == b"websocket":
-        raise upgrade_not_supported()
-    raise method_not_supported(http, ["POST"])
 
 
 class _Responses:
@@ -121,6 +120,13 @@ class _Responses:
         if request.stream:
             return stream_reply(FrameStream(self._gateway.replay(ticket.tenant, queued.response.id), headers))
         return json_reply(queued.response, headers)
+
+    async def list(self, http: HttpRequest) -> Reply:
+        if http.headers.get(b"upgrade", b"").lower() == b"websocket":
+            raise upgrade_not_supported()
+        query = decode_responses_query(http.query())
+        await acquire(self._gateway, http, None)
+        return json_reply(await self._gateway.list_responses(http.tenant, query))
 
     async def retrieve(self, http: HttpRequest) -> Reply:
         params, response_id = http.query(), _id(http)

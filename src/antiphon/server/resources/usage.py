@@ -1,13 +1,11 @@
 """`GET /v1/usage`: what keys used, summed up by key and day or otherwise, and the bytes that the tenant has stored."""
 
-from collections.abc import Sequence
-
 from antiphon.errors import ClientError
-from antiphon.gateway import Gateway, JsonObject, UsageRow, usage_object
+from antiphon.gateway import Gateway, JsonObject, Role, UsageFound, usage_object
 from antiphon.protocol.resources import UsageQuery
 from antiphon.protocol.validation.queries import decode_usage_query
 from antiphon.server.reply import JSON, Reply, Resources, encode_json
-from antiphon.server.request import HttpRequest
+from antiphon.server.request import OPERATOR, HttpRequest
 
 DAY = 86_400
 
@@ -28,13 +26,13 @@ def resources(gateway: Gateway) -> Resources:
         query = decode_usage_query(http.query())
         begin, end = span(query, gateway.now())
         if query.tenant is None or query.tenant == http.tenant:
-            rows = await gateway.usage(http.tenant, begin, end, query.group_by)
+            found = await gateway.usage(http.tenant, begin, end, query.group_by)
             stored = await gateway.stored(http.tenant)
             storage = {"object": "usage.storage", "stored_bytes": stored.size, "max_stored_bytes": stored.most or None}
-            return await _listed(gateway, http, rows, {"storage": storage})
+            return await _listed(gateway, http, found, {"storage": storage})
         await _check_admin(http)
-        rows = await gateway.usage(None if query.tenant == ALL else query.tenant, begin, end, query.group_by)
-        return await _listed(gateway, http, rows, {})
+        found = await gateway.usage(None if query.tenant == ALL else query.tenant, begin, end, query.group_by)
+        return await _listed(gateway, http, found, {})
 
     return {"/v1/usage": {"GET": get_usage}}
 
@@ -47,18 +45,22 @@ def span(query: UsageQuery, now: float) -> tuple[int, int]:
 
 
 async def _check_admin(http: HttpRequest) -> None:
-    """Raise `ClientError` (403) unless the request has the key of an administrator."""
+    """Raise `ClientError` (403) unless the request has the key of an administrator, or the operator's session."""
+    if OPERATOR in http.scope:
+        return
     key = await http.key()
-    if key is None or not key.is_admin:
-        text = "This API key may not read the usage of other tenants. Use a key that was created with --admin."
+    if key is None or key.role is not Role.ADMIN:
+        text = "This API key may not read the usage of other tenants. Use a key with the role `admin`."
         raise ClientError(text, status=403, code="not_allowed", param="tenant")
 
 
-async def _listed(gateway: Gateway, http: HttpRequest, rows: Sequence[UsageRow], more: JsonObject) -> Reply:
-    """Return the reply with these rows; many are encoded in a thread."""
+async def _listed(gateway: Gateway, http: HttpRequest, found: UsageFound, more: JsonObject) -> Reply:
+    """Return the reply with this usage; many rows are encoded in a thread."""
 
     def encode() -> bytes:
-        return encode_json({"object": "list", "data": [usage_object(row, gateway.currency) for row in rows], **more})
+        rest = {} if found.rest is None else {"rest": usage_object(found.rest, gateway.currency)}
+        data = [usage_object(row, gateway.currency) for row in found.rows]
+        return encode_json({"object": "list", "data": data, **rest, **more})
 
-    body = encode() if len(rows) <= FEW else await gateway.offload(http.tenant, encode)
+    body = encode() if len(found.rows) <= FEW else await gateway.offload(http.tenant, encode)
     return Reply(200, JSON, body)

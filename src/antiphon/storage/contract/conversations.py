@@ -27,6 +27,13 @@ class Conversations(Protocol):
         """Return the conversation, or None."""
         ...
 
+    async def list_conversations(self, tenant: str | None, limit: int, after: str = "") -> list[StoredConversation]:
+        """Return at most `limit` conversations of a tenant, or of all tenants, newest first, those behind `after`.
+
+        `after` is the id of a conversation; the conversation may have been deleted.
+        """
+        ...
+
     async def update_conversation(
         self, tenant: str, conversation_id: str, metadata: bytes
     ) -> StoredConversation | None:

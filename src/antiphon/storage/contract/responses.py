@@ -13,6 +13,9 @@ from antiphon.storage.records import (
     StoredResponse,
 )
 
+RETENTION = 30 * 86_400
+"""Seconds for which facts are kept by default."""
+
 
 class Responses(Protocol):
     """Responses and their items. What has expired is unknown to every method."""
@@ -91,10 +94,11 @@ class Responses(Protocol):
         """
         ...
 
-    async def purge(self, *, dry_run: bool = False) -> Mapping[str, int]:
-        """Forget for good what has expired, in small steps; return how many rows of each table that are.
+    async def purge(self, retention: int = RETENTION, *, dry_run: bool = False) -> Mapping[str, int]:
+        """Permanently delete expired data, in small steps; return the number of rows of each table.
 
-        Responses, chat completions and answers at their `expires_at`, keys after a day, deliveries given up a month
-        ago.
+        Vector stores that have expired lose their files; expired files leave all vector stores.
+        Responses, chat completions and answers expire at their `expires_at`, facts after `retention` seconds, keys
+        after a day, failed deliveries after a month, sums of minutes after a week and of hours after 400 days.
         """
         ...

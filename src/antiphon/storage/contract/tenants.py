@@ -53,11 +53,16 @@ class ApiKeys(Protocol):
         ...
 
     async def usage(
-        self, tenant: str | None, begin: int, end: int, by: Collection[UsageField] = ("key", "day")
+        self,
+        tenant: str | None,
+        begin: int,
+        end: int,
+        by: Collection[UsageField] = ("key", "day"),
+        most: int | None = None,
     ) -> list[UsageRow]:
         """Return what was used on the days (UTC) that begin from `begin` to before `end`, summed up, in order.
 
-        Without a `tenant`, of all tenants.
+        Without a `tenant`, of all tenants. Of more than `most` rows, return those with the most requests.
         """
         ...
 
@@ -165,6 +170,16 @@ class Webhooks(Protocol):
 
     async def deliveries(self) -> list[Delivery]:
         """Return every delivery that waits or was given up, oldest first."""
+        ...
+
+    async def list_deliveries(
+        self, tenant: str | None, limit: int, after: str = "", *, is_failed: bool | None = None
+    ) -> list[Delivery]:
+        """Return at most `limit` deliveries of a tenant, or of all tenants, newest first, those behind `after`.
+
+        `is_failed` selects the deliveries that have failed, or those that wait. `after` is the id of a delivery; the
+        delivery may have been deleted.
+        """
         ...
 
 

@@ -11,7 +11,17 @@ from dataclasses import replace
 
 from antiphon.storage.operations import budgets
 from antiphon.storage.operations.step import FEW_ITEMS, Operation, Row, announce_read, ask, ask_many, first
-from antiphon.storage.records import ApiKey, BucketState, Budget, Limits, MoneyClaim, UsageField, UsageRecord, UsageRow
+from antiphon.storage.records import (
+    ApiKey,
+    BucketState,
+    Budget,
+    Limits,
+    MoneyClaim,
+    Role,
+    UsageField,
+    UsageRecord,
+    UsageRow,
+)
 from antiphon.storage.records.money import day_of
 
 MINUTE = 60_000_000
@@ -43,7 +53,7 @@ def put(key: ApiKey) -> Operation[None]:
         int(key.caches),
         None if limits.budget is None else limits.budget.per_day,
         None if limits.budget is None else limits.budget.per_month,
-        int(key.is_admin),
+        key.role.value,
     )
     if limits.budget is None:
         yield from ask("close_budget", key.tenant, key.id)
@@ -111,12 +121,17 @@ def charge(uses: Sequence[UsageRecord], now: float) -> Operation[None]:
     yield from ask_many("settle", sorted(_settling(use, int(now * 1_000_000)) for use in uses))
 
 
-def usage(tenant: str | None, begin: int, end: int, by: Collection[UsageField]) -> Operation[list[UsageRow]]:
-    """Get what was used, summed up."""
+def usage(
+    tenant: str | None, begin: int, end: int, by: Collection[UsageField], most: int | None
+) -> Operation[list[UsageRow]]:
+    """Get what was used, summed up, in the largest rows."""
     yield from announce_read(FEW_ITEMS + 1)  # nobody knows how many rows are summed up
     apart = [int(field in by) for field in ("tenant", "key", "model", "day")]
     query, whose = ("usage_of_all", ()) if tenant is None else ("usage", (tenant,))
-    return [UsageRow(*row) for row in (yield from ask(query, begin, end, *apart, *whose))]
+    return [
+        UsageRow(*row)
+        for row in (yield from ask(query, begin, end, *apart, NO_LIMIT if most is None else most, *whose))
+    ]
 
 
 def _used(use: UsageRecord) -> tuple[str | int, ...]:
@@ -144,7 +159,7 @@ def _seconds(microseconds: int) -> float:
 def _key(row: Row) -> ApiKey:
     key_id, tenant, name, digest, shown, created_at, expires_at, revoked_at, old_digest, old_until, *rest = row
     models, requests, tokens, tokens_a_day, concurrency, caches, *money = rest
-    per_day, per_month, is_admin, tenant_per_day, tenant_per_month = money
+    per_day, per_month, role, tenant_per_day, tenant_per_month = money
     return ApiKey(
         key_id,
         tenant,
@@ -158,7 +173,7 @@ def _key(row: Row) -> ApiKey:
         old_until,
         Limits(tuple(json.loads(models)), requests, tokens, tokens_a_day, concurrency, _budget(per_day, per_month)),
         bool(caches),
-        bool(is_admin),
+        Role(role),
         _budget(tenant_per_day, tenant_per_month),
     )
 

@@ -21,6 +21,16 @@ def load(tenant: str, conversation_id: str) -> Operation[StoredConversation | No
     return StoredConversation(*row) if row else None
 
 
+LAST = "conv_z"
+"""Sorts behind every id of a conversation."""
+
+
+def page(tenant: str | None, limit: int, after: str) -> Operation[list[StoredConversation]]:
+    """Get a part of the conversations, newest first."""
+    query, own = ("conversations_of_all", ()) if tenant is None else ("conversations", (tenant,))
+    return [StoredConversation(*row) for row in (yield from ask(query, after or LAST, limit, *own))]
+
+
 def update(tenant: str, conversation_id: str, metadata: bytes) -> Operation[StoredConversation | None]:
     """Replace a conversation's metadata."""
     row = yield from first("update_conversation", conversation_id, tenant, metadata)

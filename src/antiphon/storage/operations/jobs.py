@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import starmap
 
+from antiphon.storage.contract.vector_stores import INGESTIONS
+from antiphon.storage.operations import facts
 from antiphon.storage.operations.responses import (
     ANY_SIZE,
     answer,
@@ -80,6 +82,7 @@ def enqueue(
     whose = (taken.key_id, taken.tokens, size, taken.cost)
     yield from ask("put_job", seq, response.tenant, _next(frames), request, *whose)
     yield from _log(seq, frames)
+    yield from facts.put(response.facts)
     return LockResult.DONE
 
 
@@ -172,6 +175,7 @@ def finish(
     yield from _log(seq, frames)
     position = yield from held_position(response)
     yield from leave_conversation(response, position or 0, append and position is not None)
+    yield from facts.put(response.facts)
     if announcement is not None:
         yield from announce(response.tenant, announcement)
     return True
@@ -215,19 +219,23 @@ def beats() -> Operation[Mapping[str, int]]:
 
 
 def expire(worker: str, beat: int) -> Operation[list[str] | None]:
-    """Free a worker's leases for others; return the responses of its jobs, None where it lives."""
+    """Free a worker's leases for others; return what changed: the responses of its jobs. None where it lives."""
     query, values = ("expire", (worker, beat)) if beat else ("expire_silent", (worker,))
     if not (yield from ask(query, *values)):
         return None
     waiting = [row[0] for row in (yield from ask("owned", worker))]
+    if (yield from ask("owned_ingestions", worker)):
+        waiting.append(INGESTIONS)
     yield from ask("forget_expired")
     return waiting
 
 
 def retire(worker: str) -> Operation[list[str]]:
-    """Put back everything that a worker has, which says so itself; return the responses whose events were dropped."""
+    """Put back everything that a worker has, which is ending; return what changed."""
     yield from ask("retire", worker)
     changed = yield from _put_back((yield from ask("jobs_of", worker)))
+    if (yield from ask("release_ingestions", worker)):
+        changed.append(INGESTIONS)
     yield from ask("let_all_go", worker)
     yield from ask("free_all_keys", worker)
     return changed

@@ -5,6 +5,7 @@ from dataclasses import replace
 from itertools import chain, count
 from typing import Any
 
+from antiphon.storage.operations import facts
 from antiphon.storage.operations.step import (
     FEW_BYTES,
     FEW_ITEMS,
@@ -29,6 +30,7 @@ def save(response: StoredResponse, append: bool, reply: Reply | None) -> Operati
     if response.is_stored:
         yield from ask("forget", response.id)
         yield from insert(response)
+    yield from facts.put(response.facts)
     return True
 
 
@@ -104,7 +106,10 @@ def _sort(sides: Sides, rows: Rows) -> None:
 
 def delete(tenant: str, response_id: str, now: int) -> Operation[bool]:
     """Take a response out; True where it was there."""
-    return bool((yield from ask("delete", response_id, tenant, now)))
+    if not (yield from ask("delete", response_id, tenant, now)):
+        return False
+    yield from facts.forget_words(tenant, response_id)
+    return True
 
 
 def history(
@@ -177,8 +182,8 @@ def count_old(query: str, before: int) -> Operation[int]:
 
 
 TABLES = (
-    *("responses", "items", "events", "jobs", "conversations", "conversation_items", "chat_completions"),
-    *("keys", "deliveries", "answers", "api_keys"),
+    *("responses", "items", "events", "jobs", "conversations", "conversation_items", "chat_completions", "facts"),
+    *("keys", "deliveries", "answers", "api_keys", "files"),
 )
 
 

@@ -37,6 +37,24 @@ class QueryInSlices(Struct, frozen=True):
     take: Callable[[Rows], None]
 
 
+class Composed(Struct, frozen=True):
+    """One statement in full, put together from fixed parts, with its parameters; its rows are sent back."""
+
+    text: str
+    values: tuple[Any, ...]
+
+
+class QueryWhere(Struct, frozen=True):
+    """One statement by its name, whose `{where}` is a condition put together from fixed parts; its rows are sent back.
+
+    `values` are the parameters of the statement and then those of the condition, which counts on.
+    """
+
+    query: str
+    where: str
+    values: tuple[Any, ...]
+
+
 class ReadSize(Struct, frozen=True):
     """How many rows, and bytes of them, the statements that follow will read.
 
@@ -68,13 +86,18 @@ class LargeReadError(Exception):
     """An act announced more than is read here: perform it elsewhere, from its start. It is no error of the store's."""
 
 
-Step = Query | QueryMany | QueryInSlices | ReadSize
+Step = Query | QueryMany | QueryInSlices | QueryWhere | Composed | ReadSize
 Operation = Generator[Step, Rows, R]
 
 
 def ask(query: str, *values: Any) -> Operation[Rows]:
     """Ask one statement and return its rows."""
     return (yield Query(query, values))
+
+
+def ask_where(query: str, where: str, *values: Any) -> Operation[Rows]:
+    """Ask one statement with a condition and return its rows."""
+    return (yield QueryWhere(query, where, values))
 
 
 def first(query: str, *values: Any) -> Operation[Row | None]:

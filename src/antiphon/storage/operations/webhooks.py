@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 
-from antiphon.storage.operations.step import Operation, Row, ask, ask_many, first
+from antiphon.storage.operations.step import FEW_ITEMS, Operation, Row, announce_read, ask, ask_many, first
 from antiphon.storage.records import Announcement, Delivery, DueDelivery, WebhookEndpoint
 
 
@@ -120,6 +120,18 @@ def retry_failed(now: int) -> Operation[int]:
 def deliveries() -> Operation[list[Delivery]]:
     """Get the outbox."""
     return [_delivery(row) for row in (yield from ask("deliveries"))]
+
+
+LAST = "wh_z"
+"""Sorts behind every id of a delivery."""
+
+
+def page(tenant: str | None, is_failed: bool | None, limit: int, after: str) -> Operation[list[Delivery]]:
+    """Get a part of the outbox, newest first."""
+    yield from announce_read(FEW_ITEMS + 1)  # nobody knows how many rows the conditions exclude
+    state = 2 if is_failed is None else int(is_failed)
+    own = int(tenant is not None), tenant or ""
+    return [_delivery(row) for row in (yield from ask("delivery_page", after or LAST, state, limit, *own))]
 
 
 def _endpoint(row: Row) -> WebhookEndpoint:

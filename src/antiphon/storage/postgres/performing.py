@@ -9,17 +9,21 @@ import asyncpg
 
 from antiphon.storage.operations.step import (
     SLICE,
+    Composed,
     LargeReadError,
     Operation,
     Query,
     QueryInSlices,
     QueryMany,
+    QueryWhere,
     R,
     Rows,
     Step,
 )
-from antiphon.storage.sql import QUERIES
+from antiphon.storage.sql import queries_of
 from antiphon.storage.sql_store import MakeAct
+
+QUERIES = queries_of("postgres")
 
 
 @dataclass(slots=True)
@@ -61,16 +65,20 @@ async def _perform(connection: Any, act: Operation[R], is_patient: bool) -> R:
 
 
 async def _ask(connection: Any, step: Step, is_patient: bool) -> Rows:
+    rows: Rows = ()
     if isinstance(step, Query):
-        rows: Rows = await connection.fetch(QUERIES[step.query], *step.values)
-        return rows
-    if isinstance(step, QueryMany):
+        rows = await connection.fetch(QUERIES[step.query], *step.values)
+    elif isinstance(step, Composed):
+        rows = await connection.fetch(step.text, *step.values)
+    elif isinstance(step, QueryWhere):
+        rows = await connection.fetch(QUERIES[step.query].replace("{where}", step.where), *step.values)
+    elif isinstance(step, QueryMany):
         await connection.executemany(QUERIES[step.query], step.rows)
     elif isinstance(step, QueryInSlices):
         await _take(await connection.fetch(QUERIES[step.query], *step.values), step.take)
     elif step.is_large and not is_patient:
         raise LargeReadError
-    return ()
+    return rows
 
 
 async def _take(rows: Rows, take: Callable[[Rows], None]) -> None:

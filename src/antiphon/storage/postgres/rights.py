@@ -6,10 +6,11 @@ from functools import cache
 from typing import Any
 
 from antiphon.errors import ConfigError
-from antiphon.storage.sql import QUERIES, migrations
+from antiphon.storage.operations.figures import ADD_ONE, ADD_SPAN
+from antiphon.storage.sql import migrations, queries_of
 
-OF_THE_COMMAND_LINE = {"put_api_key", "put_tenant_budget", "delete_tenant_budget", "close_budget"}
-"""Statements that no server executes: its role may be kept from making keys."""
+OPTIONAL = {"put_api_key", "put_tenant_budget", "delete_tenant_budget", "close_budget", "put_code"}
+"""Statements of the command line and of the console: a server starts without the rights that only they need."""
 
 _TABLE = re.compile(r"CREATE TABLE (\w+)")
 _RIGHTS = {
@@ -45,8 +46,8 @@ async def check_rights(connection: Any, shown: str) -> None:
 def needed() -> Mapping[str, set[str]]:
     """Return the tables for which each right is needed."""
     schema = "\n".join(migrations("postgres"))
-    statements = [text for name, text in QUERIES.items() if name not in OF_THE_COMMAND_LINE]
-    statements += _FUNCTION.findall(schema)
+    statements = [text for name, text in queries_of("postgres").items() if name not in OPTIONAL]
+    statements += [*_FUNCTION.findall(schema), *ADD_ONE, *ADD_SPAN]
     tables = set(_TABLE.findall(schema))
     return {right: set(_named(pattern, statements)) & tables for right, pattern in _RIGHTS.items()}
 

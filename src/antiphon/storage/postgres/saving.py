@@ -4,8 +4,11 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import Any
 
+from antiphon.storage.operations.facts import COLUMNS, TEXTS, facts_of, facts_row
+from antiphon.storage.operations.figures import late_sums
 from antiphon.storage.operations.responses import item_rows, response_row
 from antiphon.storage.records import StoredResponse
+from antiphon.storage.sql import QUERIES
 
 _SAVE = """
 WITH new AS (
@@ -28,8 +31,26 @@ placed AS (
         AS given (response, position, is_output, id, sealed, body)
     JOIN new ON new.id = given.response
 )
-SELECT id FROM new
 """
+
+_END = "SELECT id FROM new"
+
+
+def _with_facts() -> str:
+    """Return the statement for responses that come with facts; those of a response that was there are not kept."""
+    into, _, rest = QUERIES["put_facts"].partition("VALUES")
+    types = ["text" if place in TEXTS else "bigint" for place in range(len(COLUMNS) - 2)] + ["bytea"] * 2
+    arrays = ", ".join(f"${20 + place}::{one}[]" for place, one in enumerate(types))
+    return f"""{_SAVE},
+noted AS (
+    {into} SELECT given.* FROM unnest({arrays}) AS given ({", ".join(COLUMNS)}) JOIN new ON new.id = given.id
+    {rest[rest.index("ON CONFLICT") :]}
+)
+{_END}
+"""  # noqa: S608 - made of constants alone
+
+
+_SAVE_WITH_FACTS = _with_facts()
 
 
 async def save_together(connection: Any, responses: Sequence[StoredResponse]) -> set[str]:
@@ -37,5 +58,12 @@ async def save_together(connection: Any, responses: Sequence[StoredResponse]) ->
     columns = list(zip(*map(response_row, responses), strict=True))
     items = [(response.id, *row[1:]) for response in responses for row in item_rows(0, response)]
     item_columns = list(zip(*items, strict=True)) if items else [()] * 6
-    rows = await connection.fetch(_SAVE, *map(list, chain(columns, item_columns)))
-    return {row[0] for row in rows}
+    query, values = _SAVE + _END, list(map(list, chain(columns, item_columns)))
+    if noted := facts_of(responses):
+        query = _SAVE_WITH_FACTS
+        values += map(list, zip(*map(facts_row, noted), strict=True))
+    rows = await connection.fetch(query, *values)
+    new = {row[0] for row in rows}
+    for text, response_id in late_sums([one for one in noted if one.id in new]):
+        await connection.execute(text, response_id)
+    return new

@@ -1,6 +1,19 @@
 """What a store keeps, as plain values. Times are whole seconds since the epoch; `tenant` names the owner."""
 
 from antiphon.storage.records.chat_completions import CompletionPage, CompletionQuery, StoredCompletion
+from antiphon.storage.records.facts import Facts, FactsFamily, FactsPage, FactsQuery
+from antiphon.storage.records.figures import FiguresFound, FiguresQuery
+from antiphon.storage.records.files import (
+    BLOB_PART,
+    FilePage,
+    FileQuery,
+    FileQuota,
+    FileText,
+    FileUse,
+    StoredFile,
+    StoredPart,
+    StoredUpload,
+)
 from antiphon.storage.records.jobs import (
     NOTHING_RESERVED,
     Backlog,
@@ -13,6 +26,7 @@ from antiphon.storage.records.jobs import (
 )
 from antiphon.storage.records.money import Budget, ExhaustedBudget, MoneyClaim, TenantBudget
 from antiphon.storage.records.profiles import StoredProfile
+from antiphon.storage.records.reports import StoredReport
 from antiphon.storage.records.responses import (
     ChainExtent,
     ItemPage,
@@ -23,6 +37,7 @@ from antiphon.storage.records.responses import (
     StoredItem,
     StoredResponse,
 )
+from antiphon.storage.records.sessions import ConsoleSession
 from antiphon.storage.records.tenants import (
     Announcement,
     ApiKey,
@@ -32,6 +47,7 @@ from antiphon.storage.records.tenants import (
     KeyReservation,
     Limits,
     Reply,
+    Role,
     StorageUse,
     StoredAnswer,
     TenantSize,
@@ -40,21 +56,53 @@ from antiphon.storage.records.tenants import (
     UsageRow,
     WebhookEndpoint,
 )
+from antiphon.storage.records.vector_stores import (
+    Attached,
+    AttachResult,
+    FileCounts,
+    FileStatus,
+    Ingestion,
+    NewStoreFile,
+    StoreBatch,
+    StoreFile,
+    StoreFilePage,
+    StorePageQuery,
+    VectorStore,
+    VectorStorePage,
+)
 
 __all__ = [
+    "BLOB_PART",
     "NOTHING_RESERVED",
     "Announcement",
     "ApiKey",
+    "AttachResult",
+    "Attached",
     "Backlog",
     "BucketState",
     "Budget",
     "ChainExtent",
     "CompletionPage",
     "CompletionQuery",
+    "ConsoleSession",
     "Delivery",
     "DueDelivery",
     "ExhaustedBudget",
+    "Facts",
+    "FactsFamily",
+    "FactsPage",
+    "FactsQuery",
+    "FiguresFound",
+    "FiguresQuery",
+    "FileCounts",
+    "FilePage",
+    "FileQuery",
+    "FileQuota",
+    "FileStatus",
+    "FileText",
+    "FileUse",
     "Frames",
+    "Ingestion",
     "ItemPage",
     "Job",
     "KeyReservation",
@@ -62,23 +110,35 @@ __all__ = [
     "Limits",
     "LockResult",
     "MoneyClaim",
+    "NewStoreFile",
     "PageQuery",
     "Progress",
     "PurgeSize",
     "Reply",
     "Reservation",
+    "Role",
     "StorageUse",
+    "StoreBatch",
+    "StoreFile",
+    "StoreFilePage",
+    "StorePageQuery",
     "StoredAnswer",
     "StoredCompletion",
     "StoredConversation",
+    "StoredFile",
     "StoredItem",
+    "StoredPart",
     "StoredProfile",
+    "StoredReport",
     "StoredResponse",
+    "StoredUpload",
     "Tail",
     "TenantBudget",
     "TenantSize",
     "UsageField",
     "UsageRecord",
     "UsageRow",
+    "VectorStore",
+    "VectorStorePage",
     "WebhookEndpoint",
 ]

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 
 from msgspec import Struct
 
+from antiphon.storage.records.facts import Facts
+
 
 @dataclass(frozen=True, slots=True)
 class StoredItem:
@@ -53,6 +55,8 @@ class StoredResponse:
     """Its events are kept, and can be replayed."""
     is_partial: bool = False
     """It was read without its items, which are many."""
+    facts: Facts | None = field(default=None, compare=False)
+    """What is kept of it for lists and timelines, in the same step. Never read back with it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Literal
 
 from msgspec import Struct
@@ -109,6 +110,22 @@ class Limits:
         return min([tokens, *(most for most in (self.tokens_per_minute, self.tokens_per_day) if most is not None)])
 
 
+class Role(StrEnum):
+    """What an API key may do. Each role includes those before it."""
+
+    USE = "use"
+    """Use the API."""
+    READ = "read"
+    """See what its tenant has in the console."""
+    ADMIN = "admin"
+    """See all tenants, and change API keys and deliveries."""
+
+    def includes(self, other: "Role") -> bool:
+        """Whether this role may do what the other one may."""
+        roles = list(Role)
+        return roles.index(self) >= roles.index(other)
+
+
 @dataclass(frozen=True, slots=True)
 class ApiKey:
     """An API key. The key itself is not kept: `digest` is its HMAC, `shown` what lists show of it.
@@ -129,8 +146,7 @@ class ApiKey:
     limits: Limits = Limits()
     caches: bool = False
     """Whether its requests are answered from the cache, where they do not say themselves."""
-    is_admin: bool = False
-    """Whether it may read what the keys of all tenants used."""
+    role: Role = Role.USE
     tenant_budget: Budget | None = None
     """What the requests of all keys of its tenant together may cost. It is stored with the tenant, not with the key."""
 

@@ -1,11 +1,13 @@
 """The SQL, in files: named queries that both databases share, and numbered migrations for each.
 
 A query is a line `-- name --`, lines of comment that say what it is for, and one statement with parameters `$1`, `$2`.
+`{where}` in it stands for a condition that is put together from fixed parts (`QueryWhere`).
 A migration is `NNNN_what.sql`, numbered from 0001 without a gap.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
 _FOLDER = Path(__file__).parent
@@ -15,9 +17,13 @@ _MIGRATION = re.compile(r"(\d{4})_\w+\.sql")
 
 AREAS = (
     *("responses", "jobs", "conversations", "chat_completions", "keys", "webhooks", "secrets", "answers", "api_keys"),
-    "budgets",
-    *("clock", "sizes", "profiles"),
+    *("budgets", "sessions"),
+    *("clock", "sizes", "profiles", "facts", "reports", "files", "file_texts"),
+    *("vector_stores", "chunks"),
 )
+
+OWN_AREAS = ("words",)
+"""Queries of one name that each database has in its own words: `sqlite/words.sql`, `postgres/words.sql`."""
 
 
 def parse(text: str) -> dict[str, str]:
@@ -45,4 +51,11 @@ def migrations(database: str) -> Sequence[str]:
 
 
 QUERIES = parse("\n".join((_FOLDER / f"{area}.sql").read_text("utf-8") for area in AREAS))
-"""Every named query."""
+"""Every named query that both databases share."""
+
+
+@cache
+def queries_of(database: str) -> Mapping[str, str]:
+    """Return every named query in the words of a database: `sqlite` or `postgres`."""
+    own = parse("\n".join((_FOLDER / database / f"{area}.sql").read_text("utf-8") for area in OWN_AREAS))
+    return {**QUERIES, **own}

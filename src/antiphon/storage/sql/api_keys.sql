@@ -2,7 +2,7 @@
 INSERT INTO api_keys (
     id, tenant, name, digest, shown, created_at, expires_at, revoked_at, old_digest, old_until,
     models, requests_per_minute, tokens_per_minute, tokens_per_day, concurrency, caches,
-    budget_per_day, budget_per_month, is_admin
+    budget_per_day, budget_per_month, role
 )
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)
 ON CONFLICT (id) DO UPDATE SET
@@ -11,13 +11,13 @@ ON CONFLICT (id) DO UPDATE SET
     old_until = excluded.old_until, models = excluded.models, requests_per_minute = excluded.requests_per_minute,
     tokens_per_minute = excluded.tokens_per_minute, tokens_per_day = excluded.tokens_per_day,
     concurrency = excluded.concurrency, caches = excluded.caches, budget_per_day = excluded.budget_per_day,
-    budget_per_month = excluded.budget_per_month, is_admin = excluded.is_admin
+    budget_per_month = excluded.budget_per_month, role = excluded.role
 
 -- find_api_key --
 SELECT
     id, api_keys.tenant, name, digest, shown, created_at, expires_at, revoked_at, old_digest, old_until,
     models, requests_per_minute, tokens_per_minute, tokens_per_day, concurrency, caches,
-    budget_per_day, budget_per_month, is_admin, tenant_budgets.per_day, tenant_budgets.per_month
+    budget_per_day, budget_per_month, role, tenant_budgets.per_day, tenant_budgets.per_month
 FROM api_keys LEFT JOIN tenant_budgets ON tenant_budgets.tenant = api_keys.tenant
 WHERE
     (digest = $1 OR (old_digest = $1 AND old_until > $2))
@@ -27,7 +27,7 @@ WHERE
 SELECT
     id, api_keys.tenant, name, digest, shown, created_at, expires_at, revoked_at, old_digest, old_until,
     models, requests_per_minute, tokens_per_minute, tokens_per_day, concurrency, caches,
-    budget_per_day, budget_per_month, is_admin, tenant_budgets.per_day, tenant_budgets.per_month
+    budget_per_day, budget_per_month, role, tenant_budgets.per_day, tenant_budgets.per_month
 FROM api_keys LEFT JOIN tenant_budgets ON tenant_budgets.tenant = api_keys.tenant
 ORDER BY created_at DESC, id DESC
 
@@ -90,33 +90,35 @@ ON CONFLICT (tenant, day, api_key, model) DO UPDATE SET
     cost = api_key_days.cost + excluded.cost
 
 -- usage --
--- What a tenant used. $3 to $6 say whether tenants, keys, models and days are kept apart.
-SELECT
+-- What a tenant used: the $7 largest rows. $3 to $6 say whether tenants, keys, models and days are kept apart.
+SELECT * FROM (SELECT
     CASE WHEN CAST($3 AS INTEGER) = 1 THEN api_key_days.tenant END AS of_tenant,
     CASE WHEN CAST($4 AS INTEGER) = 1 THEN api_key_days.api_key END AS of_key,
     max(CASE WHEN CAST($4 AS INTEGER) = 1 THEN api_keys.name END),
     max(CASE WHEN CAST($4 AS INTEGER) = 1 THEN api_keys.shown END),
     CASE WHEN CAST($5 AS INTEGER) = 1 THEN model END AS of_model,
     CASE WHEN CAST($6 AS INTEGER) = 1 THEN day END AS of_day,
-    CAST(sum(requests) AS BIGINT), CAST(sum(input_tokens) AS BIGINT), CAST(sum(cached_tokens) AS BIGINT),
+    CAST(sum(requests) AS BIGINT) AS of_requests, CAST(sum(input_tokens) AS BIGINT), CAST(sum(cached_tokens) AS BIGINT),
     CAST(sum(output_tokens) AS BIGINT), CAST(sum(cost) AS BIGINT)
 FROM api_key_days JOIN api_keys ON api_keys.id = api_key_days.api_key
-WHERE day >= $1 AND day < $2 AND api_key_days.tenant = $7
+WHERE day >= $1 AND day < $2 AND api_key_days.tenant = $8
 GROUP BY of_day, of_tenant, of_key, of_model
+ORDER BY of_requests DESC, of_day DESC, of_tenant, of_key, of_model LIMIT $7) AS largest
 ORDER BY of_day, of_tenant, of_key, of_model
 
 -- usage_of_all --
 -- The same for all tenants.
-SELECT
+SELECT * FROM (SELECT
     CASE WHEN CAST($3 AS INTEGER) = 1 THEN api_key_days.tenant END AS of_tenant,
     CASE WHEN CAST($4 AS INTEGER) = 1 THEN api_key_days.api_key END AS of_key,
     max(CASE WHEN CAST($4 AS INTEGER) = 1 THEN api_keys.name END),
     max(CASE WHEN CAST($4 AS INTEGER) = 1 THEN api_keys.shown END),
     CASE WHEN CAST($5 AS INTEGER) = 1 THEN model END AS of_model,
     CASE WHEN CAST($6 AS INTEGER) = 1 THEN day END AS of_day,
-    CAST(sum(requests) AS BIGINT), CAST(sum(input_tokens) AS BIGINT), CAST(sum(cached_tokens) AS BIGINT),
+    CAST(sum(requests) AS BIGINT) AS of_requests, CAST(sum(input_tokens) AS BIGINT), CAST(sum(cached_tokens) AS BIGINT),
     CAST(sum(output_tokens) AS BIGINT), CAST(sum(cost) AS BIGINT)
 FROM api_key_days JOIN api_keys ON api_keys.id = api_key_days.api_key
 WHERE day >= $1 AND day < $2
 GROUP BY of_day, of_tenant, of_key, of_model
+ORDER BY of_requests DESC, of_day DESC, of_tenant, of_key, of_model LIMIT $7) AS largest
 ORDER BY of_day, of_tenant, of_key, of_model

@@ -9,6 +9,14 @@ INSERT INTO conversation_items (conversation, position, id, sealed, body) VALUES
 SELECT id, created_at, metadata, tenant, next_position, item_count, item_bytes FROM conversations
 WHERE id = $1 AND tenant = $2
 
+-- conversations --
+SELECT id, created_at, metadata, tenant, next_position, item_count, item_bytes FROM conversations
+WHERE tenant = $3 AND id < $1 ORDER BY id DESC LIMIT $2
+
+-- conversations_of_all --
+SELECT id, created_at, metadata, tenant, next_position, item_count, item_bytes FROM conversations
+WHERE id < $1 ORDER BY id DESC LIMIT $2
+
 -- lock_conversation --
 -- Every change of a conversation begins with this. The last column is 1 where the holder's worker expired.
 SELECT next_position, holder, (SELECT expired FROM workers WHERE workers.id = conversations.owner)

@@ -148,6 +148,7 @@ FROM (
     SELECT owner FROM jobs WHERE owner IS NOT NULL
     UNION SELECT owner FROM conversations WHERE owner IS NOT NULL
     UNION SELECT owner FROM idempotency_keys WHERE owner IS NOT NULL
+    UNION SELECT owner FROM vector_store_files WHERE status = 'in_progress' AND owner IS NOT NULL
 ) AS owners
 LEFT JOIN workers ON workers.id = owners.owner
 WHERE coalesce(workers.expired, 0) = 0
@@ -169,6 +170,10 @@ WHERE
     AND NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.owner = workers.id)
     AND NOT EXISTS (SELECT 1 FROM conversations WHERE conversations.owner = workers.id)
     AND NOT EXISTS (SELECT 1 FROM idempotency_keys WHERE idempotency_keys.owner = workers.id)
+    AND NOT EXISTS (
+        SELECT 1 FROM vector_store_files
+        WHERE vector_store_files.status = 'in_progress' AND vector_store_files.owner = workers.id
+    )
 
 -- retire --
 DELETE FROM workers WHERE id = $1 RETURNING id

@@ -234,6 +234,6 @@ SELECT count(*) FROM webhook_deliveries WHERE failed_at <= $1
 SELECT
     (SELECT count(*) FROM responses), (SELECT count(*) FROM items), (SELECT count(*) FROM events),
     (SELECT count(*) FROM jobs), (SELECT count(*) FROM conversations), (SELECT count(*) FROM conversation_items),
-    (SELECT count(*) FROM chat_completions),
+    (SELECT count(*) FROM chat_completions), (SELECT count(*) FROM facts),
     (SELECT count(*) FROM idempotency_keys), (SELECT count(*) FROM webhook_deliveries),
-    (SELECT count(*) FROM answers), (SELECT count(*) FROM api_keys)
+    (SELECT count(*) FROM answers), (SELECT count(*) FROM api_keys), (SELECT count(*) FROM files)

@@ -86,6 +86,19 @@ SELECT
 FROM webhook_deliveries JOIN webhook_endpoints ON webhook_endpoints.id = webhook_deliveries.endpoint
 ORDER BY webhook_deliveries.created_at, webhook_deliveries.id
 
+-- delivery_page --
+-- Newest first: an id begins with the time. $2 is 1 for failed deliveries, 0 for waiting ones, 2 for both.
+SELECT
+    webhook_deliveries.id, type, body, webhook_deliveries.created_at, due_at, attempts, failed_at, last_error,
+    webhook_endpoints.id, tenant, name, url, event_types, webhook_endpoints.created_at, updated_at, secret,
+    old_secret, old_secret_until
+FROM webhook_deliveries JOIN webhook_endpoints ON webhook_endpoints.id = webhook_deliveries.endpoint
+WHERE
+    webhook_deliveries.id < $1
+    AND CAST($2 AS BIGINT) <> CASE WHEN failed_at IS NULL THEN 1 ELSE 0 END
+    AND (CAST($4 AS BIGINT) = 0 OR tenant = $5)
+ORDER BY webhook_deliveries.id DESC LIMIT $3
+
 -- delivered --
 DELETE FROM webhook_deliveries WHERE id = $1
 

@@ -29,6 +29,10 @@ class SqlConversations(Performer):
         """See `Store.load_conversation`."""
         return await self._read(lambda: conversations.load(tenant, conversation_id), tenant)
 
+    async def list_conversations(self, tenant: str | None, limit: int, after: str = "") -> list[StoredConversation]:
+        """See `Store.list_conversations`."""
+        return await self._read(lambda: conversations.page(tenant, limit, after), tenant)
+
     async def update_conversation(
         self, tenant: str, conversation_id: str, metadata: bytes
     ) -> StoredConversation | None:

@@ -4,6 +4,7 @@ from abc import abstractmethod
 from collections.abc import Mapping
 
 from antiphon.ids import Clock
+from antiphon.storage.contract.responses import RETENTION
 from antiphon.storage.operations import chains, idempotency, pages, responses
 from antiphon.storage.records import (
     ChainExtent,
@@ -22,7 +23,22 @@ KEPT_FAILURES = 30 * 86_400
 LONGEST = 1_000_000
 """Responses of a chain that are counted: a circle has no end."""
 
-_AGES = {"responses": 0, "keys": idempotency.KEPT, "deliveries": KEPT_FAILURES, "answers": 0, "chat_completions": 0}
+_AGES = {
+    "responses": 0,
+    "keys": idempotency.KEPT,
+    "deliveries": KEPT_FAILURES,
+    "answers": 0,
+    "chat_completions": 0,
+    "files": 0,
+    "file_texts": 0,
+    "pending_uploads": 0,
+    "uploads": 86_400,
+    "minutes": 7 * 86_400,
+    "hours": 400 * 86_400,
+    "four_hours": 400 * 86_400,
+    "sessions": 0,
+    "codes": 0,
+}
 
 
 class SqlResponses(Performer):
@@ -90,10 +106,10 @@ class SqlResponses(Performer):
         """See `Store.purge_size`. It is a write, since SQLite reads on the event loop and this may be many rows."""
         return await self._write(lambda: responses.purge_size(fraction, self._now()))
 
-    async def purge(self, *, dry_run: bool = False) -> Mapping[str, int]:
+    async def purge(self, retention: int = RETENTION, *, dry_run: bool = False) -> Mapping[str, int]:
         """See `Store.purge`."""
-        step = self._count_old if dry_run else self._purge
-        return {table: await step(table, self._now() - age) for table, age in _AGES.items()}
+        step, ages = self._count_old if dry_run else self._purge, {**_AGES, "facts": retention}
+        return {table: await step(table, self._now() - age) for table, age in ages.items()}
 
     async def _count_old(self, table: str, before: int) -> int:
         return await self._read(lambda: responses.count_old(f"count_{table}", before))

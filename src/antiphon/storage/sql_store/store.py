@@ -3,17 +3,40 @@
 from collections.abc import Mapping
 from secrets import token_bytes
 
+from antiphon.storage.contract.responses import RETENTION
 from antiphon.storage.operations import responses, secrets
 from antiphon.storage.sql_store.chat_completions import SqlChatCompletions
 from antiphon.storage.sql_store.conversations import SqlConversations
+from antiphon.storage.sql_store.facts import SqlFacts
+from antiphon.storage.sql_store.files import SqlFiles
 from antiphon.storage.sql_store.jobs import SqlJobs
 from antiphon.storage.sql_store.profiles import SqlProfiles
+from antiphon.storage.sql_store.reports import SqlReports
 from antiphon.storage.sql_store.responses import SqlResponses
+from antiphon.storage.sql_store.sessions import SqlSessions
 from antiphon.storage.sql_store.tenants import SqlTenants
+from antiphon.storage.sql_store.vector_stores import SqlVectorStores
 
 
-class SqlStore(SqlResponses, SqlJobs, SqlConversations, SqlChatCompletions, SqlTenants, SqlProfiles):
+class SqlStore(
+    SqlResponses,
+    SqlFacts,
+    SqlJobs,
+    SqlConversations,
+    SqlChatCompletions,
+    SqlTenants,
+    SqlSessions,
+    SqlProfiles,
+    SqlReports,
+    SqlFiles,
+    SqlVectorStores,
+):
     """A `Store` but for its database: how an act is performed, and how many plain saves go in together."""
+
+    async def purge(self, retention: int = RETENTION, *, dry_run: bool = False) -> Mapping[str, int]:
+        """See `Store.purge`."""
+        stores = await self._purge_vector_stores(dry_run=dry_run)
+        return {**await super().purge(retention, dry_run=dry_run), "vector_stores": stores}
 
     async def check(self) -> None:
         """See `Store.check`."""

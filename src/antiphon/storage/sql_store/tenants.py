@@ -82,6 +82,12 @@ class SqlTenants(Performer):
         """See `Store.deliveries`."""
         return await self._read(webhooks.deliveries)
 
+    async def list_deliveries(
+        self, tenant: str | None, limit: int, after: str = "", *, is_failed: bool | None = None
+    ) -> list[Delivery]:
+        """See `Store.list_deliveries`."""
+        return await self._read(lambda: webhooks.page(tenant, is_failed, limit, after), tenant)
+
     async def secret(self, name: str, fresh: bytes) -> bytes:
         """See `Store.secret`."""
         return await self._write(lambda: secrets.agree(name, fresh))
@@ -135,10 +141,15 @@ class SqlTenants(Performer):
         await self._write(lambda: api_keys.charge(uses, self._clock() + self._correction))
 
     async def usage(
-        self, tenant: str | None, begin: int, end: int, by: Collection[UsageField] = ("key", "day")
+        self,
+        tenant: str | None,
+        begin: int,
+        end: int,
+        by: Collection[UsageField] = ("key", "day"),
+        most: int | None = None,
     ) -> list[UsageRow]:
         """See `Store.usage`."""
-        return await self._read(lambda: api_keys.usage(tenant, begin, end, by), tenant)
+        return await self._read(lambda: api_keys.usage(tenant, begin, end, by, most), tenant)
 
     async def put_tenant_budget(self, budget: TenantBudget) -> None:
         """See `Store.put_tenant_budget`."""

@@ -44,6 +44,11 @@ def migrate(connection: sqlite3.Connection, scripts: Sequence[str]) -> None:
 def _run(connection: sqlite3.Connection, number: int, script: str) -> None:
     for statement in statements(script):
         connection.execute(statement)
+    mark(connection, number)
+
+
+def mark(connection: sqlite3.Connection, number: int) -> None:
+    """Mark a database as ours, with the number of its schema."""
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     connection.execute(f"PRAGMA user_version = {number}")
 
@@ -104,7 +109,7 @@ def _at_home(path: Path) -> Path:
 
 def open_memory() -> sqlite3.Connection:
     """Return the only connection to a new database in memory."""
-    connection = _connect(":memory:", 0)
+    connection = connect(":memory:", 0)
     migrate(connection, migrations("sqlite"))
     return connection
 
@@ -133,8 +138,8 @@ def _is_busy(error: BaseException | None) -> bool:
 def _open(path: Path, busy_timeout: float) -> tuple[sqlite3.Connection, sqlite3.Connection]:
     with ExitStack() as opened:
         try:
-            _make(path)
-            writer = opened.enter_context(closing(_connect(str(path), busy_timeout)))
+            make_file(path)
+            writer = opened.enter_context(closing(connect(str(path), busy_timeout)))
             with writer:
                 writer.execute("BEGIN")  # one look at it: another process may be making the same file
                 _check(writer, path)
@@ -150,14 +155,14 @@ def _open(path: Path, busy_timeout: float) -> tuple[sqlite3.Connection, sqlite3.
 
 def open_reader(path: Path) -> sqlite3.Connection:
     """Return another connection that reads a file that was opened before. Raises `sqlite3.Error`."""
-    connection = _connect(str(path), 0)
+    connection = connect(str(path), 0)
     connection.execute("PRAGMA query_only = ON")
     return connection
 
 
 def open_writer(path: Path, busy_timeout: float) -> sqlite3.Connection:
     """Return another connection that writes to a file that was opened before. Raises `sqlite3.Error`."""
-    connection = _connect(str(path), busy_timeout)
+    connection = connect(str(path), busy_timeout)
     try:
         _settle(connection)
     except sqlite3.Error:
@@ -170,7 +175,8 @@ def _refused(path: Path, reason: str) -> ConfigError:
     return ConfigError(f"store: {path} {reason}")
 
 
-def _connect(name: str, busy_timeout: float) -> sqlite3.Connection:
+def connect(name: str, busy_timeout: float) -> sqlite3.Connection:
+    """Return a connection that one thread at a time may use. Raises `sqlite3.Error`."""
     # Opened in one thread, used in another: each by one thread at a time, which is ours to see to.
     connection = sqlite3.connect(name, timeout=busy_timeout, isolation_level=None, check_same_thread=False)
     connection.execute("PRAGMA foreign_keys = ON")
@@ -179,7 +185,8 @@ def _connect(name: str, busy_timeout: float) -> sqlite3.Connection:
     return connection
 
 
-def _make(path: Path) -> None:
+def make_file(path: Path) -> None:
+    """Make the file and its folders, for their owner alone, where there are none."""
     if path.is_dir():
         raise _refused(path, "is a folder; name a file in it")
     for folder in reversed(path.parents):

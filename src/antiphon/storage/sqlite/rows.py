@@ -12,20 +12,25 @@ from functools import cache
 from itertools import chain, count
 from typing import Any, TypeVar
 
+from antiphon.storage.operations.facts import facts_of, facts_row
+from antiphon.storage.operations.figures import late_sums
 from antiphon.storage.operations.responses import item_rows, response_row
 from antiphon.storage.operations.step import (
     SLICE,
+    Composed,
     LargeReadError,
     Operation,
     Query,
     QueryInSlices,
     QueryMany,
+    QueryWhere,
     R,
     ReadSize,
     Rows,
 )
-from antiphon.storage.records import StoredResponse
-from antiphon.storage.sql import QUERIES
+from antiphon.storage.records import Facts, StoredResponse
+from antiphon.storage.records.facts import SUMMED
+from antiphon.storage.sql import queries_of
 from antiphon.storage.sql_store import MakeAct
 
 A = TypeVar("A")
@@ -68,13 +73,26 @@ def save(connection: sqlite3.Connection, responses: Sequence[StoredResponse]) ->
     _insert(connection, _with_seq(), [(seq, *response_row(response)) for seq, response in placed])
     items = list(chain.from_iterable(item_rows(seq, response) for seq, response in placed))
     _insert(connection, statement("put_item"), items)
+    if noted := facts_of(responses):
+        _put_facts(connection, noted)
     return [None] * len(responses)
+
+
+def _put_facts(connection: sqlite3.Connection, facts: Sequence[Facts]) -> None:
+    _insert(connection, statement("put_facts"), [facts_row(one) for one in facts])
+    late = [one for one in facts if one.flags & SUMMED]
+    for text, response_id in late_sums(late) if late else ():
+        connection.execute(in_sqlite(text), (response_id,))
 
 
 @cache
 def statement(query: str) -> str:
     """Return a query in SQLite's words: parameters are `?1`, and no row is locked, since there is one writer."""
-    text = QUERIES[query].replace(" FOR UPDATE SKIP LOCKED", "").replace(" FOR UPDATE", "")
+    return in_sqlite(queries_of("sqlite")[query].replace(" FOR UPDATE SKIP LOCKED", "").replace(" FOR UPDATE", ""))
+
+
+def in_sqlite(text: str) -> str:
+    """Return a statement with SQLite's form of parameters."""
     return re.sub(r"\$(\d+)", r"?\1", text)
 
 
@@ -85,6 +103,11 @@ def _perform(connection: sqlite3.Connection, act: Operation[R], is_patient: bool
         while True:
             if isinstance(step, Query):
                 rows = connection.execute(statement(step.query), step.values).fetchall()
+            elif isinstance(step, Composed):
+                rows = connection.execute(in_sqlite(step.text), step.values).fetchall()
+            elif isinstance(step, QueryWhere):
+                text = in_sqlite(statement(step.query).replace("{where}", step.where))
+                rows = connection.execute(text, step.values).fetchall()
             else:
                 _perform_other(connection, step, is_patient)
                 rows = ()
@@ -131,6 +154,6 @@ def _insert(connection: sqlite3.Connection, query: str, rows: Sequence[tuple[Any
 
 @cache
 def _of_many_rows(query: str, rows: int, columns: int) -> str:
-    into = query.rpartition("VALUES")[0]
+    into, _, values = query.rpartition("VALUES")
     row = f"({', '.join('?' * columns)})"
-    return f"{into}VALUES {', '.join([row] * rows)}"
+    return f"{into}VALUES {', '.join([row] * rows)}{values.partition(')')[2]}"

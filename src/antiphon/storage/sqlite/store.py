@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from antiphon import ids
 from antiphon.errors import StoreError
@@ -22,12 +23,16 @@ from antiphon.storage.operations import clock
 from antiphon.storage.operations.step import LargeReadError, R
 from antiphon.storage.records import StoredResponse
 from antiphon.storage.sql_store import MakeAct, SqlStore, shared_reads
+from antiphon.storage.sql_store.files import PARTS_AT_ONCE
 from antiphon.storage.sqlite import rows
 from antiphon.storage.sqlite.clock import ClockMarks
 from antiphon.storage.sqlite.file import open_file, open_memory, open_reader, open_writer, path_of
 from antiphon.storage.sqlite.pulse import SqlitePulse
 from antiphon.storage.sqlite.readers import Readers
 from antiphon.storage.sqlite.writer import Writer, store_error
+
+if TYPE_CHECKING:
+    from antiphon.storage.sqlite.blobs import BlobFile
 
 LOOK_EVERY = 0.2
 """Seconds between looks whether another process has written."""
@@ -62,6 +67,7 @@ class SqliteStore(SqlStore):
         self._marks = ClockMarks(self._name)
         self._readers = readers
         self._looking: asyncio.Task[None] | None = None
+        self._blobs: BlobFile | None = None
 
     @classmethod
     def open(
@@ -120,12 +126,41 @@ class SqliteStore(SqlStore):
         found = await self._writer.submit(rows.integrity, None)
         if found != "ok":
             raise StoreError(f"The store's file is damaged: {found}")
+        from antiphon.storage.sqlite.blobs import blobs_beside  # noqa: PLC0415 - where files are stored
+
+        if self._path is not None and blobs_beside(self._path).exists():
+            found = await self._blob_file().check()
+            if found != "ok":
+                raise StoreError(f"The file with the content of files is damaged: {found}")
         return await super().inspect()
+
+    async def put_blob_part(self, blob: str, number: int, data: bytes, *, is_last: bool) -> None:
+        """See `Store.put_blob_part`: content is in a file of its own."""
+        await self._blob_file().put(blob, number, data, is_last=is_last)
+
+    async def blob_part(self, blob: str, number: int) -> bytes | None:
+        """See `Store.blob_part`."""
+        return await self._blob_file().part(blob, number)
+
+    async def delete_blob_parts(self, blob: str) -> None:
+        """See `Store.delete_blob_parts`."""
+        while await self._blob_file().delete(blob, PARTS_AT_ONCE) == PARTS_AT_ONCE:
+            pass
+
+    def _blob_file(self) -> "BlobFile":
+        self._refuse_closed()
+        if self._blobs is None:
+            from antiphon.storage.sqlite.blobs import BlobFile, blobs_beside  # noqa: PLC0415 - where files are stored
+
+            self._blobs = BlobFile(None if self._path is None else blobs_beside(self._path))
+        return self._blobs
 
     async def close(self) -> None:
         """Finish what was begun and close the file; closing again does nothing."""
         if not self._closed:
             self._closed = True
+            if self._blobs is not None:
+                await self._blobs.close()
             if self._looking is not None:
                 self._looking.cancel()
             if self._reader:

@@ -40,6 +40,8 @@ _TROUBLE = {
 
 def store_error(cause: Exception) -> StoreError:
     """Say what went wrong without a path or SQL; the cause is kept for the log."""
+    if isinstance(cause, StoreError):  # an act refused, and said why
+        return cause
     error = StoreError(_TROUBLE.get(_code(cause), "The store could not do this."))
     error.__cause__ = cause
     return error

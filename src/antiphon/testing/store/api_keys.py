@@ -6,7 +6,7 @@ import time
 from dataclasses import replace
 
 from antiphon.ids import new_id
-from antiphon.storage.contract import Budget, Limits, Reservation, Store, StoredResponse, UsageRecord
+from antiphon.storage.contract import Budget, Limits, Reservation, Role, Store, StoredResponse, UsageRecord
 from antiphon.testing.store.making import Promise, hold, new_key
 
 DAY = 86_400
@@ -14,7 +14,7 @@ DAY = 86_400
 
 async def _are_kept(store: Store) -> None:
     """A key is found by its digest, with its limits, and by nothing else; the same id again replaces it."""
-    key = new_key(limits=Limits(("a", "b c"), 1, 2, 3, 4, Budget(5, 2**60)), caches=True, is_admin=True)
+    key = new_key(limits=Limits(("a", "b c"), 1, 2, 3, 4, Budget(5, 2**60)), caches=True, role=Role.ADMIN)
     await store.put_api_key(key)
     hold(await store.find_api_key(key.digest) == key, f"{key} comes back as {await store.find_api_key(key.digest)}")
     hold(await store.find_api_key(os.urandom(32)) is None, "an unknown digest is a key's")

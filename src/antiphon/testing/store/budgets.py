@@ -127,6 +127,8 @@ async def _is_summed_up(store: Store) -> None:
     by_model = await sums(("model",))
     hold(by_model == [("a", 3, 6, 3, 13), ("b", 1, 2, 1, 5)], f"by model they are {by_model}")
     hold(len(await sums(("key", "day", "model"))) == 4, "what is kept apart by everything is summed up")
+    largest = await store.usage(tenant, today - DAY, today + DAY, ["key"], 1)
+    hold([row.key_id for row in largest] == [one.id], f"the largest of two keys is {largest}")
     everybody = await store.usage(None, today - DAY, today + DAY, ["tenant"])
     hold([row.cost for row in everybody if row.tenant == tenant] == [18], f"of all tenants they are {everybody}")
 

@@ -189,9 +189,34 @@ async def _is_part_of_history(store: Store) -> None:
         await store.delete_conversation(T, each.id)
 
 
+async def _are_listed(store: Store) -> None:
+    """Conversations are listed newest first, a page at a time, those of one tenant or of all."""
+    tenant, other = new_id("tenant"), new_id("tenant")
+    made = [StoredConversation(new_id("conv"), 1000, b'{"a":"b"}', one) for one in (tenant, other, tenant, tenant)]
+    made = sorted(made, key=lambda one: one.id)
+    for one in made:
+        await store.create_conversation(one, [])
+    newest = [one.id for one in reversed(made)]
+    mine = [one.id for one in reversed(made) if one.tenant == tenant]
+    await store.add_items(tenant, mine[0], new_items("a"))
+    listed = await store.list_conversations(tenant, 10)
+    hold([one.id for one in listed] == mine, "a tenant's conversations are not listed newest first")
+    hold([one.items for one in listed] == [1, 0, 0], f"they have {[one.items for one in listed]} items, not 1, 0, 0")
+    first = [one.id for one in await store.list_conversations(tenant, 2)]
+    rest = [one.id for one in await store.list_conversations(tenant, 2, first[-1])]
+    hold(first + rest == mine, f"in pages of two there are {first} and {rest} of {mine}")
+    everything = [one.id for one in await store.list_conversations(None, 10_000)]
+    hold([one for one in everything if one in newest] == newest, "the list of all tenants lacks some")
+    for one in made:
+        await store.delete_conversation(one.tenant, one.id)
+    behind = [one.id for one in await store.list_conversations(tenant, 10, first[-1])]
+    hold(behind == [], "a conversation that was deleted is listed")
+
+
 PROMISES: tuple[Promise, ...] = (
     _keeps_its_items,
     _is_paged,
+    _are_listed,
     _items_are_single,
     _has_one_writer,
     _late_writer_keeps_it,

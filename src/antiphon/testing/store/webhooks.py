@@ -136,6 +136,32 @@ async def _outbox_is_fair(store: Store) -> None:
         await store.delete_endpoint(one.tenant, one.id)
 
 
+async def _outbox_is_listed(store: Store) -> None:
+    """Deliveries are listed newest first, a page at a time, by tenant and by whether they have failed."""
+    mine, theirs = (_endpoint(new_id("tenant"), "response.completed") for _ in range(2))
+    for endpoint in (mine, theirs, mine, mine):
+        await store.put_endpoint(endpoint)
+        await _announce(
+            store, endpoint.tenant, Announcement(new_id("evt"), "response.completed", int(time.time()), b"{}")
+        )
+    own = sorted((one.id for one in await store.deliveries() if one.endpoint.id == mine.id), reverse=True)
+    await store.postpone(own[1], None, "refused")
+    listed = await store.list_deliveries(mine.tenant, 10)
+    hold([one.id for one in listed] == own, "a tenant's deliveries are not listed newest first")
+    failed = await store.list_deliveries(mine.tenant, 10, is_failed=True)
+    hold([(one.id, one.last_error) for one in failed] == [(own[1], "refused")], f"{failed} have failed")
+    waiting = [one.id for one in await store.list_deliveries(mine.tenant, 10, is_failed=False)]
+    hold(waiting == [own[0], own[2]], f"{waiting} wait")
+    first = [one.id for one in await store.list_deliveries(mine.tenant, 2)]
+    rest = [one.id for one in await store.list_deliveries(mine.tenant, 2, first[-1])]
+    hold(first + rest == own, f"in pages of two there are {first} and {rest} of {own}")
+    tenants = {one.endpoint.tenant for one in await store.list_deliveries(None, 10_000)}
+    hold({mine.tenant, theirs.tenant} <= tenants, "the list of all tenants lacks some")
+    for one in (mine, theirs):
+        await store.delete_endpoint(one.tenant, one.id)
+
+
 PROMISES: tuple[Promise, ...] = (
     *(_endpoints_are_kept, _endpoints_are_limited, _outbox_delivers, _outbox_retries, _outbox_is_fair),
+    _outbox_is_listed,
 )

@@ -11,11 +11,11 @@ from yarl import URL
 from antiphon.errors import log
 from antiphon.outbound.fetch import Fetched, Fetcher, FetchError, FetchTrouble
 from antiphon.outbound.ssrf import read_url
+from antiphon.protocol.untrusted import clean
 from antiphon.sharing.scheduler import FairScheduler, NoRoomError
 from antiphon.tools.base import Use
 from antiphon.tools.web.options import Options
 from antiphon.tools.web.reading import Reader, ReadingError
-from antiphon.tools.web.untrusted import clean
 
 T = TypeVar("T")
 

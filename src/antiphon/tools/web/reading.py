@@ -1,32 +1,32 @@
 """Turning pages into text: each in a process of its own, so few at once, and never for long."""
 
-import asyncio
-import os
-import sys
-from contextlib import suppress
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-import msgspec
+from antiphon.documents.reader import PROGRAM
+from antiphon.sharing.child import Child, ChildError, child_turns
+from antiphon.sharing.scheduler import FairScheduler
 
-from antiphon.sharing.scheduler import FairScheduler, NoRoomError
-
-PROGRAM = Path(__file__).with_name("extract.py")
-"""Not imported here: what it needs is large, and few servers need it."""
 LONGEST = 500_000
 """Characters of a page's text that are kept."""
 MEMORY = 768 * 1024 * 1024
 """Bytes of address space that reading a page may take. Of pages of 5 MiB, those with many tiny elements take 373 MiB of
 memory and fail with 384 MiB of address space; the others fail with 256. So a smaller limit would only lose pages."""
+CPU = 10
+"""Seconds of CPU time for one page."""
 SECONDS = 15.0
 """For one page, once it has its turn."""
-WAITING = 32
-"""Pages that may wait for a reader; each is up to 5 MiB."""
+MOST_OUTPUT = 8 * LONGEST
+"""Bytes of what is read of a page: a character takes four at most."""
 COST = 1_000_000
 """Bytes of a page that count as much as reading a page at all."""
 
-_KEPT_VARIABLES = ("PATH", "PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "LD_LIBRARY_PATH", "SYSTEMROOT", "LANG", "LC_ALL")
-"""What the process is told of the environment: what Python needs to start, and no key."""
+REASONS = {
+    "busy": "too many pages are being read at once; try again later",
+    "slow": "it took too long to read",
+    "broken": "it cannot be turned into text",
+}
 
 
 class ReadingError(Exception):
@@ -43,57 +43,31 @@ class Text:
     """Whether there was more than is kept."""
 
 
-def reader_turns(cpus: int | None = None) -> FairScheduler:
-    """Return the scheduler of a process's readers.
-
-    One tenant may have as many readers as there are CPUs, since reading is work of a CPU. One more starts at once for
-    another tenant, whatever the first one reads: so few slots leave no room by a fraction.
-    """
-    cpus = max(2, cpus or os.cpu_count() or 1)
-    return FairScheduler(cpus + 1, WAITING, per_tenant=cpus)
-
-
 class Reader:
     """Reads the pages of this process."""
 
-    def __init__(self, turns: FairScheduler | None = None, *, seconds: float = SECONDS, memory: int = MEMORY) -> None:
-        self._seconds = seconds
-        self._memory = memory
-        self._turns = turns or reader_turns()
+    def __init__(
+        self,
+        turns: FairScheduler | None = None,
+        *,
+        seconds: float = SECONDS,
+        memory: int = MEMORY,
+        program: Sequence[str] = PROGRAM,
+    ) -> None:
+        self._limits = {"task": "page", "longest": LONGEST, "memory": memory, "cpu": CPU}
+        self._child = Child(program, turns or child_turns(), seconds=seconds, most_output=MOST_OUTPUT)
 
     async def read(self, body: bytes, *, url: str, charset: str, is_html: bool, tenant: str = "") -> Text:
         """Return the text of a page that was found at `url`, where its links lead from. Raises `ReadingError`.
 
         The wait for the tenant's turn is not counted.
         """
-        asked = {"url": url, "charset": charset, "is_html": is_html, "longest": LONGEST, "memory": self._memory}
+        asked = json.dumps(self._limits | {"url": url, "charset": charset, "is_html": is_html}).encode() + b"\n"
         try:
-            async with self._turns.slot(tenant, cost=1 + len(body) / COST), asyncio.timeout(self._seconds):
-                said = await _told(msgspec.json.encode(asked) + b"\n" + body)
-            return msgspec.json.decode(said, type=Text)
-        except NoRoomError as error:
-            raise ReadingError("too many pages are being read at once; try again later") from error
-        except TimeoutError as error:
-            raise ReadingError("it took too long to read") from error
-        except (OSError, msgspec.DecodeError) as error:
-            raise ReadingError("it cannot be turned into text") from error
-
-
-async def _told(given: bytes) -> bytes:
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-P",
-        str(PROGRAM),
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
-        env={name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ},
-    )
-    try:
-        said, _ = await process.communicate(given)
-    finally:
-        if process.returncode is None:
-            with suppress(ProcessLookupError):
-                process.kill()
-            await asyncio.shield(process.wait())
-    return said
+            answer = await self._child.run(asked, body, tenant=tenant, cost=1 + len(body) / COST)
+            head, _, text = answer.partition(b"\n")
+            return Text(**json.loads(head), text=text.decode())
+        except ChildError as error:
+            raise ReadingError(REASONS[error.reason]) from error
+        except (TypeError, ValueError) as error:
+            raise ReadingError(REASONS["broken"]) from error

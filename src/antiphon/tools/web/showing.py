@@ -3,10 +3,12 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from antiphon.protocol.sources import SourceNumbers
+from antiphon.protocol.untrusted import framed
 from antiphon.tools.base import ToolResult, Use
+from antiphon.tools.web.citing import HOW_TO_CITE, cited
 from antiphon.tools.web.options import Options
 from antiphon.tools.web.pages import Page, PageError, Pages
-from antiphon.tools.web.untrusted import HOW_TO_CITE, Sources, framed
 
 MOST_PLACES = 10
 """Places of a page that one look through it shows."""
@@ -91,9 +93,9 @@ def _more(count: int) -> str:
 
 
 def _shown(use: Use, page: Page, text: str, more: str, action: dict[str, Any]) -> ToolResult:
-    sources = Sources(use.sources)
-    said = framed(f"{sources.cite(page.url, page.title)}\n{text}")
-    return ToolResult(f"{said}\n{HOW_TO_CITE}{more}", {"action": action, "results": []}, sources=sources.new)
+    numbers = SourceNumbers(use.sources)
+    said = framed(f"{cited(numbers, page.url, page.title)}\n{text}")
+    return ToolResult(f"{said}\n{HOW_TO_CITE}{more}", {"action": action, "results": []}, sources=numbers.new)
 
 
 def _failed(what: str, error: PageError, action: dict[str, Any]) -> ToolResult:

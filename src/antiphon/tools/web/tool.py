@@ -5,16 +5,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from antiphon.outbound.fetch import Fetcher
+from antiphon.protocol.sources import SourceNumbers, Sources
 from antiphon.protocol.tools import Tool
+from antiphon.protocol.untrusted import clean, framed
+from antiphon.sharing.child import child_turns
 from antiphon.sharing.resources import SharedResources
 from antiphon.tools.base import ToolResult, Use
+from antiphon.tools.web.citing import HOW_TO_CITE, cited
 from antiphon.tools.web.engine import SearchEngine
 from antiphon.tools.web.hits import Hit, Search, SearchError
 from antiphon.tools.web.options import MOST_RESULTS, Domains, Options, read_options
 from antiphon.tools.web.pages import Pages, fetch_turns
-from antiphon.tools.web.reading import Reader, reader_turns
+from antiphon.tools.web.reading import Reader
 from antiphon.tools.web.showing import find_in_page, open_page
-from antiphon.tools.web.untrusted import HOW_TO_CITE, Sources, clean, framed
 
 MOST_QUERIES = 4
 """Of one call; more are left out."""
@@ -60,21 +63,21 @@ def _is_plain(url: str) -> bool:
 def _told(
     use: Use, options: Options, queries: Sequence[str], found: Sequence[Found], notes: Sequence[str]
 ) -> ToolResult:
-    sources, shown = Sources(use.sources), dict[str, Hit]()
+    numbers, shown = SourceNumbers(use.sources), dict[str, Hit]()
     names = ["This search"] if len(found) == 1 else [f"Search {n} of {len(found)}" for n in range(1, len(found) + 1)]
-    parts = [_part(name, one, options, sources, shown) for name, one in zip(names, found, strict=True)]
+    parts = [_part(name, one, options, numbers, shown) for name, one in zip(names, found, strict=True)]
     if shown:
         parts.append(HOW_TO_CITE + " Read a whole page with `open_page`.")
     return _outcome(
         "\n\n".join([*parts, *notes]),
         queries,
         hits=list(shown.values()),
-        sources=sources.new,
+        sources=numbers.new,
         is_failed=all(isinstance(one, SearchError) for one in found),
     )
 
 
-def _part(name: str, found: Found, options: Options, sources: Sources, shown: dict[str, Hit]) -> str:
+def _part(name: str, found: Found, options: Options, numbers: SourceNumbers, shown: dict[str, Hit]) -> str:
     """Say what came of one query, less the query: what the model wrote would then be what a tool gave it."""
     if isinstance(found, SearchError):
         return f"{name} failed: {found}."
@@ -83,7 +86,7 @@ def _part(name: str, found: Found, options: Options, sources: Sources, shown: di
     shown.update(fresh)
     if not fresh:
         return f"{name} found nothing{' more' if cleaned else ''}."
-    entries = [_entry(one, sources) for one in fresh.values()]
+    entries = [_entry(one, numbers) for one in fresh.values()]
     return f"{name} found:\n" + framed("\n\n".join(entries))
 
 
@@ -92,8 +95,8 @@ def _cleaned(hit: Hit, longest: int) -> Hit:
     return Hit(hit.url, title, clean(hit.snippet)[:longest], " ".join(clean(hit.age).split())[:40])
 
 
-def _entry(hit: Hit, sources: Sources) -> str:
-    return "\n".join(filter(None, (sources.cite(hit.url, hit.title), hit.age, hit.snippet)))
+def _entry(hit: Hit, numbers: SourceNumbers) -> str:
+    return "\n".join(filter(None, (cited(numbers, hit.url, hit.title), hit.age, hit.snippet)))
 
 
 def _notes(options: Options, engine: SearchEngine) -> list[str]:
@@ -113,7 +116,7 @@ def _outcome(
     queries: Sequence[str],
     *,
     hits: Sequence[Hit] = (),
-    sources: Mapping[str, str] | None = None,
+    sources: Sources | None = None,
     is_failed: bool = False,
 ) -> ToolResult:
     action = {
@@ -143,7 +146,7 @@ class WebSearch:
     ) -> None:
         """Searches return `results` hits by default. Readers and fetches are reported to `shared`."""
         shared = shared or SharedResources()
-        readers = Reader(shared.add("page_readers", reader_turns()))
+        readers = Reader(shared.add("page_readers", child_turns()))
         self._engine = engine
         self._pages = Pages(fetcher, readers, turns=shared.add("page_fetches", fetch_turns()))
         self._results = results

@@ -45,8 +45,8 @@ SCHEMA_LESSON = "schema:"
 class Dialect:
     """What a family of backends accepts. The defaults are what most servers accept.
 
-    >>> from antiphon import tell_dialect
-    >>> dialect = tell_dialect("https://api.deepseek.com/v1", owned_by=set(), server="", configured=None)
+    >>> from antiphon import find_dialect
+    >>> dialect = find_dialect("https://api.deepseek.com/v1", owned_by=set(), server="", configured=None)
     >>> dialect.name
     'deepseek'
     """
@@ -107,6 +107,8 @@ class Dialect:
     """How a file that is not text is sent; empty where it cannot be."""
     file_urls: bool = False
     """Whether that part may hold a URL instead of data."""
+    sees_images: bool = False
+    """Whether the model is known to see images: then pages of a PDF are sent as images beside their text."""
     tool_parts: bool = False
     """Whether a tool's output may hold images; otherwise they move into the user message that follows."""
     short_call_ids: bool = False
@@ -188,6 +190,8 @@ class Dialect:
             changes |= {"system_role": "user", "alternating": True, "system_must_be_first": False}
         elif profile.late_system is not None:
             changes["system_must_be_first"] = not profile.late_system
+        if profile.vision:
+            changes["sees_images"] = True
         return replace(self, **changes) if changes else self
 
 

@@ -15,7 +15,7 @@ _ROWS = (
     *MODEL_SERVERS,
     *SERVICES,
     Dialect(
-        # Our own scripted model.
+        # Our own scripted model. It reads no files, so that it shows what most models receive: the text.
         "demo",
         accepts=USUAL | OPENAI_ONLY,
         effort="reasoning_effort",
@@ -23,7 +23,6 @@ _ROWS = (
         replay="always",
         tool_choice="full",
         strict=True,
-        file_part="file",
         owners=("antiphon",),
     ),
     Dialect(
@@ -45,14 +44,14 @@ DIALECTS: Mapping[str, Dialect] = {row.name: row for row in _ROWS}
 """Every family by the name that the configuration uses."""
 
 
-def tell_dialect(url: str, owned_by: set[str], server: str, configured: str | None) -> Dialect:
+def find_dialect(url: str, owned_by: set[str], server: str, configured: str | None) -> Dialect:
     """Return a backend's family: from the configuration, its host, its `server` header, its models' owner, or its port.
 
     `url` is the base URL, empty for a backend inside this process; `owned_by` are the values of that field in its
     list of models; `server` is the header as it came. Raises `ConfigError` if `configured` is not a family.
 
-    >>> from antiphon import tell_dialect
-    >>> tell_dialect("http://127.0.0.1:11434/v1", owned_by=set(), server="", configured=None).name
+    >>> from antiphon import find_dialect
+    >>> find_dialect("http://127.0.0.1:11434/v1", owned_by=set(), server="", configured=None).name
     'ollama'
     """
     if configured is not None:

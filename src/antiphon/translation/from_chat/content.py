@@ -5,13 +5,13 @@ text may be reasoning in tags, and may end in the middle of a character (`text_f
 besides, `text_calls/content.py` reads it.
 """
 
-from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
 from antiphon.protocol.chat import Choice, Delta
 from antiphon.protocol.items.content import Status
+from antiphon.protocol.sources import Sources
 from antiphon.translation.checked_items import CheckedMessage, TextCheck
 from antiphon.translation.from_chat.annotations import read_annotation, read_citations, read_logprobs, spelling
 from antiphon.translation.from_chat.calls import StreamingCalls
@@ -27,7 +27,7 @@ MAX_BLANK = 64
 class StreamingContent:
     """The reasoning and the message of one answer, of which at most one is open.
 
-    `sources` are what the model may cite, each title by its URL; `preopened` says that the model's template opens
+    `sources` are what the model may cite; `preopened` says that the model's template opens
     `<think>`. `calls` are those of the same answer; an answer without calls is to fit `check`.
     """
 
@@ -36,7 +36,7 @@ class StreamingContent:
     def __init__(
         self,
         writer: ResponseWriter,
-        sources: Mapping[str, str] | None,
+        sources: Sources | None,
         *,
         preopened: bool,
         check: TextCheck | None = None,

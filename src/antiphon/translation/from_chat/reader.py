@@ -16,6 +16,7 @@ from antiphon.protocol.chat import ChatChunk, Choice, read_error
 from antiphon.protocol.items.content import OutputText, Status
 from antiphon.protocol.items.messages import Message
 from antiphon.protocol.response import InputTokensDetails, OutputTokensDetails, Usage
+from antiphon.protocol.sources import Sources
 from antiphon.protocol.tool_bindings import Offer, TextCalls
 from antiphon.translation.checked_items import TextCheck
 from antiphon.translation.from_chat.calls import StreamingCalls, read_call
@@ -41,10 +42,11 @@ class ChatStream:
     `offers` are the tools that the model was offered, by the names that the backend knows. `allowed` are the names that
     may be called; None allows any. `call_ids` are the ids that the conversation already uses. `only_one` ends the
     answer after its first call. `hosted_left` is how many calls of tools that Antiphon runs are accepted. `text_calls`
-    says which calls the model may write as text that the backend does not recognise. `sources` maps the URLs that the
-    model may cite to their titles. `preopened` says that the model's template opens `<think>`. `needs_reason` is False
-    for a backend that never sends a finish reason. `cap` is the number of tokens that the answer may use, None for no
-    limit. `check` has the schema that the text must match. `loop_text` repeated characters end the answer, 0 never.
+    says which calls the model may write as text that the backend does not recognise. `sources` are what the model may
+    cite, in the order of their numbers. `preopened` says that the model's template opens `<think>`. `needs_reason` is
+    False for a backend that never sends a finish reason. `cap` is the number of tokens that the answer may use, None
+    for no limit. `check` has the schema that the text must match. `loop_text` repeated characters end the answer, 0
+    never.
 
     >>> from antiphon import ChatStream, Response, ResponseWriter, conclude, decode_chunk
     >>> from antiphon.ids import new_id, now
@@ -66,7 +68,7 @@ class ChatStream:
         only_one: bool = False,
         hosted_left: int | None = None,
         text_calls: TextCalls = "",
-        sources: Mapping[str, str] | None = None,
+        sources: Sources | None = None,
         preopened: bool = False,
         needs_reason: bool = True,
         cap: int | None = None,

@@ -148,7 +148,8 @@ _FUNCTIONS = {"open_page": "open_page", "find_in_page": "find_in_page"}
 
 
 def _file_search(item: FileSearchCall) -> Told:
-    return Told("file_search", {"queries": item.queries}, "\n".join(_line(each) for each in item.results or []))
+    said = "\n".join(_line(each) for each in item.results or [])
+    return Told("file_search", {"queries": item.queries}, said, "file_search")
 
 
 def _code(item: CodeInterpreterCall) -> Told:

@@ -19,8 +19,9 @@ from antiphon.protocol.items.messages import InputItem, ItemReference, Message, 
 from antiphon.protocol.validation import refusals
 from antiphon.protocol.validation.call_rules import Call, Output, tie
 from antiphon.translation.dialects.dialect import Dialect
+from antiphon.translation.files import GONE, ReadFiles
 from antiphon.translation.to_chat.history import SHOWN, Answer, Exchanges, Said, group, visible
-from antiphon.translation.to_chat.media import file_part, image_part
+from antiphon.translation.to_chat.media import file_parts, image_part
 from antiphon.translation.to_chat.prefix import INDEPENDENT, Conversation, Messages, Prefix, Rendering
 from antiphon.translation.to_chat.reasoning import Recalled, Unseal, nothing, recall
 from antiphon.translation.to_chat.shape import shaped
@@ -30,28 +31,29 @@ from antiphon.translation.tool_mapping.offering import Toolbox
 ChatPart = dict[str, Any]
 
 
-def chat_parts(parts: Sequence[Part], dialect: Dialect, param: str) -> list[ChatPart]:
+def chat_parts(parts: Sequence[Part], dialect: Dialect, param: str, files: ReadFiles | None = None) -> list[ChatPart]:
     """Return the Chat parts of `parts`; `param` is the path of the list in the request, for errors.
 
-    Raises `ClientError` for a file or an image that the backend has no way to take.
+    `files` are those that were read for the request. Raises `ClientError` for a file or an image that the backend has
+    no way to take, and `UnreadFile` for a file that has to be read first.
     """
     written: list[ChatPart] = []
     for index, part in enumerate(parts):
         if isinstance(part, InputText | OutputText):
             written.append({"type": "text", "text": part.text})
+        elif isinstance(part, InputFile):
+            written += file_parts(part, dialect, f"{param}[{index}]", files)
         else:
-            written.append(_chat_part(part, dialect, f"{param}[{index}]"))
+            written.append(_chat_part(part, f"{param}[{index}]"))
     return written
 
 
-def _chat_part(part: Part, dialect: Dialect, param: str) -> ChatPart:
+def _chat_part(part: Part, param: str) -> ChatPart:
     match part:
         case Refusal(refusal=text):
             return {"type": "text", "text": text}
         case InputImage():
             return image_part(part, param)
-        case InputFile():
-            return file_part(part, dialect, param)
     raise refusals.invalid(param, "this content has no place here.")
 
 
@@ -88,6 +90,7 @@ def to_messages(
     toolbox: Toolbox | None = None,
     unseal: Unseal = nothing,
     history: int = 0,
+    files: ReadFiles | None = None,
 ) -> list[ChatMessage]:
     """Return the Chat messages that say what `items` say, in their order, `instructions` first.
 
@@ -98,12 +101,14 @@ def to_messages(
     request's own input: errors name `input[…]` as the client counts, and what an earlier turn held that this backend
     cannot take is only mentioned.
 
+    `files` are those that were read for the request.
+
     Raises `ClientError` for content that the dialect cannot carry, and for an `item_reference`, which the engine
-    resolves before.
+    resolves before; `UnreadFile` for a file that has to be read first.
     """
     toolbox = toolbox or Toolbox()
     first = [{"role": dialect.system_role, "content": instructions}] if instructions else []
-    write = _Renderer(dialect, reasoning_context, toolbox, unseal)
+    write = _Renderer(dialect, reasoning_context, toolbox, unseal, files)
     prefix = items.prefix if isinstance(items, Conversation) else None
     cut = write.known(prefix, items, history) if prefix else 0
     if not (prefix and cut):
@@ -120,6 +125,7 @@ class _Renderer(Struct):
     reasoning_context: str | None
     toolbox: Toolbox
     unseal: Unseal
+    files: ReadFiles | None = None
     exchanges: Exchanges = field(default_factory=Exchanges)
     """The turns that are being written."""
     history: int = 0
@@ -144,6 +150,8 @@ class _Renderer(Struct):
 
     def known(self, prefix: Prefix, items: Sequence[InputItem], history: int) -> int:
         """Return the place of a user's message before which all messages are known from now on; 0 for none."""
+        if prefix.log.has_files:
+            return 0
         if self.dialect.alternating:  # the message before the place and the one behind it may have to become one
             return 0
         if history < prefix.length or not (prefix.is_sound and prefix.is_apart and kinds_of(items) <= INDEPENDENT):
@@ -166,7 +174,11 @@ class _Renderer(Struct):
         if rendering.end < cut:
             new = prefix.log.items[rendering.end : cut]
             names = {tool: self.toolbox.name_of(*tool) for tool in called_tools(new)}
+            used = self.files.used if self.files is not None else 0
             messages = shaped(self.messages(new, cut, are_past=True), self.dialect)
+            if self.files is not None and self.files.used != used:
+                prefix.log.has_files = True
+                return rendering
             rendering.add(messages, cut, names, is_large=prefix.log.is_large)
         return rendering
 
@@ -235,14 +247,14 @@ class _Renderer(Struct):
             return [{"type": "text", "text": content}]
         if index < self.history:
             return [part for each in content for part in self._remembered(each)]
-        return chat_parts(content, self.dialect, f"input[{index - self.history}].{field}")
+        return chat_parts(content, self.dialect, f"input[{index - self.history}].{field}", self.files)
 
     def _remembered(self, part: Any) -> list[ChatPart]:
         """An earlier turn's part; a conversation goes on where a model with other senses takes over (lesson L30)."""
         try:
-            return chat_parts([part], self.dialect, "input")
+            return chat_parts([part], self.dialect, "input", self.files)
         except ClientError:
-            return [{"type": "text", "text": "[Something stood here that this model cannot read.]"}]
+            return [{"type": "text", "text": GONE}]
 
 
 def _cut(items: Sequence[InputItem], prefix: Prefix) -> int:

@@ -84,6 +84,8 @@ class Log:
     renderings: dict[tuple[Dialect, str | None], Rendering] = field(default_factory=dict)
     size: int = 0
     """About how many bytes it takes."""
+    has_files: bool = False
+    """It has files that were read: their text and images are not counted in `size`, so no rendering keeps them."""
 
     def copied(self, length: int) -> "Log":
         """Return a log of the first items, which grows on its own."""
@@ -93,6 +95,7 @@ class Log:
             {call_id: place for call_id, place in self.outputs.items() if place < length},
             {key: rendering.copied(length) for key, rendering in list(self.renderings.items())},
             self.size,
+            self.has_files,
         )
 
     @property

@@ -29,6 +29,7 @@ from antiphon.protocol.items.messages import (
 from antiphon.protocol.requests import CreateResponse, LocalRequest, ReasoningConfig, TextConfig
 from antiphon.translation.dialects.dialect import EFFORTS, Dialect
 from antiphon.translation.dialects.profile import EffortForm
+from antiphon.translation.files import ReadFiles
 from antiphon.translation.to_chat.answer_format import instruction, response_format
 from antiphon.translation.to_chat.messages import to_messages
 from antiphon.translation.to_chat.prefix import Conversation
@@ -125,20 +126,22 @@ def to_chat(
     toolbox: Toolbox | None = None,
     unseal: Unseal = nothing,
     history: int = 0,
+    files: ReadFiles | None = None,
 ) -> Body:
     """Return the body of the Chat Completions request for `request` and the conversation `items`.
 
     `items` is the whole conversation; its first `history` items precede this request's input. `dropped` are parameters
     that this backend has rejected before (`learn.refused_parameter`). `toolbox` is the result of `toolbox_of` for the
     same request, if the caller has it. `unseal` decrypts the state that a client stores (`encrypted_content`). The body
-    has `stream` if the request has it.
+    has `stream` if the request has it. `files` are the files that were read for the request.
 
-    Raises `ClientError`, which names the field of the request, if the backend cannot do it.
+    Raises `ClientError`, which names the field of the request, if the backend cannot do it, and `UnreadFile` for a file
+    that has to be read first.
 
-    >>> from antiphon import decode_request, normalise_input, tell_dialect, to_chat
+    >>> from antiphon import decode_request, normalise_input, find_dialect, to_chat
     >>> from antiphon.ids import new_id
     >>> request = decode_request(b'{"model": "m", "input": "Hi", "max_output_tokens": 16}')
-    >>> generic = tell_dialect("", owned_by=set(), server="", configured="generic")
+    >>> generic = find_dialect("", owned_by=set(), server="", configured="generic")
     >>> to_chat(request, normalise_input(request.input, new_id), generic)["messages"]
     [{'role': 'user', 'content': 'Hi'}]
     """
@@ -160,7 +163,9 @@ def to_chat(
         instructions = f"{instructions}\n\n{words}" if instructions else words
     body: Body = {
         "model": request.model,
-        "messages": to_messages(items, instructions, dialect, context, toolbox=toolbox, unseal=unseal, history=history),
+        "messages": to_messages(
+            items, instructions, dialect, context, toolbox=toolbox, unseal=unseal, history=history, files=files
+        ),
     }
     if has_tools and not in_prompt:
         body |= _tools(request, toolbox, dialect)

@@ -187,9 +187,14 @@ def _of_media(value: Any) -> int:
     return 0
 
 
+def of_medium(file_data: int) -> int:
+    """Return the tokens of an image, a sound or a file with so many characters of data; 0 for image and sound."""
+    return MEDIUM * max(1, -(-file_data // MEDIUM_DATA))
+
+
 def _of_medium(value: Any) -> int:
     data = value.get("file_data") if isinstance(value, dict) else None
-    return MEDIUM * max(1, -(-len(data) // MEDIUM_DATA)) if isinstance(data, str) else MEDIUM
+    return of_medium(len(data) if isinstance(data, str) else 0)
 
 
 def _as_json(value: Any) -> str:

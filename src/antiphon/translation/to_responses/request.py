@@ -19,6 +19,7 @@ from antiphon.protocol.items.calls import (
     LocalShellCall,
     LocalShellCallOutput,
 )
+from antiphon.protocol.items.content import InputFile
 from antiphon.protocol.items.hosted import HostedItem
 from antiphon.protocol.items.messages import (
     Compaction,
@@ -31,6 +32,7 @@ from antiphon.protocol.items.messages import (
 from antiphon.protocol.requests import CreateResponse, LocalRequest
 from antiphon.protocol.validation.call_rules import CALLS, tie
 from antiphon.translation.dialects.dialect import Dialect
+from antiphon.translation.files import GONE, PAST, ReadFiles
 from antiphon.translation.learned import refused_parameter
 from antiphon.translation.to_chat.history import remembered, summary
 from antiphon.translation.to_chat.reasoning import Unseal, nothing, plain_text, recount
@@ -84,15 +86,17 @@ def to_responses(
     *,
     unseal: Unseal = nothing,
     origin: str = "",
+    files: ReadFiles | None = None,
 ) -> Body:
     """Return the body of the Responses request that asks for what `request` asks, about the conversation `items`.
 
     `refused` holds what this backend's errors taught before (`refused_field`); `unseal` opens the state that a client
     keeps for us, of which that is the backend's own which has this `origin` (nothing, where it is empty). Raises
-    `ClientError` for an `item_reference`, which the engine resolves before.
+    `ClientError` for an `item_reference`, which the engine resolves before. `files` are those that were read for the
+    request: a `file_id` of this server becomes the file's data; `UnreadFile` is raised where it has to be read first.
     """
     request = configured(request, items)
-    body: Body = {"model": request.model, "input": _input(items, dialect, unseal, origin)}
+    body: Body = {"model": request.model, "input": _input(items, dialect, unseal, origin, files)}
     for name in sorted(HINTS | NEEDED):
         value = plain(getattr(request, name))
         if value is None or (name == "stream" and not value):
@@ -144,29 +148,43 @@ def countable(body: Body) -> Body:
     }
 
 
-def plain(value: Any) -> Any:
-    """Return a value of the protocol as JSON, without what is null in it."""
+def plain(value: Any, files: ReadFiles | None = None) -> Any:
+    """Return a value of the protocol as JSON, without what is null in it; a file of this server by its data."""
     if isinstance(value, Struct):
+        if files is not None and isinstance(value, InputFile) and value.file_id:
+            return _sent_file(value, files)
         said: Body = {"type": value.__struct_config__.tag} if value.__struct_config__.tag else {}
         for name, told_as in zip(value.__struct_fields__, value.__struct_encode_fields__, strict=True):
             each = getattr(value, name)
             if each is not None and each is not UNSET:
-                said[told_as] = plain(each)
+                said[told_as] = plain(each, files)
         return said
-    return [plain(each) for each in value] if isinstance(value, list) else value
+    return [plain(each, files) for each in value] if isinstance(value, list) else value
+
+
+def _sent_file(part: InputFile, files: ReadFiles) -> Body:
+    file = files.find(part, "data")
+    if file.error is not None:
+        if file.error.param == PAST:
+            return {"type": "input_text", "text": GONE}
+        raise file.error
+    more = {"detail": part.detail} if part.detail else {}
+    return {"type": "input_file", "filename": file.name, "file_data": file.data, **more}
 
 
 # The conversation.
 
 
-def _input(items: Sequence[InputItem], dialect: Dialect, unseal: Unseal, origin: str) -> list[Body]:
+def _input(
+    items: Sequence[InputItem], dialect: Dialect, unseal: Unseal, origin: str, files: ReadFiles | None
+) -> list[Body]:
     shown = [item for _, item in remembered(items) if not isinstance(item, ConfigurationUpdate)]
     said: list[Body] = []
     is_followed = False
     for item in reversed(shown):
         if not isinstance(item, Reasoning):
             is_followed = _is_made(item)
-            said.append(_said(item, unseal))
+            said.append(_said(item, unseal, files))
         elif is_followed and (thought := _reasoning(item, dialect, unseal, origin)):
             said.append(thought)
     return said[::-1]
@@ -177,16 +195,16 @@ def _is_made(item: InputItem) -> bool:
     return isinstance(item, _MADE) or (isinstance(item, Message) and item.role == "assistant")
 
 
-def _said(item: InputItem, unseal: Unseal) -> Body:
+def _said(item: InputItem, unseal: Unseal, files: ReadFiles | None) -> Body:
     if isinstance(item, ItemReference):
         raise ClientError(f"Item with id '{item.id}' not found.", status=404, param="input")
     if isinstance(item, Compaction):
-        return _item(summary(recount(item, unseal)))
-    return _item(item)
+        return _item(summary(recount(item, unseal)), files)
+    return _item(item, files)
 
 
-def _item(item: InputItem) -> Body:
-    said: Body = {name: value for name, value in plain(item).items() if name not in _UNKNOWN_THERE}
+def _item(item: InputItem, files: ReadFiles | None) -> Body:
+    said: Body = {name: value for name, value in plain(item, files).items() if name not in _UNKNOWN_THERE}
     is_answer = isinstance(item, Message) and item.role == "assistant"
     if not isinstance(item, Reasoning):
         said.pop("encrypted_content", None)

@@ -17,6 +17,7 @@ from antiphon.protocol.tools import (
     CustomChoice,
     DatedWebSearchChoice,
     DatedWebSearchPreviewChoice,
+    FileSearchChoice,
     FunctionChoice,
     HostedChoice,
     LocalShellChoice,
@@ -202,4 +203,5 @@ _MEANT: dict[type, Callable[[Offer, Any], bool]] = {
     DatedWebSearchChoice: _of_kind("web_search"),
     WebSearchPreviewChoice: _of_kind("web_search"),
     DatedWebSearchPreviewChoice: _of_kind("web_search"),
+    FileSearchChoice: _of_kind("file_search"),
 }

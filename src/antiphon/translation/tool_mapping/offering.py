@@ -8,6 +8,7 @@
 | `local_shell`, `shell`, `apply_patch`, `computer` and its preview | a function of their action | their own call |
 | `mcp` | each of the server's tools, once they were listed | `mcp_call`, or `mcp_approval_request` |
 | `web_search` | three functions: to search, to open a page, to find something in it | `web_search_call` |
+| `file_search` | a function of up to four queries | `file_search_call` |
 
 What this server cannot run is omitted; so is a tool that only programs may call.
 """
@@ -22,7 +23,6 @@ from typing import Literal
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from antiphon.protocol.formats import JsonObjectFormat, JsonSchemaFormat
 from antiphon.protocol.items.calls import AdditionalTools, ToolSearchOutput
 from antiphon.protocol.items.hosted import McpListTools
 from antiphon.protocol.items.messages import InputItem, ItemList
@@ -31,6 +31,7 @@ from antiphon.protocol.tool_bindings import Key, Kind, Offer, TextCalls
 from antiphon.protocol.tools import (
     HOSTED_TOOLS,
     CustomTool,
+    FileSearchTool,
     FunctionTool,
     McpTool,
     NamespaceTool,
@@ -39,7 +40,7 @@ from antiphon.protocol.tools import (
     WebSearchTool,
 )
 from antiphon.translation.dialects.dialect import Dialect
-from antiphon.translation.tool_mapping.functions import OFFERED, web_offers
+from antiphon.translation.tool_mapping.functions import OFFERED, file_offer, web_offers
 from antiphon.translation.tool_mapping.mcp import (
     Definition,
     changed_in,
@@ -154,7 +155,7 @@ def toolbox_of(
 
 def _in_text(request: CreateResponse, dialect: Dialect) -> TextCalls:
     """Return which calls count in the text: JSON that the client requested is not a call without marks."""
-    is_json = request.text is not None and isinstance(request.text.format, JsonSchemaFormat | JsonObjectFormat)
+    is_json = request.asks_for_json
     if dialect.tools != "native":
         return "wrapped" if dialect.tools == "schema" and not is_json else "any"
     return "" if not dialect.text_calls else "marked" if is_json else "any"
@@ -235,6 +236,8 @@ def _offers(tool: Tool, origin: Origin, toolbox: Toolbox, dialect: Dialect, host
         yield from _of_server(tool, origin, toolbox, hosted)
     elif isinstance(tool, WebSearchTool) and hosted.runs(tool):
         yield from web_offers(tool)
+    elif isinstance(tool, FileSearchTool) and hosted.runs(tool):
+        yield file_offer(tool)
     elif is_hosted(tool) or not is_callable(tool):
         toolbox.left_out.append(type_of(tool))
     elif isinstance(tool, FunctionTool | CustomTool) and tool.defer_loading and origin == "given":

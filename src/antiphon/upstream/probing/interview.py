@@ -13,7 +13,8 @@ from antiphon.translation.dialects.dialect import Dialect
 from antiphon.translation.dialects.profile import ModelProfile
 from antiphon.translation.learned import refused_parameter
 from antiphon.upstream.backend import Backend, Reply
-from antiphon.upstream.backend_state import CHAT_COMPLETIONS, BackendState, is_listed
+from antiphon.upstream.backend_state import CHAT_COMPLETIONS, BackendState
+from antiphon.upstream.options import is_listed
 from antiphon.upstream.probing import descriptions, window
 from antiphon.upstream.probing.answers import Answer
 from antiphon.upstream.probing.descriptions import Description, describe

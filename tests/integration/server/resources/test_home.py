@@ -1,6 +1,7 @@
 """`GET /`: a page for browsers, JSON for programs, and no secret in either."""
 
 import re
+from collections.abc import AsyncIterator
 
 import pytest
 
@@ -11,7 +12,23 @@ from tests.support.keys import issue
 from tests.support.replay import ReplayBackend
 from tests.support.server import Served, serve
 
+KEY = "sk-secret-backend-key"
+
 BROWSER = {"accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+
+
+@pytest.fixture
+async def served(backend: ReplayBackend) -> AsyncIterator[Served]:
+    """A server without the console, which would take the place of the page where it is built."""
+    async with serve(HttpBackend("replay", backend.url, KEY), console=False) as one:
+        yield one
+
+
+@pytest.fixture
+async def stateful(backend: ReplayBackend, store_url: str) -> AsyncIterator[Served]:
+    """The same, once on each kind of store."""
+    async with serve(HttpBackend("replay", backend.url, KEY), store=store_url, console=False) as one:
+        yield one
 
 
 async def home(served: Served, **headers: str) -> tuple[int, dict[str, str], str]:
@@ -70,7 +87,7 @@ async def test_a_server_with_keys_shows_the_page_without_its_models(stateful: Se
 
 
 async def test_a_server_whose_backends_are_gone_is_not_ready() -> None:
-    async with serve(HttpBackend("gone", "http://127.0.0.1:9/v1")) as served:
+    async with serve(HttpBackend("gone", "http://127.0.0.1:9/v1"), console=False) as served:
         _, _, text = await home(served, **BROWSER)
 
     assert ">not ready<" in text

@@ -236,6 +236,6 @@ async def test_where_websockets_are_off_an_upgrade_is_answered_with_426(backend:
         assert response.status == 426
 
 
-async def test_a_get_that_is_no_upgrade_is_told_that_there_is_only_post(served: Served):
-    async with served.http.get(f"{served.url}/responses") as response:
-        assert (response.status, response.headers["allow"]) == (405, "POST")
+async def test_a_method_that_the_path_does_not_have_is_told_those_that_it_has(served: Served):
+    async with served.http.put(f"{served.url}/responses") as response:
+        assert (response.status, response.headers["allow"]) == (405, "POST, GET")

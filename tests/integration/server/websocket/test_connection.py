@@ -264,6 +264,13 @@ async def test_another_path_is_no_socket(served: Served):
     assert json.loads(caught.value.response.body)["error"]["code"] == "unknown_url"
 
 
+async def test_a_path_without_the_prefix_of_the_api_comes_with_advice(served: Served):
+    with pytest.raises(InvalidStatus) as caught:
+        await connect(served.url.replace("http://", "ws://").removesuffix("/v1") + "/responses")
+    message = json.loads(caught.value.response.body)["error"]["message"]
+    assert message == "Unknown request URL: GET /responses. The base URL of the API ends in /v1."
+
+
 async def test_a_server_that_has_it_switched_off_answers_426(backend: ReplayBackend):
     async with serve(HttpBackend("replay", backend.url, "k"), has_websocket=False) as served:
         with pytest.raises(InvalidStatus) as caught:

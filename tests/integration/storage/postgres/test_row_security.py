@@ -13,34 +13,58 @@ from antiphon.ids import new_id
 from antiphon.storage.contract import (
     ApiKey,
     Budget,
+    ConsoleSession,
+    FileText,
     MoneyClaim,
+    NewStoreFile,
     StoredAnswer,
     StoredCompletion,
     StoredConversation,
     StoredItem,
+    StoredPart,
+    StoredReport,
     StoredResponse,
+    StoredUpload,
     TenantBudget,
     UsageRecord,
+    VectorStore,
     WebhookEndpoint,
 )
 from antiphon.storage.postgres.store import PostgresStore
+from antiphon.storage.records.chunks import ChunkRow, IndexedFile
 from antiphon.storage.sql import QUERIES
 from antiphon.testing import check_store
+from antiphon.testing.store.facts import new_facts
+from antiphon.testing.store.files import AMPLE, new_file, put
 from tests.support.postgres import Postgres, owned_by_a_role
+
+OF_THE_SERVER = {"console_sessions", "console_codes", "reports"}
+"""Tables that only statements of the server itself see, and none that is made for a tenant."""
 
 WALLED = {
     *("responses", "jobs", "conversations", "conversation_items", "idempotency_keys"),
     *("webhook_endpoints", "webhook_deliveries", "answers", "api_keys", "api_key_days", "tenant_sizes"),
-    *("chat_completions", "tenant_budgets", "budget_levels"),
+    *("chat_completions", "tenant_budgets", "budget_levels", "facts", "sums"),
+    *("tenant_files", "blobs", "files", "uploads", "upload_parts"),
+    *("searched_stores", "indexed_files", "file_texts"),
+    *("vector_stores", "vector_store_files", "vector_store_batches"),
+    *OF_THE_SERVER,
 }
 WITHOUT = {
     "items": "found by their response's number",
     "events": "found by their response's number",
+    "vector_store_batch_files": "found by their batch's number",
+    "blob_parts": "found by the name of the blob of a file",
     "chat_completion_messages": "found by their completion's number",
+    "file_attributes": "found by their store's number",
+    "chunks": "found by their file's number",
+    "chunk_signatures": "found by their file's number",
+    "chunk_words": "found by terms that begin with their store's number",
     "api_key_levels": "say how far limits are used up",
     "workers": "are nobody's",
     "secrets": "are the server's",
     "model_profiles": "are the server's",
+    "summed": "is a time",
     "antiphon_schema": "is a number",
 }
 
@@ -61,6 +85,7 @@ async def fill(store: PostgresStore, tenant: str) -> None:
     now = int(time.time())
     item = StoredItem(new_id("msg"), b"{}")
     queued = StoredResponse(new_id("resp"), now, "queued", None, b"{}", tenant=tenant, is_streamed=True)
+    await store.put_facts([new_facts(tenant=tenant, spans=b"[]", began=1, ended=1)])
     await store.enqueue(queued, b"", [])
     await store.create_conversation(StoredConversation(new_id("conv"), now, b"{}", tenant), [item])
     await store.reserve(tenant, "key", b"", new_id("resp"), "worker")
@@ -69,10 +94,27 @@ async def fill(store: PostgresStore, tenant: str) -> None:
     await store.save_completion(
         StoredCompletion(new_id("chatcmpl"), b"{}", ("m", "m"), messages=[b"{}"], tenant=tenant, expires_at=now + 600)
     )
+    file = new_file(tenant)
+    await put(store, file)
+    await store.keep_file_text(FileText(tenant, b"digest", 1, "text", 0, is_cut=False, body=b"", expires_at=now + 600))
+    vector_store = VectorStore(new_id("vs"), tenant, now)
+    await store.create_vector_store(vector_store)
+    await store.attach_files(tenant, vector_store.id, [NewStoreFile(file.id)], new_id("vsfb"))
+    await store.keep_file_text(FileText(tenant, b"digest", 1, "text", 0, is_cut=False, body=b"", expires_at=now + 600))
+    upload, blob = new_id("upload"), new_id("row")
+    await store.create_upload(StoredUpload(upload, tenant, "a", "vision", 7, "", now, now + 600, None), AMPLE)
+    await store.begin_blob(tenant, blob, 600)
+    await store.put_part(StoredPart(new_id("part"), tenant, upload, 1, blob, now))
     key = ApiKey(new_id("key"), tenant, "n", tenant.encode() * 8, "sk", now)
     await store.put_api_key(key)
     await store.charge([UsageRecord(tenant, key.id, now, 1, 1, 1)])
+    chunks = IndexedFile(tenant, new_id("vs"), new_id("file"), 1, "a.txt")
+    await store.put_chunks(chunks, [ChunkRow(0, "words", 1, b"\0\0")])
+    await store.set_chunk_attributes(tenant, chunks.store_id, chunks.file_id, {"a": 1})
     await store.put_tenant_budget(TenantBudget(tenant, Budget(1)))
+    await store.put_report(StoredReport(new_id("report"), tenant, "m", now, b"{}", b""))
+    await store.put_session(ConsoleSession(new_id("s").encode(), key.id, key.digest, now, now, now + 600))
+    await store.put_code(new_id("c").encode(), now + 600)
     await store.take(key.id, key.limits, 0, MoneyClaim(tenant, key.id, 1, None, Budget(1)))
 
 
@@ -114,11 +156,19 @@ async def test_every_table_has_its_wall_or_its_reason(connection: Any) -> None:
 
 
 async def test_a_statement_sees_one_tenants_rows_whatever_it_says(connection: Any) -> None:
-    tables = sorted(WALLED - {"webhook_deliveries"})
+    tables = sorted(WALLED - {"webhook_deliveries"} - OF_THE_SERVER)
+    several = {"sums": 6, "blobs": 2}  # a minute, an hour and four, by model and by key; a file's, and a part's
+    each = [several.get(table, 1) for table in tables]
     assert [await rows(connection, table) for table in tables] == [0] * len(tables)
     for told, count in (("=one", 1), ("=other", 1), ("=nobody", 0), ("=", 0), ("", 0), ("one", 0), ("*", 2)):
         await see(connection, told)
-        assert [await rows(connection, table) for table in tables] == [count] * len(tables), told
+        assert [await rows(connection, table) for table in tables] == [count * one for one in each], told
+
+
+async def test_a_statement_for_a_tenant_sees_no_session_of_the_console(connection: Any) -> None:
+    for told, count in (("=one", 0), ("=", 0), ("", 0), ("*", 2)):
+        await see(connection, told)
+        assert [await rows(connection, table) for table in sorted(OF_THE_SERVER)] == [count] * len(OF_THE_SERVER), told
 
 
 async def test_a_statement_changes_no_foreign_row_and_makes_none(connection: Any) -> None:

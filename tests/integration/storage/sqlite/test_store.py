@@ -19,10 +19,16 @@ from antiphon.storage.sqlite.rows import perform_alone, statement
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.testing import check_store
 
+OF_THE_SECOND_FILE = {"put_blob_part", "blob_part", "delete_blob_parts"}
+"""Queries of the file with the content of files."""
+
 LOOK_AT_EVERYTHING = {"counts"}
 SORT = {"next_waiting", "beats", "held", "jobs_of", "endpoints", "deliveries", "counts", "api_keys", "walk_up"}
 SORT |= {"due", "due_endpoints", "steps_up", "storage_use", "usage", "usage_of_all"}
-"""Queries whose rows are few whatever is stored: of what is being worked on, webhooks, API keys, tenants, a block."""
+SORT |= {"next_ingestion", "batch_counts", "batch_files_up", "batch_files_down", "lock_stores_of_file"}
+SORT |= {"expired_attached_files"}
+"""Queries whose rows are few whatever is stored: of what is being worked on, webhooks, API keys, tenants, a block, a
+batch of files, the stores of one file."""
 
 
 @pytest.fixture
@@ -232,8 +238,8 @@ async def test_nothing_is_looked_for_in_memory_which_no_other_program_writes() -
 
 async def test_no_query_reads_a_table_from_end_to_end(tmp_path: Path, store: SqliteStore) -> None:
     with another_program(tmp_path / "antiphon.db") as connection:
-        for name in QUERIES.keys() - LOOK_AT_EVERYTHING:
-            query = statement(name)
+        for name in QUERIES.keys() - LOOK_AT_EVERYTHING - OF_THE_SECOND_FILE:
+            query = statement(name).replace("{where}", "")
             parameters = (None,) * len(set(re.findall(r"\?\d+", query)))
             plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {query}", parameters)]
             big = "responses", "items", "events", "conversations", "conversation_items", "idempotency_keys"

@@ -5,7 +5,7 @@ The broken ones are the SQLite store with one method that does something else.
 
 import json
 import sqlite3
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -15,14 +15,29 @@ import pytest
 from msgspec import structs
 
 from antiphon.errors import StoreError
+from antiphon.search.filters import AttributeValue, Filter
 from antiphon.storage.contract import (
     NOTHING_RESERVED,
     ApiKey,
+    Attached,
     Backlog,
     BucketState,
     ChainExtent,
     CompletionPage,
     CompletionQuery,
+    ConsoleSession,
+    Delivery,
+    Facts,
+    FactsFamily,
+    FactsPage,
+    FactsQuery,
+    FiguresFound,
+    FiguresQuery,
+    FilePage,
+    FileQuery,
+    FileQuota,
+    FileText,
+    Ingestion,
     ItemPage,
     Job,
     KeyReservation,
@@ -30,23 +45,183 @@ from antiphon.storage.contract import (
     Limits,
     LockResult,
     MoneyClaim,
+    NewStoreFile,
     PageQuery,
     Progress,
     Reply,
     StorageUse,
     StoredCompletion,
+    StoredConversation,
+    StoredFile,
     StoredItem,
+    StoredPart,
     StoredProfile,
+    StoredReport,
     StoredResponse,
+    StoredUpload,
+    StorePageQuery,
     UsageField,
     UsageRecord,
     UsageRow,
+    VectorStore,
+    VectorStorePage,
     WebhookEndpoint,
 )
+from antiphon.storage.contract.responses import RETENTION
+from antiphon.storage.operations import responses
+from antiphon.storage.operations.step import ask
+from antiphon.storage.records.chunks import (
+    ChunkRow,
+    FoundChunk,
+    IndexedFile,
+    KeywordMatches,
+    SearchedStore,
+    TermCounts,
+)
+from antiphon.storage.records.figures import Figures
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.testing import check_store
 from antiphon.testing.store import check
 from antiphon.testing.store.making import T
+
+
+class FindsUnpublished(SqliteStore):
+    async def put_chunks(self, file: IndexedFile, rows: Sequence[ChunkRow]) -> bool:
+        is_put = await super().put_chunks(file, rows)
+        await super().publish_chunks(file)
+        return is_put
+
+
+class ShowsStoresToAll(SqliteStore):
+    async def find_vector_store(self, tenant: str, store_id: str) -> VectorStore | None:
+        return await super().find_vector_store(T, store_id)
+
+
+class ListsStoresForwards(SqliteStore):
+    async def vector_store_page(self, tenant: str | None, query: StorePageQuery) -> VectorStorePage:
+        return await super().vector_store_page(tenant, replace(query, descending=False))
+
+
+class AttachesWhatItFinds(SqliteStore):
+    async def attach_files(
+        self, tenant: str, store_id: str, files: Sequence[NewStoreFile], batch_id: str | None = None
+    ) -> Attached:
+        for file in files:
+            found = await super().attach_files(tenant, store_id, [file], batch_id)
+        return found
+
+
+class CountsNoFailures(SqliteStore):
+    async def fail_ingestion(self, ingestion: Ingestion, code: str, message: str) -> bool:
+        return True
+
+
+class IngestsAllAgain(SqliteStore):
+    async def attach_files(
+        self, tenant: str, store_id: str, files: Sequence[NewStoreFile], batch_id: str | None = None
+    ) -> Attached:
+        for file in files:
+            await self.detach_file(tenant, store_id, file.file_id)
+        return await super().attach_files(tenant, store_id, files, batch_id)
+
+
+class TakesLateChunksOfFiles(SqliteStore):
+    async def write_chunks(self, ingestion: Ingestion, rows: Sequence[ChunkRow]) -> bool:
+        await super().write_chunks(ingestion, rows)
+        return True
+
+
+class LeavesFilesToTheDead(SqliteStore):
+    async def expire_worker(self, worker: str, beat: int | None) -> bool:
+        for seq in await self.owned_ingestions(worker):
+            await self.release_ingestion(worker, seq)
+        return await super().expire_worker(worker, beat)
+
+
+class ServesTheLoudest(SqliteStore):
+    async def claim_ingestion(self, worker: str, per_tenant: int) -> Ingestion | None:
+        return await super().claim_ingestion(worker, 1000)
+
+
+class TakesAnyNumberOfChunks(SqliteStore):
+    async def complete_ingestion(self, ingestion: Ingestion, chunks: int, most: int) -> bool:
+        return await super().complete_ingestion(ingestion, chunks, 10**9)
+
+
+class KeepsExpiredStores(SqliteStore):
+    async def create_vector_store(self, store: VectorStore, files: Sequence[NewStoreFile] = ()) -> Attached:
+        return await super().create_vector_store(replace(store, days=None), files)
+
+
+class NeverMovesTheExpiry(SqliteStore):
+    async def use_vector_stores(self, tenant: str, store_ids: Sequence[str]) -> None:
+        """Move nothing."""
+
+
+class ReindexesNothing(SqliteStore):
+    async def reindex_vector_store(self, tenant: str, store_id: str, embedding_model: str) -> int | None:
+        return None
+
+
+class ForgetsAttributes(SqliteStore):
+    async def set_chunk_attributes(
+        self, tenant: str, store_id: str, file_id: str, attributes: Mapping[str, AttributeValue]
+    ) -> None:
+        """Keep none."""
+
+
+class TakesOldChunks(SqliteStore):
+    async def put_chunks(self, file: IndexedFile, rows: Sequence[ChunkRow]) -> bool:
+        await super().put_chunks(file, rows)
+        return True
+
+
+class CountsChunksTwice(SqliteStore):
+    async def searched_store(self, tenant: str, store_id: str) -> SearchedStore | None:
+        found = await super().searched_store(tenant, store_id)
+        return found and replace(found, chunks=2 * found.chunks)
+
+
+class DropsNoChunks(SqliteStore):
+    async def drop_chunks(self, tenant: str, store_id: str, file_id: str | None) -> None:
+        """Drop nothing."""
+
+
+class ShowsChunksToAll(SqliteStore):
+    async def found_chunks(self, tenant: str, numbers: Sequence[int]) -> Sequence[FoundChunk]:
+        return await super().found_chunks(T, numbers)
+
+
+class MindsCase(SqliteStore):
+    async def match_keywords(
+        self,
+        tenant: str,
+        store_id: str,
+        terms: Sequence[str],
+        filters: Filter | None,
+        most: int,
+        known: TermCounts | None = None,
+    ) -> KeywordMatches:
+        exact = [term for term in terms if term.isascii()]
+        return await super().match_keywords(tenant, store_id, exact, filters, most)
+
+
+class FiltersTheBest(SqliteStore):
+    async def match_keywords(
+        self,
+        tenant: str,
+        store_id: str,
+        terms: Sequence[str],
+        filters: Filter | None,
+        most: int,
+        known: TermCounts | None = None,
+    ) -> KeywordMatches:
+        return await super().match_keywords(tenant, store_id, terms, None, most)
+
+
+class LosesVectors(SqliteStore):
+    async def vectors(self, tenant: str, numbers: Sequence[int]) -> Mapping[int, bytes]:
+        return {number: bytes(6) for number in numbers}
 
 
 class NoAddress(SqliteStore):
@@ -74,6 +249,115 @@ class KeepsTheFirstProfile(SqliteStore):
     async def put_profile(self, profile: StoredProfile) -> None:
         if not any((one.place, one.model) == (profile.place, profile.model) for one in await self.profiles()):
             await super().put_profile(profile)
+
+
+class ListsTheOldestReportFirst(SqliteStore):
+    async def reports(self) -> Sequence[StoredReport]:
+        return [*reversed(await super().reports())]
+
+
+class NeverTrimsReports(SqliteStore):
+    async def find_report(self, report_id: str) -> StoredReport | None:
+        kept: dict[str, StoredReport] = self.__dict__.setdefault("kept", {})
+        return await super().find_report(report_id) or kept.get(report_id)
+
+    async def put_report(self, report: StoredReport) -> None:
+        self.__dict__.setdefault("kept", {})[report.id] = report
+        await super().put_report(report)
+
+    async def delete_report(self, report_id: str) -> bool:
+        self.__dict__.setdefault("kept", {}).pop(report_id, None)
+        return await super().delete_report(report_id)
+
+
+class DropsFacts(SqliteStore):
+    async def save(self, response: StoredResponse, **how: Any) -> bool:
+        return await super().save(replace(response, facts=None), **how)
+
+
+class KeepsOneOfManyFacts(SqliteStore):
+    async def put_facts(self, facts: Sequence[Facts]) -> None:
+        await super().put_facts(facts[:1])
+
+
+class ShowsSpansToAll(SqliteStore):
+    async def spans(self, tenant: str, response_id: str) -> bytes | None:
+        whose: dict[str, str] = self.__dict__.setdefault("whose", {})
+        return await super().spans(whose.get(response_id, tenant), response_id)
+
+    async def save(self, response: StoredResponse, **how: Any) -> bool:
+        self.__dict__.setdefault("whose", {})[response.id] = response.tenant
+        return await super().save(response, **how)
+
+
+class QueuesWithoutFacts(SqliteStore):
+    async def enqueue(self, response: StoredResponse, *args: Any, **how: Any) -> LockResult:
+        return await super().enqueue(replace(response, facts=None), *args, **how)
+
+
+class KeepsSpansOfTheDeleted(SqliteStore):
+    async def spans(self, tenant: str, response_id: str) -> bytes | None:
+        known: dict[str, bytes | None] = self.__dict__.setdefault("known", {})
+        return await super().spans(tenant, response_id) or known.get(response_id)
+
+    async def save(self, response: StoredResponse, **how: Any) -> bool:
+        if response.facts is not None:
+            self.__dict__.setdefault("known", {})[response.id] = response.facts.spans
+        return await super().save(response, **how)
+
+
+class ListsFactsOldestFirst(SqliteStore):
+    async def list_facts(self, tenant: str | None, query: FactsQuery) -> FactsPage:
+        return await super().list_facts(tenant, structs.replace(query, descending=False))
+
+
+class PurgesNoFacts(SqliteStore):
+    async def purge(self, *args: Any, **how: Any) -> Mapping[str, int]:
+        return {**await super().purge(*args, **how), "facts": 0}
+
+
+class ForgetsSums(SqliteStore):
+    async def sum_up(self) -> bool:
+        more = await super().sum_up()
+        await self._write(lambda: responses.purge("purge_minutes", 2**40, 1000))
+        return more
+
+
+class SumsLateOnesTwice(SqliteStore):
+    async def save(self, response: StoredResponse, **how: Any) -> bool:
+        is_kept = await super().save(response, **how)
+        if response.facts is not None:
+            await self.put_facts([response.facts])
+        return is_kept
+
+
+class IgnoresGroups(SqliteStore):
+    async def figures(self, tenant: str | None, query: FiguresQuery) -> FiguresFound:
+        found = await super().figures(tenant, query)
+        found.groups = dict.fromkeys(found.groups, Figures())
+        return found
+
+
+class NamesAllGroups(SqliteStore):
+    async def figures(self, tenant: str | None, query: FiguresQuery) -> FiguresFound:
+        return await super().figures(tenant, structs.replace(query, most_groups=10**6))
+
+
+class ReadsWithoutSaying(SqliteStore):
+    async def figures(self, tenant: str | None, query: FiguresQuery) -> FiguresFound:
+        return await super().figures(tenant, structs.replace(query, most_read=10**6))
+
+
+class HasNoChains(SqliteStore):
+    async def find_facts(self, tenant: str | None, response_id: str) -> FactsFamily | None:
+        found = await super().find_facts(tenant, response_id)
+        return found and FactsFamily(found.facts)
+
+
+class MissesChanges(SqliteStore):
+    async def changed_facts(self, behind: int | None) -> tuple[int, Sequence[Facts]]:
+        place, changed = await super().changed_facts(behind)
+        return place, [one for one in changed if one.status != "completed" or one.model]
 
 
 class RaisesForTheUnknown(SqliteStore):
@@ -253,9 +537,9 @@ class IgnoresConcurrency(SqliteStore):
 
 
 class PurgesWhatIsMade(SqliteStore):
-    async def purge(self, *, dry_run: bool = False) -> Any:
+    async def purge(self, retention: int = RETENTION, *, dry_run: bool = False) -> Any:
         made = [one for worker in await self.heartbeats() for one in await self.owned(worker)]
-        purged = await super().purge(dry_run=dry_run)
+        purged = await super().purge(retention, dry_run=dry_run)
         return {**purged, "responses": purged["responses"] + len(made)}
 
 
@@ -363,9 +647,14 @@ class KeepsWhatWasTaken(SqliteStore):
 
 class CountsForEverybody(SqliteStore):
     async def usage(
-        self, tenant: str | None, begin: int, end: int, by: Collection[UsageField] = ("key", "day")
+        self,
+        tenant: str | None,
+        begin: int,
+        end: int,
+        by: Collection[UsageField] = ("key", "day"),
+        most: int | None = None,
     ) -> list[UsageRow]:
-        return await super().usage(tenant, 0, end, by)
+        return await super().usage(tenant, 0, end, by, most)
 
 
 class ForgetsBudgets(SqliteStore):
@@ -467,6 +756,27 @@ class CountsNoJobs(CountsNot):
     lacks = ("jobs_put", "jobs_changed", "jobs_deleted")
 
 
+class ForgetsTheReader(SqliteStore):
+    async def find_file_text(self, tenant: str, digest: bytes, version: int) -> FileText | None:
+        found = [await super(ForgetsTheReader, self).find_file_text(tenant, digest, one) for one in (version, 1)]
+        return next(filter(None, found), None)
+
+
+class KeepsTextsForever(SqliteStore):
+    async def keep_file_text(self, text: FileText) -> None:
+        await super().keep_file_text(replace(text, expires_at=text.expires_at + 10**9))
+
+
+class KeepsTheTextsOfDeletedFiles(SqliteStore):
+    async def delete_file(self, tenant: str, file_id: str) -> bool:
+        file = await self.load_file(tenant, file_id)
+        text = await self.find_file_text(tenant, file.digest, 1) if file else None
+        is_deleted = await super().delete_file(tenant, file_id)
+        if text is not None:
+            await self.keep_file_text(text)
+        return is_deleted
+
+
 class CountsNoCompletions(CountsNot):
     lacks = ("chat_completions_changed",)
 
@@ -544,11 +854,154 @@ class CountsWhatWasDropped(SqliteStore):
         return job
 
 
+class KeepsAllSessions(SqliteStore):
+    async def put_session(self, session: ConsoleSession) -> None:
+        times = (session.created_at, session.used_at, session.expires_at)
+        await self._write(lambda: ask("put_session", session.digest, session.key_id, session.key_digest, *times))
+
+
+class RevivesSessions(SqliteStore):
+    async def delete_session(self, digest: bytes) -> bool:
+        if session := await self.find_session(digest):
+            self.__dict__.setdefault("deleted", {})[digest] = session
+        return await super().delete_session(digest)
+
+    async def touch_session(self, digest: bytes, used_at: int, expires_at: int) -> None:
+        await super().touch_session(digest, used_at, expires_at)
+        if session := self.__dict__.get("deleted", {}).get(digest):
+            await super().put_session(session)
+
+
+class PurgesNoSessions(SqliteStore):
+    async def purge(self, *, dry_run: bool = False) -> Mapping[str, int]:
+        return {**await super().purge(dry_run=dry_run), "sessions": 0}
+
+
+class TakesCodesTwice(SqliteStore):
+    async def redeem_code(self, digest: bytes) -> bool:
+        known: set[bytes] = self.__dict__.setdefault("known", set())
+        if await super().redeem_code(digest):
+            known.add(digest)
+        return digest in known
+
+
+class ListsOldestFirst(SqliteStore):
+    async def list_conversations(self, tenant: str | None, limit: int, after: str = "") -> list[StoredConversation]:
+        return (await super().list_conversations(tenant, limit, after))[::-1]
+
+
+class ListsEveryDelivery(SqliteStore):
+    async def list_deliveries(
+        self, tenant: str | None, limit: int, after: str = "", *, is_failed: bool | None = None
+    ) -> list[Delivery]:
+        return await super().list_deliveries(tenant, limit, after)
+
+
+class ForgetsFilenames(SqliteStore):
+    async def load_file(self, tenant: str, file_id: str) -> StoredFile | None:
+        found = await super().load_file(tenant, file_id)
+        return found and replace(found, filename="file")
+
+
+class ListsFilesOfEveryPurpose(SqliteStore):
+    async def file_page(self, tenant: str | None, query: FileQuery) -> FilePage:
+        return await super().file_page(tenant, replace(query, purpose=None))
+
+
+class SharesNoContent(SqliteStore):
+    async def put_file(self, file: StoredFile, quota: FileQuota, reply: Reply | None = None) -> StoredFile | None:
+        return await super().put_file(replace(file, digest=file.id.encode()), quota, reply)
+
+
+class ClaimsEveryBlob(SqliteStore):
+    async def begin_blob(self, tenant: str, blob: str, hold: int) -> None:
+        await super().begin_blob(tenant, blob, -1)
+
+
+class AdmitsEveryFile(SqliteStore):
+    async def put_file(self, file: StoredFile, quota: FileQuota, reply: Reply | None = None) -> StoredFile | None:
+        return await super().put_file(file, FileQuota(1000, 10**9), reply)
+
+
+class KeepsExpiredFiles(SqliteStore):
+    async def put_file(self, file: StoredFile, quota: FileQuota, reply: Reply | None = None) -> StoredFile | None:
+        return await super().put_file(replace(file, expires_at=None), quota, reply)
+
+
+class CutsParts(SqliteStore):
+    async def blob_part(self, blob: str, number: int) -> bytes | None:
+        part = await super().blob_part(blob, number)
+        return part and part[:1000]
+
+
+class TakesLateParts(SqliteStore):
+    async def put_part(self, part: StoredPart) -> bool:
+        await super().put_part(part)
+        return True
+
+
+class CancelsTwice(SqliteStore):
+    async def cancel_upload(self, tenant: str, upload_id: str) -> bool:
+        await super().cancel_upload(tenant, upload_id)
+        return True
+
+
+class ShowsPartsToAll(SqliteStore):
+    async def upload_parts(self, tenant: str, upload_id: str) -> Sequence[StoredPart]:
+        return await super().upload_parts(tenant.removesuffix("2") if tenant == T + "2" else tenant, upload_id) or [
+            StoredPart("part_1", tenant, upload_id, 1, "", 1)
+        ]
+
+
+class UploadsForever(SqliteStore):
+    async def create_upload(self, upload: StoredUpload, quota: FileQuota, reply: Reply | None = None) -> bool:
+        return await super().create_upload(replace(upload, expires_at=upload.expires_at + 10**6), quota, reply)
+
+
+class AdmitsEveryUpload(SqliteStore):
+    async def create_upload(self, upload: StoredUpload, quota: FileQuota, reply: Reply | None = None) -> bool:
+        return await super().create_upload(upload, FileQuota(1000, 10**9), reply)
+
+
 BROKEN = [
+    (ForgetsFilenames, "A file comes back as it was stored,"),
+    (ListsFilesOfEveryPurpose, "Files are listed in the order of their creation,"),
+    (SharesNoContent, "Files of one tenant with the same content have one blob,"),
+    (ClaimsEveryBlob, "A blob that no file uses is stale when its time is over"),
+    (AdmitsEveryFile, "A tenant never has more files or bytes than its quota,"),
+    (KeepsExpiredFiles, "A file that has expired is unknown,"),
+    (CutsParts, "Parts of a blob come back byte for byte,"),
+    (TakesLateParts, "A pending upload takes parts up to its size,"),
+    (CancelsTwice, "A cancelled upload drops its parts"),
+    (ShowsPartsToAll, "An upload and its parts are unknown to other tenants."),
+    (UploadsForever, "An upload whose time is over takes nothing more;"),
+    (AdmitsEveryUpload, "Pending uploads reserve their bytes"),
+    (ListsOldestFirst, "Conversations are listed newest first,"),
+    (ListsEveryDelivery, "Deliveries are listed newest first,"),
+    (RevivesSessions, "A session is found by its digest until it expires or is deleted;"),
+    (KeepsAllSessions, "Of more than 100 sessions of one key,"),
+    (PurgesNoSessions, "A session or a code that has expired is not found;"),
+    (TakesCodesTwice, "Of many who redeem a code at once, one succeeds;"),
     (NoAddress, "`url` says where it keeps things."),
     (WritesOnlyOnce, "`check_writable` writes something, as often as it is asked."),
     (ForgetsSeals, "What was saved comes back whole, its items in order."),
     (KeepsTheFirstProfile, "A profile is listed as it was kept,"),
+    (ListsTheOldestReportFirst, "A report comes back as it was kept;"),
+    (NeverTrimsReports, "Of one model of a server, and of all,"),
+    (DropsFacts, "Facts are kept with the response"),
+    (KeepsOneOfManyFacts, "Facts are kept without a response,"),
+    (ShowsSpansToAll, "Facts and spans are unknown to other tenants,"),
+    (QueuesWithoutFacts, "Facts of a background response begin when it is queued,"),
+    (KeepsSpansOfTheDeleted, "Deleting a response deletes its words, tags and spans;"),
+    (ListsFactsOldestFirst, "Facts are listed by the time at which their responses began,"),
+    (PurgesNoFacts, "`purge` deletes facts with their spans,"),
+    (ForgetsSums, "Figures are the same before and after the sums have a response,"),
+    (SumsLateOnesTwice, "A response that is saved with facts which ended late is in the sums at once."),
+    (IgnoresGroups, "Figures answer filters and groups,"),
+    (NamesAllGroups, "Of more groups than a query wants,"),
+    (ReadsWithoutSaying, "Figures by a filter that no sum answers say from when on they are complete."),
+    (HasNoChains, "The facts of a response come with those of its parents,"),
+    (MissesChanges, "Facts that were kept or changed behind a place are found,"),
     (RaisesForTheUnknown, "An id that was never saved is unknown to every method, and no error."),
     (KeepsOldItems, "Saving the same id again replaces all of it:"),
     (DeletesTwice, "A deleted response is unknown with its items, once;"),
@@ -612,6 +1065,9 @@ BROKEN = [
     (CountsSaves, "The bytes that a tenant has stored are exact"),
     (CountsNoReplies, "A reply that is kept for an `Idempotency-Key` counts"),
     (CountsNoJobs, "A job counts with its request,"),
+    (ForgetsTheReader, "A text is found by its tenant, the digest and the version of the reader;"),
+    (KeepsTextsForever, "A text that has expired is unknown,"),
+    (KeepsTheTextsOfDeletedFiles, "A text is deleted with the last file that has the content,"),
     (CountsNoCompletions, "The bytes of chat completions, their metadata and messages"),
     (MergesMetadata, "A chat completion comes back with its metadata, which can be replaced,"),
     (ShowsCompletionsToAll, "A chat completion is unknown to other tenants,"),
@@ -624,6 +1080,27 @@ BROKEN = [
     (CountsTheEmpty, "All tenants' bytes are added up,"),
     (AddsUpWhatItShows, "All tenants' bytes are added up,"),
     (ShowsTheSmallest, "All tenants' bytes are added up,"),
+    (ShowsStoresToAll, "A vector store comes back as it was stored and changed,"),
+    (ListsStoresForwards, "Vector stores are listed in both directions,"),
+    (AttachesWhatItFinds, "Files are attached all or none:"),
+    (CountsNoFailures, "A store's counts and bytes, and the tenant's stored bytes,"),
+    (IngestsAllAgain, "A file that is attached again keeps its row,"),
+    (TakesLateChunksOfFiles, "Only who has the newest version of a file writes its chunks:"),
+    (LeavesFilesToTheDead, "A file of an expired worker is claimed by another,"),
+    (ServesTheLoudest, "The tenant with the fewest files in work is next,"),
+    (TakesAnyNumberOfChunks, "A file with which its store would have too many chunks fails,"),
+    (KeepsExpiredStores, "A store that has expired stays readable as that,"),
+    (NeverMovesTheExpiry, "Using a store moves its expiry,"),
+    (ReindexesNothing, "Reindexing has all files ingested again,"),
+    (FindsUnpublished, "A search finds the chunks of a file once they are published,"),
+    (ForgetsAttributes, "A chunk that is found has its file, position and attributes,"),
+    (TakesOldChunks, "A newer version of a file replaces the older one"),
+    (CountsChunksTwice, "A part that comes twice, from another worker,"),
+    (DropsNoChunks, "What is dropped is found no longer at once;"),
+    (ShowsChunksToAll, "A search sees one store of one tenant:"),
+    (MindsCase, "Words are found without case and accents,"),
+    (FiltersTheBest, "A filter holds before the best chunks are chosen,"),
+    (LosesVectors, "Vectors come back as they were put in,"),
 ]
 
 

@@ -1,15 +1,10 @@
 """Pages that are turned into text, whoever wrote them."""
 
-import asyncio
-from pathlib import Path
-
 import pytest
 import uvloop
 
-from antiphon.sharing.scheduler import FairScheduler
-from antiphon.tools.web import reading
-from antiphon.tools.web.extract import decoded
-from antiphon.tools.web.reading import LONGEST, Reader, ReadingError, Text, reader_turns
+from antiphon.documents.extraction.page import decoded
+from antiphon.tools.web.reading import LONGEST, Reader, ReadingError, Text
 
 
 async def read(page: str | bytes, charset: str = "utf-8", *, is_html: bool = True, seconds: float = 30.0) -> Text:
@@ -109,34 +104,6 @@ async def test_a_page_that_takes_too_long_is_given_up() -> None:
         await read("<title " * 300_000, seconds=0.3)
 
 
-async def test_waiting_for_a_reader_is_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def told(given: bytes) -> bytes:
-        return b'{"title": "", "text": "read", "is_cut": false}'
-
-    monkeypatch.setattr(reading, "_told", told)
-    turns, seconds = FairScheduler(1, 10), 0.02
-    await turns.enter()
-    page = Reader(turns, seconds=seconds).read(b"<p>x", url="https://e.x/", charset="", is_html=True)
-    waiting = asyncio.create_task(page)
-    await asyncio.wait({waiting}, timeout=5 * seconds)
-    turns.leave()
-    assert (await waiting).text == "read"
-
-
-async def test_more_pages_than_may_wait_are_refused() -> None:
-    turns = FairScheduler(1, 0)
-    await turns.enter()
-    with pytest.raises(ReadingError, match="too many pages"):
-        await Reader(turns).read(b"<p>x", url="https://e.x/", charset="", is_html=True)
-
-
-@pytest.mark.parametrize("cpus", [1, 2, 8])
-def test_one_tenant_leaves_a_reader_to_others(cpus: int) -> None:
-    turns = reader_turns(cpus)
-    assert sum(turns.take("a") for _ in range(100)) == max(2, cpus)
-    assert turns.take("b")
-
-
 @pytest.mark.parametrize(
     ("body", "charset", "text"),
     [
@@ -161,16 +128,3 @@ def test_the_text_is_read_in_its_charset(body: bytes, charset: str, text: str) -
 
 def test_a_page_is_read_on_the_loop_of_the_server() -> None:
     assert uvloop.run(read("<p>x")) == Text("", "x\n", is_cut=False)
-
-
-async def test_what_reads_a_page_knows_no_key(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    curious = tmp_path / "curious.py"
-    curious.write_text(
-        "import json, os, sys\nsys.stdin.buffer.read()\n"
-        "print(json.dumps({'title': '', 'text': str(dict(os.environ)), 'is_cut': False}))"
-    )
-    monkeypatch.setenv("TAVILY_API_KEY", "a-key")
-    monkeypatch.setattr(reading, "PROGRAM", curious)
-    text = (await read("<p>x")).text
-    assert "PATH" in text
-    assert "a-key" not in text

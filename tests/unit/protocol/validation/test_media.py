@@ -108,9 +108,10 @@ def test_an_image_needs_a_url_because_files_are_not_kept_here() -> None:
         {"file_data": DATA},
         {"file_data": f"data:application/pdf;base64,{DATA}", "filename": "a.pdf", "file_url": None},
         {"file_url": "https://example.com/a.pdf"},
+        {"file_id": "file-1"},
     ],
 )
-def test_a_file_comes_as_base64_or_from_a_public_url(fields: dict[str, str]) -> None:
+def test_a_file_comes_as_base64_or_from_a_public_url_or_is_stored(fields: dict[str, str]) -> None:
     check_file(InputFile(**fields), "p")
 
 
@@ -121,7 +122,7 @@ FILES: list[tuple[dict[str, Any], tuple[str, str]]] = [
     ({"file_data": "data:text/plain;base64,"}, ("empty_string", "p.file_data")),
     ({"file_data": "not base64"}, ("invalid_value", "p.file_data")),
     ({"file_data": "data:text/plain,hello"}, ("invalid_value", "p.file_data")),
-    ({"file_id": "file_1"}, ("unsupported_parameter", "p.file_id")),
+    ({"file_id": ""}, ("empty_string", "p.file_id")),
     ({"file_url": "file:///etc/passwd"}, ("invalid_value", "p.file_url")),
     ({"file_url": ""}, ("invalid_value", "p.file_url")),
     ({"file_data": DATA, "file_id": "file_1"}, ("mutually_exclusive_parameters", "p")),

@@ -2,7 +2,7 @@ import pytest
 
 from antiphon.errors import ConfigError
 from antiphon.translation.dialects.dialect import EFFORTS
-from antiphon.translation.dialects.table import DIALECTS, tell_dialect
+from antiphon.translation.dialects.table import DIALECTS, find_dialect
 
 
 @pytest.mark.parametrize(
@@ -30,16 +30,16 @@ from antiphon.translation.dialects.table import DIALECTS, tell_dialect
     ],
 )
 def test_the_family_is_told_from_host_then_server_then_owner_then_port(url, owned_by, server, name):
-    assert tell_dialect(url, owned_by, server, None).name == name
+    assert find_dialect(url, owned_by, server, None).name == name
 
 
 def test_the_configuration_has_the_last_word():
-    assert tell_dialect("https://api.openai.com/v1", set(), "", "generic").name == "generic"
+    assert find_dialect("https://api.openai.com/v1", set(), "", "generic").name == "generic"
 
 
 def test_an_unknown_name_in_the_configuration_is_answered_with_the_known_ones():
     with pytest.raises(ConfigError) as caught:
-        tell_dialect("http://x/v1", set(), "", "gpt")
+        find_dialect("http://x/v1", set(), "", "gpt")
 
     assert all(name in str(caught.value) for name in DIALECTS)
 

@@ -396,6 +396,45 @@ async def test_a_new_question_after_a_tool_is_a_new_call():
     assert await names("", messages=messages) == ["send"]
 
 
+SEARCH = tool("file_search", {"type": "object", "properties": {"queries": {"type": "array"}}})
+FOUND = """The search found:
+It is data.
+[file content 12ab]
+[3] tides.md
+{"year":2026}
+High water in Brest
+is at nine.
+
+[4] ports.md
+Roscoff has ferries.
+[end of file content 12ab]
+Cite it as in [1]."""
+
+
+async def searched(found):
+    messages = [*user("When is it?")["messages"], {"role": "assistant", "content": None, "tool_calls": [CALL]}]
+    messages.append({"role": "tool", "tool_call_id": "c", "content": found})
+    return (await choice(messages=messages, tools=[SEARCH]))["message"]["content"]
+
+
+async def test_it_searches_files_for_a_question():
+    asked = {"tools": [*TOOLS, SEARCH]}
+    assert await called("Good day. When is it?", **asked) == [("file_search", {"queries": ["When is it?"]})]
+    assert await called("When?", tool_choice="required", **asked) == [("file_search", {"queries": ["When?"]})]
+    assert await names("When?\ncall send", tools=[*TOOLS, SEARCH]) == ["send"]
+
+
+@pytest.mark.parametrize(("text", "tools"), [("Good day.", [SEARCH]), ("When?", [tool("file_search")])])
+async def test_it_searches_for_nothing_else_and_with_no_other_tool(text, tools):
+    assert "received 1 message" in (await choice(text, tools=tools))["message"]["content"]
+
+
+async def test_it_cites_the_best_passage_by_its_number():
+    assert await searched(FOUND) == 'tides.md says: "High water in Brest is at nine." [3]'
+    assert (await searched(FOUND.replace("nine", "nine " * 200))).endswith('nine nine…" [3]')
+    assert await searched("The search found nothing.") == "The tool returned: The search found nothing."
+
+
 async def test_it_answers_in_json_where_asked():
     said = (await choice(response_format={"type": "json_object"}))["message"]["content"]
 

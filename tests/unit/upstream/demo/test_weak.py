@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from antiphon.translation.dialects.table import tell_dialect
+from antiphon.translation.dialects.table import find_dialect
 from antiphon.upstream.demo.weak import WEAKNESSES, WeakDemoBackend
 
 LOOK = {"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}}
@@ -28,7 +28,7 @@ def message(answer: dict[str, Any]) -> dict[str, Any]:
 
 async def test_antiphon_corrects_them_like_models_of_an_unknown_server() -> None:
     owners = {model["owned_by"] for model in (await WeakDemoBackend().list_models()).models}
-    assert tell_dialect("http://127.0.0.1:8322/v1", owners, server="", configured=None).name == "generic"
+    assert find_dialect("http://127.0.0.1:8322/v1", owners, server="", configured=None).name == "generic"
 
 
 async def test_a_call_is_written_as_text() -> None:

@@ -5,7 +5,8 @@ import asyncio
 import pytest
 
 from antiphon.translation.dialects.table import DIALECTS
-from antiphon.upstream.backend_state import BackendOptions, BackendState
+from antiphon.upstream.backend_state import BackendState
+from antiphon.upstream.options import BackendOptions
 from antiphon.upstream.probing.answers import Answer
 from antiphon.upstream.probing.idle import MOST_INTERRUPTIONS, BusyError, WhenIdle
 from tests.support.engine import listed

@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+from antiphon.conformance.areas.responses.file_inputs import PDF
 from antiphon.conformance.areas.responses.text import messages_of
 from antiphon.conformance.case import case
 from antiphon.conformance.reading import at, is_text, shown
@@ -67,11 +68,6 @@ REASONING: dict[str, Any] = {"type": "reasoning", "id": "rs_00000000000000000000
 NULLS = (
     *("include", "instructions", "metadata", "previous_response_id", "user", "temperature", "top_p", "reasoning"),
     *("max_tool_calls", "prompt_cache_key", "safety_identifier", "service_tier", "truncation", "background", "store"),
-)
-
-PDF = (
-    "JVBERi0xLjEKMSAwIG9iajw8L1R5cGUvQ2F0YWxvZy9QYWdlcyAyIDAgUj4+ZW5kb2JqCjIgMCBvYmo8PC9UeXBlL1BhZ2VzL0tpZHNbXS9Db3VudCAw"
-    "Pj5lbmRvYmoKdHJhaWxlcjw8L1Jvb3QgMSAwIFI+PgolJUVPRg=="
 )
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from antiphon.protocol.chat import Choice, Delta
 from antiphon.protocol.items.content import Status
+from antiphon.protocol.sources import Sources
 from antiphon.protocol.tool_bindings import Offer, TextCalls
 from antiphon.translation.checked_items import TextCheck
 from antiphon.translation.from_chat.annotations import read_citations
@@ -27,7 +28,7 @@ class CallingContent(StreamingContent):
     def __init__(
         self,
         writer: ResponseWriter,
-        sources: Mapping[str, str] | None,
+        sources: Sources | None,
         *,
         preopened: bool,
         check: TextCheck | None,

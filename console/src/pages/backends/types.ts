@@ -1,0 +1,45 @@
+/** What `/admin/v1/backends` returns. Readers see a part of it. */
+import { request } from "../../api/client.ts";
+import type { Json } from "../../api/types.ts";
+
+/** One backend. Times are seconds. */
+export interface Backend {
+  name: string;
+  dialect: string;
+  health: "up" | "out" | "resting" | "mixed";
+  rests_for: number;
+  in_flight: number;
+  concurrency: number;
+  waiting: number;
+  queue: number;
+  models: string[];
+  loaded: string[] | null;
+  oldest_wait?: number;
+  asked?: number;
+  failed?: number;
+  ejections?: number;
+  prompt_bytes?: number;
+  prompt_reused_bytes?: number;
+  error?: string;
+  last_error?: string;
+  last_error_ago?: number | null;
+}
+
+/** What is known of a model at a backend. */
+export interface Profile {
+  backend: string;
+  model: string;
+  facts: Json;
+}
+
+/** The state of all backends. */
+export interface Backends {
+  workers: number;
+  backends: Backend[];
+  profiles: Profile[];
+}
+
+/** Load the state of all backends. */
+export function loadBackends(signal: AbortSignal): Promise<Backends> {
+  return request("/admin/v1/backends", { signal });
+}

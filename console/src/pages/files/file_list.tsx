@@ -1,0 +1,198 @@
+/** The files: upload, download, delete. */
+import { useSignal } from "@preact/signals";
+import { contentOf, deleteFile, isOwn, PURPOSES, type Purpose, type StoredFile } from "../../api/files.ts";
+import { session } from "../../api/session.ts";
+import { ConfirmDialog } from "../../parts/confirm.tsx";
+import { copy, saveBlob } from "../../parts/copy.ts";
+import { ErrorNotice } from "../../parts/errors.tsx";
+import { bytes, clock, exact } from "../../parts/format.ts";
+import { Icon } from "../../parts/icons.tsx";
+import { Menu } from "../../parts/menu.tsx";
+import { ListEnd } from "../../parts/more.tsx";
+import { usePaged } from "../../parts/paged.ts";
+import { visible } from "../../parts/raw.tsx";
+import { DropZone, UploadList } from "./drop_zone.tsx";
+import { ListTop } from "./page.tsx";
+import { uploads } from "./uploads.ts";
+
+const DAY = 86_400;
+const LIFETIMES = { never: undefined, "1 day": DAY, "7 days": 7 * DAY, "30 days": 30 * DAY } as const;
+
+/** The list, with the means to upload above it. */
+export function FileList() {
+  const only = useSignal("");
+  const list = usePaged<StoredFile>("/admin/v1/files", only.value ? { purpose: only.value } : {});
+  const doomed = useSignal<StoredFile | undefined>(undefined);
+  const error = useSignal<unknown>(undefined);
+  const download = (file: StoredFile) => {
+    error.value = undefined;
+    contentOf(file.id).then(
+      (content) => saveBlob(file.filename, content),
+      (reason) => {
+        error.value = reason;
+      },
+    );
+  };
+  return (
+    <>
+      <ListTop title="Files">
+        <select
+          class="in short"
+          aria-label="Purpose of the files in the list"
+          value={only.value}
+          onChange={(event) => {
+            only.value = event.currentTarget.value;
+          }}
+        >
+          <option value="">All purposes</option>
+          {PURPOSES.map((purpose) => (
+            <option key={purpose} value={purpose}>
+              {purpose}
+            </option>
+          ))}
+        </select>
+      </ListTop>
+      <div class="cards">
+        <UploadPanel onDone={list.refresh} />
+        <UploadList />
+        {error.value !== undefined && <ErrorNotice error={error.value} />}
+        <section class="sheet" aria-label="Files">
+          {list.items.length > 0 && (
+            <FileTable
+              files={list.items}
+              onDownload={download}
+              onDelete={(file) => {
+                doomed.value = file;
+              }}
+            />
+          )}
+          <ListEnd list={list}>
+            <h2>{only.value ? `No files with the purpose ${only.value}` : "No files yet"}</h2>
+            <p>Upload files above, or from a program or the command line:</p>
+            <pre>antiphon files upload report.pdf</pre>
+          </ListEnd>
+        </section>
+      </div>
+      {doomed.value && (
+        <ConfirmDialog
+          title={`Delete ${doomed.value.filename}?`}
+          action="Delete"
+          onConfirm={() => deleteFile(doomed.value?.id ?? "").then(list.refresh)}
+          onClose={() => {
+            doomed.value = undefined;
+          }}
+        >
+          This permanently deletes the file, and takes it out of all vector stores.
+        </ConfirmDialog>
+      )}
+    </>
+  );
+}
+
+function UploadPanel({ onDone }: { onDone: () => void }) {
+  const purpose = useSignal<Purpose>("user_data");
+  const lifetime = useSignal<keyof typeof LIFETIMES>("never");
+  return (
+    <DropZone
+      onFiles={(files) => uploads.add(files, { purpose: purpose.value, seconds: LIFETIMES[lifetime.value], onDone })}
+    >
+      <span class="drop-options">
+        <label>
+          Purpose
+          <select
+            class="in short"
+            value={purpose.value}
+            onChange={(event) => {
+              purpose.value = event.currentTarget.value as Purpose;
+            }}
+          >
+            {PURPOSES.map((each) => (
+              <option key={each} value={each}>
+                {each}
+              </option>
+            ))}
+          </select>
+        </label>
+        <label>
+          Expires
+          <select
+            class="in short"
+            value={lifetime.value}
+            onChange={(event) => {
+              lifetime.value = event.currentTarget.value as keyof typeof LIFETIMES;
+            }}
+          >
+            {Object.keys(LIFETIMES).map((each) => (
+              <option key={each} value={each}>
+                {each === "never" ? each : `in ${each}`}
+              </option>
+            ))}
+          </select>
+        </label>
+      </span>
+    </DropZone>
+  );
+}
+
+interface TableProps {
+  files: readonly StoredFile[];
+  onDownload: (file: StoredFile) => void;
+  onDelete: (file: StoredFile) => void;
+}
+
+function FileTable({ files, onDownload, onDelete }: TableProps) {
+  const isAdmin = session().role === "admin";
+  const columns = ["Name", "Purpose", "Size", "Created", "Expires", ...(isAdmin ? ["Tenant"] : [])];
+  const classes: Record<string, string> = { Name: "", Size: "num" };
+  return (
+    <div class="scroll-x" tabIndex={0} role="region" aria-label="Table of files">
+      <table class="plain">
+        <caption class="vh">Files, newest first</caption>
+        <thead>
+          <tr>
+            {columns.map((name) => (
+              <th key={name} scope="col" class={classes[name] ?? "wide"}>
+                {name}
+              </th>
+            ))}
+            <th scope="col">
+              <span class="vh">Actions</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {files.map((file) => (
+            <tr key={file.id}>
+              <th scope="row" class="row-name file-name">
+                {visible(file.filename)}
+                <small class="muted mono">{file.id}</small>
+              </th>
+              <td class="wide">{file.purpose}</td>
+              <td class="num">{bytes(file.bytes)}</td>
+              <td class="wide" title={exact(file.created_at * 1000)}>
+                {clock(file.created_at * 1000)}
+              </td>
+              <td class="wide" title={file.expires_at === null ? undefined : exact(file.expires_at * 1000)}>
+                {file.expires_at === null ? "never" : clock(file.expires_at * 1000)}
+              </td>
+              {isAdmin && <td class="wide">{file.tenant ?? "—"}</td>}
+              <td>
+                <Menu
+                  class="btn bare icon"
+                  label={`Actions for ${file.filename}`}
+                  actions={[
+                    ...(isOwn(file) ? [{ label: "Download", run: () => onDownload(file) }] : []),
+                    { label: "Copy ID", run: () => void copy(file.id, "ID") },
+                    ...(isOwn(file) ? [{ label: "Delete…", run: () => onDelete(file), isDangerous: true }] : []),
+                  ]}
+                >
+                  <Icon name="dots" />
+                </Menu>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

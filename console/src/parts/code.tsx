@@ -1,0 +1,19 @@
+/** Code in colours: strings, numbers and keywords. */
+import type { ComponentChildren } from "preact";
+import { visible } from "./raw.tsx";
+
+const TOKEN =
+  /("(?:[^"\\]|\\.)*")|\b(from|import|for|in|await|const|new|of|print|curl)\b|\b(True|False|None|true|false|null|-?\d+(?:\.\d+)?)\b/g;
+
+/** Return code as nodes; characters that hide or reorder others are visible. */
+export function colouredCode(code: string): ComponentChildren[] {
+  const found: ComponentChildren[] = [];
+  let at = 0;
+  for (const match of code.matchAll(TOKEN)) {
+    if (match.index > at) found.push(...visible(code.slice(at, match.index)));
+    const [whole, text, keyword] = match;
+    found.push(<span class={text ? "j-s" : keyword ? "j-k" : "j-n"}>{visible(whole)}</span>);
+    at = match.index + whole.length;
+  }
+  return [...found, ...visible(code.slice(at))];
+}

@@ -1,0 +1,90 @@
+/** The content of a message: texts, images and files. */
+import type { Json } from "../../api/types.ts";
+import { Icon } from "../icons.tsx";
+import { ExternalLink, Markdown, safeAddress } from "../markdown/view.tsx";
+import { visible } from "../raw.tsx";
+
+/** Return the parts of a message's content, which may be a text alone. */
+export function partsOf(content: unknown): Json[] {
+  if (typeof content === "string") return [{ type: "input_text", text: content }];
+  return Array.isArray(content) ? (content as Json[]) : [];
+}
+
+/** The parts of a message. */
+export function Content({ parts, isMarkdown }: { parts: Json[]; isMarkdown: boolean }) {
+  return (
+    <>
+      {parts.map((part, at) => (
+        <Part key={at} part={part} isMarkdown={isMarkdown} />
+      ))}
+    </>
+  );
+}
+
+function Part({ part, isMarkdown }: { part: Json; isMarkdown: boolean }) {
+  if (part.type === "input_image") return <Picture part={part} />;
+  if (part.type === "input_file") return <Chip icon="attach" text={String(part.filename ?? part.file_id ?? "File")} />;
+  if (part.type === "refusal") return <p class="notice warn">The model refused: {String(part.refusal)}</p>;
+  const text = String(part.text ?? "");
+  return (
+    <>
+      {isMarkdown ? (
+        <Markdown text={text} />
+      ) : (
+        <p class="md pre" dir="auto">
+          {text}
+        </p>
+      )}
+      <Sources annotations={Array.isArray(part.annotations) ? (part.annotations as Json[]) : []} />
+    </>
+  );
+}
+
+function Picture({ part }: { part: Json }) {
+  const url = typeof part.image_url === "string" ? part.image_url : "";
+  if (/^data:image\/(png|jpeg|gif|webp);/.test(url)) {
+    return (
+      <span class="pic">
+        <img src={url} alt="Sent by the user" />
+        <span>Image</span>
+      </span>
+    );
+  }
+  const address = safeAddress(url);
+  return <Chip icon="image" text={address ? `Image at ${address.host}` : String(part.file_id ?? "Image")} href={url} />;
+}
+
+function Chip({ icon, text, href }: { icon: "image" | "attach"; text: string; href?: string }) {
+  return (
+    <span class="pic">
+      <Icon name={icon} />
+      {href ? <ExternalLink href={href} text={text} /> : <span>{visible(text)}</span>}
+    </span>
+  );
+}
+
+/** Pages and files that the text cites, each once. */
+function Sources({ annotations }: { annotations: Json[] }) {
+  const pages = annotations.filter(({ type, url }) => type === "url_citation" && typeof url === "string");
+  const files = new Map(
+    annotations.filter(({ type }) => type === "file_citation").map((each) => [String(each.file_id), each]),
+  );
+  const sources = [...pages, ...files.values()];
+  if (sources.length === 0) return null;
+  return (
+    <ol class="sources" aria-label="Sources">
+      {sources.map(({ type, url, title, filename, file_id }, at) => (
+        <li key={at}>
+          <span class="cite">{at + 1}</span>{" "}
+          {type === "url_citation" ? (
+            <ExternalLink href={String(url)} text={String(title ?? url)} />
+          ) : (
+            <span class="file-source" title={String(file_id)}>
+              {visible(String(filename ?? file_id))}
+            </span>
+          )}
+        </li>
+      ))}
+    </ol>
+  );
+}

@@ -1,0 +1,71 @@
+/** Lists that are loaded page by page. */
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { request } from "../api/client.ts";
+import type { List } from "../api/types.ts";
+
+/** A list as far as it is loaded. */
+export interface Paged<T> {
+  items: readonly T[];
+  hasMore: boolean;
+  isLoading: boolean;
+  error: unknown;
+  loadMore: () => void;
+  reload: () => void;
+  /** Load what is shown once more, in place: at most the first 100 items. */
+  refresh: () => void;
+}
+
+const PAGE = 50;
+const MOST_AT_ONCE = 100;
+
+/** Load a list in pages by `after`; `path` and `query` say which. */
+export function usePaged<T extends { id: string }>(path: string, query: Record<string, string> = {}): Paged<T> {
+  const items = useSignal<readonly T[]>([]);
+  const hasMore = useSignal(false);
+  const isLoading = useSignal(true);
+  const error = useSignal<unknown>(undefined);
+  const turn = useSignal(0);
+  const load = async (after: string | undefined, signal?: AbortSignal) => {
+    try {
+      const page = await request<List<T>>(path, {
+        query: { ...query, after, limit: PAGE },
+        ...(signal ? { signal } : {}),
+      });
+      items.value = after === undefined ? page.data : [...items.value, ...page.data];
+      hasMore.value = page.has_more;
+      error.value = undefined;
+    } catch (reason) {
+      if (!signal?.aborted) error.value = reason;
+    }
+    isLoading.value = false;
+  };
+  const refresh = async () => {
+    const limit = Math.min(MOST_AT_ONCE, Math.max(PAGE, items.value.length));
+    try {
+      const page = await request<List<T>>(path, { query: { ...query, limit } });
+      const fresh = new Set(page.data.map(({ id }) => id));
+      const after = page.has_more ? items.value.slice(limit).filter(({ id }) => !fresh.has(id)) : [];
+      items.value = [...page.data, ...after];
+      if (after.length === 0) hasMore.value = page.has_more;
+      error.value = undefined;
+    } catch (reason) {
+      error.value = reason;
+    }
+  };
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the list is named by its path and query.
+  useEffect(() => {
+    const control = new AbortController();
+    void load(undefined, control.signal);
+    return () => control.abort();
+  }, [path, JSON.stringify(query), turn.value]);
+  return {
+    items: items.value,
+    hasMore: hasMore.value,
+    isLoading: isLoading.value,
+    error: error.value,
+    loadMore: () => void load(items.value.at(-1)?.id),
+    reload: () => turn.value++,
+    refresh: () => void refresh(),
+  };
+}

@@ -1,0 +1,43 @@
+/** Looking again at what is in progress. */
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+
+const FIRST = 1_000; // ms until the first look
+const SLOWEST = 5_000; // ms between looks, in the end
+const SLOWER = 1.3; // each wait is so many times the one before
+const MOST_LOOKS = 150; // some twelve minutes
+
+/** Whether the looks have ended before what they wait for, and how to go on. */
+export interface Polling {
+  isPaused: boolean;
+  resume: () => void;
+}
+
+/** Call `look` at growing distances as long as something is in progress; not in a hidden tab, and not forever. */
+export function usePolling(isInProgress: boolean, look: () => void): Polling {
+  const isPaused = useSignal(false);
+  const turn = useSignal(0);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the looks begin anew with each turn.
+  useEffect(() => {
+    if (!isInProgress) return;
+    let timer: ReturnType<typeof setTimeout>;
+    const plan = (looks: number, wait: number) => {
+      timer = setTimeout(() => {
+        if (looks >= MOST_LOOKS) {
+          isPaused.value = true;
+          return;
+        }
+        if (!document.hidden) look();
+        plan(looks + (document.hidden ? 0 : 1), Math.min(SLOWEST, wait * SLOWER));
+      }, wait);
+    };
+    plan(0, FIRST);
+    return () => clearTimeout(timer);
+  }, [isInProgress, turn.value]);
+  const resume = () => {
+    isPaused.value = false;
+    look();
+    turn.value += 1;
+  };
+  return { isPaused: isPaused.value && isInProgress, resume };
+}

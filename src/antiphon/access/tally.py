@@ -1,0 +1,59 @@
+"""Counts the tokens of an answer of Chat Completions or embeddings that is passed on."""
+
+from typing import Any
+
+from antiphon.errors import BackendError
+from antiphon.protocol.chat import ChatChunk
+from antiphon.protocol.response import Usage
+from antiphon.translation.from_chat.decode import decode_chunk
+from antiphon.translation.from_chat.reader import read_usage
+from antiphon.translation.to_chat.tokens import asked_tokens, by_size
+from antiphon.translation.wire import DONE, EventDecoder
+
+MAX_PLAIN = 64 * 1024 * 1024
+"""Bytes of a plain answer that are looked through."""
+
+
+class Tally:
+    """Is fed an answer of Chat Completions or embeddings, and tells its tokens."""
+
+    def __init__(self, *, is_stream: bool) -> None:
+        self._usage: Usage | None = None
+        self._said = 0
+        self._events = EventDecoder() if is_stream else None
+        self._plain: list[bytes] = []
+        self._size = 0
+
+    def feed(self, part: bytes) -> None:
+        """Take bytes as they are passed on."""
+        if self._events is None:
+            self._size += len(part)
+            if self._size <= MAX_PLAIN:
+                self._plain.append(part)
+            return
+        try:
+            for data in self._events.feed(part):
+                if data != DONE:
+                    self._see(decode_chunk(data))
+        except BackendError:
+            self._events = EventDecoder()  # who reads the answer will see that it is broken
+
+    def usage(self, request: dict[str, Any]) -> Usage:
+        """Return the tokens: as they were reported, else as many as the texts look like. No bytes follow."""
+        self._finish()
+        return self._usage or Usage(input_tokens=asked_tokens(request), output_tokens=self._said)
+
+    def _finish(self) -> None:
+        if self._plain and self._size <= MAX_PLAIN:
+            try:
+                self._see(decode_chunk(b"".join(self._plain)))
+            except BackendError:
+                self._said += by_size(b"".join(self._plain).decode("utf-8", "replace"))
+
+    def _see(self, chunk: ChatChunk) -> None:
+        self._usage = read_usage(chunk.usage) or self._usage
+        for choice in chunk.choices or ():
+            said = choice.delta or choice.message
+            texts = (said.content, said.reasoning_content, said.reasoning) if said else ()
+            self._said += sum(by_size(text) for text in texts if isinstance(text, str))
+            self._said += sum(by_size(str(call)) for call in (said.tool_calls if said else None) or ())

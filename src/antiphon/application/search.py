@@ -1,0 +1,65 @@
+"""What searches vector stores and embeds texts; all that it needs is loaded by the first request that searches."""
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from antiphon.access.spending import Spent, cost_of, name_of
+from antiphon.protocol.response import Usage
+from antiphon.runs.engine import Engine
+from antiphon.sharing.loading import load
+from antiphon.storage.contract import Reservation
+from antiphon.telemetry.context import about
+from antiphon.upstream.backend_state import Target
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from antiphon.search.contract import Embeddings, SearchRequest, SearchResults, StoreSearch
+    from antiphon.search.searching import Searching
+
+
+class Search:
+    """See `StoreSearch`. What searches is loaded in a thread, since that takes 15 ms."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._opened: Searching | None = None
+
+    async def check(self, tenant: str, store_ids: "Sequence[str]") -> None:
+        """See `StoreSearch.check`."""
+        await (await self._open()).check(tenant, store_ids)
+
+    async def search(self, request: "SearchRequest") -> "SearchResults":
+        """See `StoreSearch.search`."""
+        return await (await self._open()).search(request)
+
+    async def _open(self) -> "Searching":
+        if self._opened is not None:
+            return self._opened
+        module = await load("antiphon.search.searching")
+        if self._opened is None:  # two requests may have waited for the module
+            engine = self._engine
+            turns = engine.shared.add("searches", module.search_turns())
+            self._opened = module.Searching(
+                engine.store, engine.store, engine.embeddings, turns, engine.offload, engine.now
+            )
+            engine.shared.add("signatures", self._opened.nearest.loaded)
+        return self._opened
+
+
+def open_search(engine: Engine) -> "StoreSearch":
+    """Return what searches the vector stores of an engine."""
+    return Search(engine)
+
+
+def open_embeddings(engine: Engine, model: str) -> "Embeddings":
+    """Return what embeds texts by a model, through the backends of an engine."""
+    from antiphon.search.embeddings import Embedder  # noqa: PLC0415 - for embeddings alone
+
+    return Embedder(model, engine.router, engine.observers, charge=partial(_charge, engine))
+
+
+def _charge(engine: Engine, tenant: str, target: Target, tokens: int) -> None:
+    """Charge the API key of the request, or the key that attached the file, for texts that were embedded."""
+    spent = Spent(tokens, 0, 0, name_of(target), cost_of(target, Usage(input_tokens=tokens)))
+    engine.meter.charge(tenant, Reservation(about().api_key_id, 0, 0), engine.now(), 0, spent)

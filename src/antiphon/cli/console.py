@@ -1,0 +1,55 @@
+"""`antiphon console`: a link that signs the operator in to the console."""
+
+import webbrowser
+from ipaddress import ip_address
+from typing import Annotated
+
+import typer
+
+from antiphon import ids
+from antiphon.access.sessions import CODE_LASTS, Sessions
+from antiphon.cli.flags import ConfigFlag, StoreFlag
+from antiphon.cli.settings import read_settings
+from antiphon.cli.with_store import say, tell, with_store
+from antiphon.config import Settings
+from antiphon.errors import ConfigError
+from antiphon.storage.contract import Store
+
+
+def console(
+    url: Annotated[
+        str | None, typer.Option("--url", metavar="URL", help="URL of the server. Default: from the settings.")
+    ] = None,
+    no_open: Annotated[bool, typer.Option("--no-open", help="Only print the link.")] = False,
+    store: StoreFlag = None,
+    config: ConfigFlag = None,
+) -> None:
+    """Open the console, signed in as an administrator. The link works once, within a minute."""
+    settings = read_settings(config, store=store)
+    if not settings.console:
+        raise ConfigError("console: the console is switched off in the settings.")
+    if settings.store == "sqlite://":
+        raise ConfigError("store: a store in memory belongs to one process, so no link can be made. Use a file.")
+    server = (url or _address(settings)).rstrip("/").removesuffix("/v1")
+
+    async def act(opened: Store) -> None:
+        code = await Sessions(opened, ids.now).issue_code()
+        link = f"{server}/console/#code={code}"
+        say(link)
+        tell(f"The link works once, within {CODE_LASTS} seconds.")
+        if not no_open:
+            webbrowser.open(link)
+
+    with_store(store, config, act)
+
+
+def _address(settings: Settings) -> str:
+    """Return the URL by which a browser on this machine reaches the server."""
+    host = settings.host
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return f"http://{host}:{settings.port}"
+    if address.is_unspecified or address.is_loopback:
+        return f"http://localhost:{settings.port}"
+    return f"http://{f'[{host}]' if address.version == 6 else host}:{settings.port}"

@@ -1,0 +1,162 @@
+"""`antiphon files`: list, upload, get and delete the files of a tenant, in the store and the place of the settings."""
+
+import asyncio
+import os
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, BinaryIO, get_args
+
+import typer
+
+from antiphon.application.files import files_of
+from antiphon.cli.flags import ConfigFlag, StoreFlag, TenantFlag
+from antiphon.cli.key_tables import copied_table, print_whole
+from antiphon.cli.settings import read_settings
+from antiphon.cli.with_store import say, with_store
+from antiphon.errors import ConfigError
+from antiphon.protocol.files import FileForm, FilesQuery, Purpose
+from antiphon.runs.persistence import RequestIdentity
+from antiphon.storage.contract import Store, StoredFile
+from antiphon.stored.file_objects import clean_filename
+from antiphon.stored.files import Files
+
+PIECE = 1024 * 1024
+"""Bytes that are read of a file at once."""
+
+FileIds = Annotated[list[str], typer.Argument(metavar="FILE_ID", help="Files, as `antiphon files list` shows them.")]
+
+app = typer.Typer(help="List, upload, get and delete files.", add_completion=False, rich_markup_mode=None)
+
+
+@app.callback()
+def about() -> None:
+    """List, upload, get and delete files."""
+
+
+@app.command("list")
+def list_files(
+    tenant: TenantFlag = "",
+    purpose: Annotated[str, typer.Option(metavar="NAME", help="Only files with this purpose.")] = "",
+    store: StoreFlag = None,
+    config: ConfigFlag = None,
+) -> None:
+    """List the files of a tenant, newest first."""
+
+    async def act(files: Files) -> None:
+        page = await files.page(tenant, FilesQuery(purpose=purpose or None))
+        if not page.files:
+            say("There are no files.")
+            return
+        print_whole(copied_table(("file",), ("name", "purpose", "bytes", "created", "expires"), map(_row, page.files)))
+
+    _with_files(store, config, act)
+
+
+@app.command()
+def upload(
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH", help="The files to upload.")],
+    tenant: TenantFlag = "",
+    purpose: Annotated[str, typer.Option(metavar="NAME", help="The purpose of the files.")] = "user_data",
+    store: StoreFlag = None,
+    config: ConfigFlag = None,
+) -> None:
+    """Upload files, and print the ID of each."""
+    if purpose not in get_args(Purpose):
+        purposes = ", ".join(get_args(Purpose))
+        raise ConfigError(f"--purpose '{purpose}' is not supported. Choose one of: {purposes}.")
+
+    async def act(files: Files) -> None:
+        for path in paths:
+            say(f"{await _upload(files, path, tenant, purpose)}  {path}")
+
+    _with_files(store, config, act)
+
+
+@app.command()
+def get(
+    file_id: Annotated[str, typer.Argument(metavar="FILE_ID", help="The file, as `antiphon files list` shows it.")],
+    to: Annotated[
+        Path | None, typer.Argument(metavar="[PATH]", help="Where to write it. Default: its name, in this folder.")
+    ] = None,
+    tenant: TenantFlag = "",
+    store: StoreFlag = None,
+    config: ConfigFlag = None,
+) -> None:
+    """Write the content of a file. A file that exists is not overwritten."""
+
+    async def act(files: Files) -> None:
+        file = await _found(files, tenant, file_id)
+        path = Path(file.filename) if to is None else to
+        await _write(files, file, path)
+        say(f"Wrote {file.size} bytes to {path}.")
+
+    _with_files(store, config, act)
+
+
+@app.command()
+def delete(file_ids: FileIds, tenant: TenantFlag = "", store: StoreFlag = None, config: ConfigFlag = None) -> None:
+    """Delete files with their content."""
+
+    async def act(files: Files) -> None:
+        for file_id in file_ids:
+            await _found(files, tenant, file_id)
+            await files.delete(tenant, file_id)
+            say(f"Deleted {file_id}.")
+
+    _with_files(store, config, act)
+
+
+def _with_files(url: str | None, config: Path | None, act: Callable[[Files], Awaitable[None]]) -> None:
+    settings = read_settings(config, store=url)
+
+    async def run(store: Store) -> None:
+        await act(files_of(store, settings))
+
+    with_store(url, config, run)
+
+
+async def _upload(files: Files, path: Path, tenant: str, purpose: str) -> str:
+    room = await files.room(tenant)
+    try:
+        with path.open("rb") as source:
+            written = await files.write(tenant, _pieces(source), room)
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read: {error.strerror}.") from error
+    try:
+        form = FileForm(purpose=purpose)  # type: ignore[arg-type] # checked above
+        name = clean_filename(path.name) or "file"
+        return (await files.create(form, name, written, RequestIdentity(tenant))).id
+    except BaseException:
+        await files.drop(tenant, written.blob)
+        raise
+
+
+async def _pieces(source: BinaryIO) -> AsyncGenerator[bytes, None]:
+    while piece := await asyncio.to_thread(source.read, PIECE):
+        yield piece
+
+
+async def _found(files: Files, tenant: str, file_id: str) -> StoredFile:
+    file = await files.find(tenant, file_id)
+    if file is None:
+        raise ConfigError(f"There is no file '{file_id}' of this tenant. `antiphon files list` lists them.")
+    return file
+
+
+async def _write(files: Files, file: StoredFile, path: Path) -> None:
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be written: {error.strerror}.") from error
+    with os.fdopen(descriptor, "wb") as target:
+        async for part in files.read(file):
+            await asyncio.to_thread(target.write, part)
+
+
+def _row(file: StoredFile) -> Sequence[str]:
+    return file.id, file.filename, file.purpose, f"{file.size:,}", _date(file.created_at), _date(file.expires_at)
+
+
+def _date(seconds: int | None) -> str:
+    return "never" if seconds is None else datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M")

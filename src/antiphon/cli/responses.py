@@ -1,0 +1,118 @@
+"""`antiphon responses`: what became of responses, from the store, by the same filters as `GET /v1/responses`."""
+
+import asyncio
+import json as encoder
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Annotated
+
+import typer
+from rich.console import Console, JustifyMethod
+from rich.table import Column, Table
+from rich.text import Text
+
+from antiphon.cli.flags import ConfigFlag, StoreFlag
+from antiphon.cli.settings import read_settings
+from antiphon.errors import ConfigError
+from antiphon.protocol.response_filters import FilterError, Filters, parse_filters
+from antiphon.storage.contract import Facts, FactsQuery
+from antiphon.storage.open import open_store
+from antiphon.stored.response_list import shown
+
+WIDEST = 240
+"""Characters of a line that is for no screen."""
+
+
+def responses(
+    q: Annotated[
+        str, typer.Option("--q", metavar="FILTERS", help="Filters, such as 'status:failed since:1h \"light house\"'.")
+    ] = "",
+    limit: Annotated[int, typer.Option(metavar="N", min=1, max=10_000, help="Responses at most; 50 by default.")] = 50,
+    tenant: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Whose responses; by default those of requests without a key.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")] = False,
+    store: StoreFlag = None,
+    config: ConfigFlag = None,
+) -> None:
+    """List responses, newest first."""
+    try:
+        filters = parse_filters(q, time.time())
+    except FilterError as error:
+        raise ConfigError(f"--q: {error}") from None
+    found = asyncio.run(_load(read_settings(config, store=store).store, tenant or "", filters, limit))
+    if json:
+        for one in found:
+            typer.echo(encoder.dumps(shown(one)))
+    elif found:
+        _print(found)
+    else:
+        Console(stderr=True, highlight=False, markup=False, soft_wrap=True).print(_why_none(q, tenant))
+
+
+async def _load(url: str, tenant: str, filters: Filters, limit: int) -> list[Facts]:
+    store = await open_store(url)
+    try:
+        found: list[Facts] = []
+        after: str | None = None
+        while len(found) < limit:
+            page = await store.list_facts(tenant, FactsQuery(limit - len(found), after, filters=filters))
+            found += page.facts
+            if not page.read_to:
+                break
+            after = page.read_to
+        return found
+    finally:
+        await store.close()
+
+
+def _why_none(q: str, tenant: str | None) -> str:
+    source = f"tenant '{tenant}'" if tenant else "requests without an API key"
+    if q:
+        return f"No response of {source} matches these filters. Responses are kept for `retention_days`."
+    return f"There are no responses of {source}. `--tenant` lists the responses of API keys."
+
+
+def _print(found: Sequence[Facts]) -> None:
+    console = Console(highlight=False, markup=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, markup=False, width=WIDEST)
+    right: JustifyMethod = "right"
+    table = Table(
+        Column("created", no_wrap=True),
+        Column("status", no_wrap=True),
+        *(Column(name, justify=right, no_wrap=True) for name in ("duration", "first", "tokens")),
+        Column("model", no_wrap=True, overflow="ellipsis"),
+        Column("backend", no_wrap=True, overflow="ellipsis"),
+        Column("id", no_wrap=True),
+        Column("input", no_wrap=True, overflow="ellipsis"),
+        box=None,
+    )
+    for one in found:
+        table.add_row(*map(Text, _row(one)))
+    console.print(table)
+
+
+def _row(one: Facts) -> tuple[str, ...]:
+    created = datetime.fromtimestamp(one.began / 1000, UTC).strftime("%Y-%m-%d %H:%M:%SZ")
+    status = f"{one.status} ({one.error})" if one.error else one.status
+    took = None if one.ended is None else one.ended - one.began
+    tokens = f"{one.input_tokens + one.output_tokens:,}"
+    return (
+        created,
+        status,
+        _seconds(took),
+        _seconds(one.first),
+        tokens,
+        *map(_visible, (one.model, one.backend, one.id, one.input)),
+    )
+
+
+def _seconds(milliseconds: int | None) -> str:
+    return "" if milliseconds is None else f"{milliseconds / 1000:.2f} s"
+
+
+def _visible(text: str) -> str:
+    """Return what a client or model wrote without what a terminal would obey."""
+    return "".join([char if char.isprintable() else " " for char in text])

@@ -1,0 +1,156 @@
+"""Adds files and folders to a vector store: uploads what is new or has changed, and waits until it is ingested."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+
+import msgspec
+
+from antiphon.errors import ClientError, ConfigError
+from antiphon.gateway.files import Files
+from antiphon.protocol.files import FileForm
+from antiphon.runs.engine import Engine
+from antiphon.runs.persistence import RequestIdentity
+from antiphon.storage.contract import AttachResult, NewStoreFile, StoreFile, StorePageQuery, VectorStore
+from antiphon.stored.vector_store_files import AUTO
+
+PART = 1024 * 1024
+"""Bytes of a file that are read at once."""
+
+LOOK_EVERY = 0.2
+"""Seconds between two looks at the store while its files are ingested."""
+
+PAGE = 100
+
+Progress = Callable[[int, int], None]
+"""Is called with the number of files that are done, and of all files."""
+
+
+@dataclass(slots=True)
+class Added:
+    """What became of the files of a folder; `failed` are their names with the reasons."""
+
+    added: int = 0
+    unchanged: int = 0
+    failed: list[tuple[str, str]] = field(default_factory=list)
+
+
+def files_below(paths: Sequence[Path]) -> Iterator[tuple[str, Path]]:
+    """Yield the files of these paths with the names that they have in the store; hidden files are left out.
+
+    Raises `ConfigError` for a path that does not exist.
+    """
+    for path in paths:
+        if path.is_file():
+            yield path.name, path
+        elif path.is_dir():
+            for found in sorted(path.rglob("*")):
+                inside = found.relative_to(path)
+                if found.is_file() and not any(part.startswith(".") for part in inside.parts):
+                    yield inside.as_posix(), found
+        else:
+            raise ConfigError(f"{path} does not exist.")
+
+
+async def add(engine: Engine, store: VectorStore, paths: Sequence[tuple[str, Path]], progress: Progress) -> Added:
+    """Add files to a store, and wait until all are ingested. A file that the store has with this content is skipped.
+
+    Raises `ClientError` where the tenant has no room for a file, `StoreError`.
+    """
+    result, begun = Added(), list[str]()
+    known = {_path(one): one for one in await attached(engine, store)}
+    for number, (name, path) in enumerate(paths):
+        progress(number, len(paths))
+        before = known.get(name)
+        try:
+            if before is not None and await _is_same(engine, before, path):
+                result.unchanged += 1
+                continue
+            begun.append(await _attach(engine, store, name, path))
+        except ClientError as error:
+            result.failed.append((name, error.message))
+            continue
+        except OSError as error:
+            result.failed.append((name, f"The file cannot be read: {error.strerror}."))
+            continue
+        if before is not None:  # the new content is on its way before the old is gone
+            await engine.store.delete_file(store.tenant, before.file_id)
+    await _ingested(engine, store, begun, result, lambda done: progress(len(paths) - len(begun) + done, len(paths)))
+    return result
+
+
+async def attached(engine: Engine, store: VectorStore) -> Sequence[StoreFile]:
+    """Return all files of a store."""
+    found: list[StoreFile] = []
+    after: str | None = None
+    while True:
+        query = StorePageQuery(PAGE, after, descending=False)
+        page = await engine.store.store_file_page(store.tenant, store.id, query)
+        found += page.files
+        if not page.has_more:
+            return found
+        after = page.files[-1].file_id
+
+
+def _path(file: StoreFile) -> str:
+    """Return the path that `add` has noted; empty for a file that came another way."""
+    attributes: Mapping[str, object] = msgspec.json.decode(file.attributes)
+    return str(attributes.get("path", ""))
+
+
+async def _is_same(engine: Engine, before: StoreFile, path: Path) -> bool:
+    if before.status not in ("completed", "in_progress"):
+        return False
+    file = await engine.files.find(before.tenant, before.file_id)
+    return file is not None and file.digest == await asyncio.to_thread(_digest, path)
+
+
+def _digest(path: Path) -> bytes:
+    digest = sha256()
+    with path.open("rb") as content:
+        while part := content.read(PART):
+            digest.update(part)
+    return digest.digest()
+
+
+async def _attach(engine: Engine, store: VectorStore, name: str, path: Path) -> str:
+    files, tenant = Files(engine), store.tenant
+    written = await files.write(tenant, _content(path), await files.room(tenant))
+    identity = RequestIdentity(tenant)
+    made = await files.create(FileForm(purpose="assistants"), path.name, written, identity)
+    file_id = str(made["id"])
+    attributes = msgspec.json.encode({"path": name[:512]})
+    outcome = await engine.store.attach_files(tenant, store.id, [NewStoreFile(file_id, attributes, *AUTO)])
+    if outcome.result is not AttachResult.DONE:
+        raise ConfigError(f"The vector store {store.id} takes no more files: {outcome.result.value}.")
+    return file_id
+
+
+async def _content(path: Path) -> AsyncIterator[bytes]:
+    with path.open("rb") as content:
+        while part := await asyncio.to_thread(content.read, PART):
+            yield part
+
+
+async def _ingested(
+    engine: Engine, store: VectorStore, file_ids: Sequence[str], result: Added, progress: Callable[[int], None]
+) -> None:
+    """Wait until no file is in progress, and note what became of each."""
+    waiting = list(file_ids)
+    while waiting:
+        rest = []
+        for file_id in waiting:
+            file = await engine.store.find_store_file(store.tenant, store.id, file_id)
+            if file is not None and file.status == "in_progress":
+                rest.append(file_id)
+            elif file is None or file.status != "completed":
+                reason = "it was removed from the vector store" if file is None else file.error_message
+                result.failed.append((_path(file) if file else file_id, reason or "it was cancelled"))
+            else:
+                result.added += 1
+        waiting = rest
+        progress(len(file_ids) - len(waiting))
+        if waiting:
+            await asyncio.sleep(LOOK_EVERY)

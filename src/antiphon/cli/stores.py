@@ -1,0 +1,213 @@
+"""`antiphon stores`: adds folders to vector stores, lists, searches and reindexes them."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.filesize import decimal
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+from antiphon import ids
+from antiphon.application import build
+from antiphon.cli.flags import BackendFlag, ConfigFlag, StoreFlag, TenantFlag
+from antiphon.cli.key_tables import copied_table, print_whole
+from antiphon.cli.settings import read_settings
+from antiphon.cli.store_folder import Added, add, files_below
+from antiphon.cli.with_store import say, tell
+from antiphon.config import Settings
+from antiphon.errors import ConfigError
+from antiphon.runs.engine import Engine
+from antiphon.search.contract import SearchRequest
+from antiphon.storage.contract import StorePageQuery, VectorStore
+
+app = typer.Typer(help="Add files to vector stores, and search them.", add_completion=False, rich_markup_mode=None)
+
+PAGE = 100
+SHOWN = 160
+"""Characters of a chunk in the list of hits."""
+
+
+@app.callback()
+def about() -> None:
+    """Add files to vector stores, and search them."""
+
+
+@app.command("add")
+def add_files(
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files, and folders with all files below.")],
+    into: Annotated[
+        str | None,
+        typer.Option("--into", metavar="STORE", help="Name or id of the vector store. Default: the first path's name."),
+    ] = None,
+    tenant: TenantFlag = "",
+    backend: BackendFlag = None,
+    store: StoreFlag = None,
+    config: ConfigFlag = None,
+) -> None:
+    """Add files to a vector store. Run it again to add new and changed files.
+
+    The vector store is created if it does not exist.
+    """
+    found = list(files_below(paths))
+    if not found:
+        raise ConfigError("There is no file below these paths. Hidden files (names with a leading dot) are left out.")
+
+    async def act(engine: Engine) -> None:
+        target = await _found_or_made(engine, tenant, into or paths[0].resolve().name)
+        columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
+        with Progress(*columns, console=Console(stderr=True)) as bar:
+            task = bar.add_task("Files", total=len(found))
+            result = await add(engine, target, found, lambda done, total: bar.update(task, completed=done, total=total))
+        _report(target, result)
+
+    try:
+        _with_engine(read_settings(config, backend, store=store), act)
+    except KeyboardInterrupt:
+        tell("Stopped. Run the same command again to continue.")
+        raise
+
+
+@app.command("list")
+def list_stores(tenant: TenantFlag = "", store: StoreFlag = None, config: ConfigFlag = None) -> None:
+    """List the vector stores, newest first."""
+
+    async def act(engine: Engine) -> None:
+        rows = [_row(one) async for one in _all(engine, tenant)]
+        if not rows:
+            say("There are no vector stores. `antiphon stores add PATH` makes one.")
+            return
+        print_whole(copied_table(("id",), ("name", "files", "in progress", "failed", "size", "embeddings"), rows))
+
+    _with_engine(read_settings(config, store=store), act)
+
+
+@app.command()
+def search(
+    name: Annotated[str, typer.Argument(metavar="STORE", help="Name or id of the vector store.")],
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="What to search for.")],
+    limit: Annotated[int, typer.Option(metavar="N", min=1, max=50, help="Results at most; 10 by default.")] = 10,
+    tenant: TenantFlag = "",
+    backend: BackendFlag = None,
+    store: StoreFlag = None,
+    config: ConfigFlag = None,
+) -> None:
+    """Search a vector store; print the best chunks with their scores."""
+
+    async def act(engine: Engine) -> None:
+        target = await _found(engine, tenant, name)
+        results = await engine.search.search(SearchRequest(target.tenant, (target.id,), (query,), limit))
+        if not results.hits:
+            tell("Nothing was found.")
+        for hit in results.hits:
+            where = str(hit.attributes.get("path", hit.filename))
+            say(f"{hit.score:.2f}  {where}  {_visible(hit.text)}")
+
+    _with_engine(read_settings(config, backend, store=store), act)
+
+
+@app.command()
+def reindex(
+    name: Annotated[str, typer.Argument(metavar="STORE", help="Name or id of the vector store.")],
+    tenant: TenantFlag = "",
+    store: StoreFlag = None,
+    config: ConfigFlag = None,
+) -> None:
+    """Ingest all files of a vector store again, as the settings say.
+
+    Running servers do the work, with the embeddings that are configured now.
+    """
+
+    async def act(engine: Engine) -> None:
+        target = await _found(engine, tenant, name)
+        count = await engine.store.reindex_vector_store(target.tenant, target.id, engine.embedding_model)
+        if count is None:
+            raise ConfigError(f"The vector store {target.id} has expired.")
+        say(f"Files to ingest again: {count}. `antiphon stores list` shows how many are in progress.")
+
+    _with_engine(read_settings(config, store=store), act, ingests=False)
+
+
+def _with_engine(settings: Settings, act: Callable[[Engine], Awaitable[None]], *, ingests: bool = True) -> None:
+    """Act with an engine of these settings, which also ingests; a running server on the same store helps."""
+
+    async def run() -> None:
+        async with _opened(settings, ingests=ingests) as engine:
+            await act(engine)
+
+    asyncio.run(run())
+
+
+@asynccontextmanager
+async def _opened(settings: Settings, *, ingests: bool) -> AsyncIterator[Engine]:
+    house = await build(settings)
+    try:
+        house.worker.concurrency = 0  # background responses are for servers
+        house.worker.start()
+        if ingests and house.ingester is not None:
+            house.ingester.start()
+        yield house.engine
+    finally:
+        await house.close()
+
+
+async def _all(engine: Engine, tenant: str) -> AsyncIterator[VectorStore]:
+    after: str | None = None
+    while True:
+        page = await engine.store.vector_store_page(tenant, StorePageQuery(PAGE, after))
+        for one in page.stores:
+            yield one
+        if not page.has_more:
+            return
+        after = page.stores[-1].id
+
+
+async def _find(engine: Engine, tenant: str, name: str) -> VectorStore | None:
+    """Return the store of an id, else the newest of a name."""
+    by_id = await engine.store.find_vector_store(tenant, name)
+    if by_id is not None:
+        return by_id
+    async for one in _all(engine, tenant):
+        if one.name == name and not one.is_expired:
+            return one
+    return None
+
+
+async def _found(engine: Engine, tenant: str, name: str) -> VectorStore:
+    store = await _find(engine, tenant, name)
+    if store is None:
+        raise ConfigError(f"There is no vector store '{name}'. `antiphon stores list` lists them.")
+    return store
+
+
+async def _found_or_made(engine: Engine, tenant: str, name: str) -> VectorStore:
+    store = await _find(engine, tenant, name)
+    if store is None:
+        made = VectorStore(ids.new_id("vs"), tenant, int(ids.now()), name, embedding_model=engine.embedding_model)
+        await engine.store.create_vector_store(made)
+        return made
+    return store
+
+
+def _report(store: VectorStore, result: Added) -> None:
+    for name, reason in result.failed:
+        tell(f"{name}: {reason}")
+    say(f"{store.id}: {result.added} added, {result.unchanged} unchanged, {len(result.failed)} failed.")
+    if result.failed:
+        raise typer.Exit(1)
+
+
+def _row(one: VectorStore) -> tuple[str, ...]:
+    counts = one.counts
+    numbers = map(str, (counts.total, counts.in_progress, counts.failed))
+    name = f"{one.name or ''}{' (expired)' if one.is_expired else ''}"
+    return one.id, name, *numbers, decimal(one.usage_bytes), one.embedding_model
+
+
+def _visible(text: str) -> str:
+    """Return the beginning of a chunk in one line, without what a terminal would obey."""
+    line = " ".join("".join(char if char.isprintable() else " " for char in text[: 2 * SHOWN]).split())
+    return line[:SHOWN]

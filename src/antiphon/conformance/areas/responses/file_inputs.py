@@ -1,0 +1,123 @@
+"""Files in a request: each format and each place once, and files that cannot be read."""
+
+import base64
+import io
+import zipfile
+from typing import Any
+
+from antiphon.conformance.case import case
+from antiphon.conformance.reading import at
+from antiphon.conformance.refusal import is_refused
+from antiphon.conformance.requirement import Table, capability, may, should
+from antiphon.conformance.samples import TEA, WEATHER, is_taken, taken_by_responses
+from antiphon.conformance.trial import Steps, Trial
+
+TABLE: Table = (
+    capability(should("responses:file-inputs:pdf", "spec 5", "A message may hold a PDF as a data URL in `file_data`.")),
+    capability(should("responses:file-inputs:bare", "spec 5", "`file_data` may be bare base64 beside a `filename`.")),
+    capability(should("responses:file-inputs:docx", "spec 5", "A message may hold a Word document.")),
+    capability(should("responses:file-inputs:table", "spec 5", "A message may hold a table as CSV.")),
+    capability(should("responses:file-inputs:page", "spec 5", "A message may hold a page of HTML.")),
+    capability(should("responses:file-inputs:text", "spec 5", "A message may hold a text file of any script.")),
+    capability(may("responses:file-inputs:detail", "spec 5", "A file may name a `detail`.")),
+    capability(should("responses:file-inputs:output", "spec 5", "A tool's output may hold a file.")),
+    capability(should("responses:file-inputs:several", "spec 5", "A message may hold several files.")),
+    capability(should("responses:file-inputs:chain", "spec 10", "A chain goes on after a message with a file.")),
+    capability(should("responses:file-inputs:damaged", "spec 13", "A PDF that is damaged is refused with 400.")),
+    capability(should("responses:file-inputs:unknown", "spec 13", "An unknown `file_id` is refused with 400 or 404.")),
+)
+
+PDF = (
+    "JVBERi0xLjEKMSAwIG9iajw8L1R5cGUvQ2F0YWxvZy9QYWdlcyAyIDAgUj4+CmVuZG9iagoyIDAgb2JqPDwvVHlwZS9QYWdlcy9L"
+    "aWRzWzMgMCBSXS9Db3VudCAxPj4KZW5kb2JqCjMgMCBvYmo8PC9UeXBlL1BhZ2UvUGFyZW50IDIgMCBSL01lZGlhQm94WzAgMCAy"
+    "MDAgMTAwXS9Db250ZW50cyA0IDAgUi9SZXNvdXJjZXM8PC9Gb250PDwvRiA1IDAgUj4+Pj4+PgplbmRvYmoKNCAwIG9iajw8L0xl"
+    "bmd0aCA0MT4+c3RyZWFtCkJUL0YgMTIgVGYgMjAgNTAgVGQoVGVhIGlzIGF0IGZvdXIuKVRqIEVUCmVuZHN0cmVhbQplbmRvYmoK"
+    "NSAwIG9iajw8L1R5cGUvRm9udC9TdWJ0eXBlL1R5cGUxL0Jhc2VGb250L0hlbHZldGljYT4+CmVuZG9iagp4cmVmCjAgNgowMDAw"
+    "MDAwMDAwIDY1NTM1IGYgCjAwMDAwMDAwMDkgMDAwMDAgbiAKMDAwMDAwMDA1MyAwMDAwMCBuIAowMDAwMDAwMTAzIDAwMDAwIG4g"
+    "CjAwMDAwMDAyMTMgMDAwMDAgbiAKMDAwMDAwMDMwMCAwMDAwMCBuIAp0cmFpbGVyPDwvUm9vdCAxIDAgUi9TaXplIDY+PgpzdGFy"
+    "dHhyZWYKMzYyCiUlRU9G"
+)
+"""A page that says when tea is."""
+
+
+def docx(text: str) -> str:
+    """Return a Word document of one paragraph, in base64."""
+    content = io.BytesIO()
+    namespace = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+    with zipfile.ZipFile(content, "w") as archive:
+        paragraph = f"<w:p><w:r><w:t>{text}</w:t></w:r></w:p>"
+        xml = f'<w:document xmlns:w="{namespace}"><w:body>{paragraph}</w:body></w:document>'
+        archive.writestr(zipfile.ZipInfo("word/document.xml"), xml)
+    return base64.b64encode(content.getvalue()).decode()
+
+
+def file(name: str, media_type: str, data: str, **more: Any) -> dict[str, Any]:
+    """Return the part for a file of which `data` is base64; without a media type it is bare."""
+    return {
+        "type": "input_file",
+        "filename": name,
+        "file_data": f"data:{media_type};base64,{data}" if media_type else data,
+        **more,
+    }
+
+
+def of(text: str) -> str:
+    """Return a text in base64."""
+    return base64.b64encode(text.encode()).decode()
+
+
+def user(*files: dict[str, Any]) -> dict[str, Any]:
+    """Return the user's message with these files."""
+    return {"role": "user", "content": [{"type": "input_text", "text": "When is tea?"}, *files]}
+
+
+A_PDF = file("a.pdf", "application/pdf", PDF)
+
+A_DOCX = file(
+    "a.docx", "application/vnd.openxmlformats-officedocument.wordprocessingml.document", docx("Tea is at four.")
+)
+
+CALL = {"type": "function_call", "call_id": "call_1", "name": "get_weather", "arguments": '{"city": "Paris"}'}
+
+FORMS: dict[str, dict[str, Any]] = {
+    "pdf": {"input": [user(A_PDF)]},
+    "bare": {"input": [user(file("a.pdf", "", PDF))]},
+    "docx": {"input": [user(A_DOCX)]},
+    "table": {"input": [user(file("a.csv", "text/csv", of("meal,hour\ntea,4\n")))]},
+    "page": {"input": [user(file("a.html", "text/html", of("<h1>Tea</h1><p>At four.</p>")))]},
+    "text": {"input": [user(file("a.txt", "text/plain", of(TEA)))]},
+    "detail": {"input": [user(A_PDF | {"detail": "low"})]},
+    "output": {
+        "input": [user(), CALL, {"type": "function_call_output", "call_id": "call_1", "output": [A_PDF]}],
+        "tools": [WEATHER],
+    },
+    "several": {"input": [user(A_PDF, A_DOCX)]},
+}
+"""By the requirement's name: parameters that a server takes."""
+
+
+CASES = taken_by_responses("file-inputs", FORMS)
+
+
+@case("responses:file-inputs:chain")
+def a_chain_goes_on_after_a_file(trial: Trial) -> Steps:
+    """Send a file, and follow the response."""
+    exchange = yield from trial.respond([user(A_PDF)], store=True)
+    trial.offered(exchange)
+    first = trial.response(exchange)
+    exchange = yield from trial.respond("And coffee?", previous_response_id=at(first, "id"))
+    trial.expect("responses:file-inputs:chain", is_taken(exchange), exchange.came)
+
+
+@case("responses:file-inputs:damaged")
+def a_damaged_file_is_refused(trial: Trial) -> Steps:
+    """Send a PDF that ends after its first line."""
+    exchange = yield from trial.respond([user(file("a.pdf", "application/pdf", of("%PDF-1.7\n")))])
+    trial.expect("responses:file-inputs:damaged", is_refused(exchange), exchange.came)
+
+
+@case("responses:file-inputs:unknown")
+def an_unknown_file_is_refused(trial: Trial) -> Steps:
+    """Name a file that was never uploaded."""
+    exchange = yield from trial.respond([user({"type": "input_file", "file_id": "file-AAAAAAAAAAAAAAAAAAAAAA"})])
+    trial.expect("responses:file-inputs:unknown", is_refused(exchange, 400, 404), exchange.came)

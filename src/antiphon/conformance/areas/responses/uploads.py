@@ -1,0 +1,99 @@
+"""Uploads in parts: of servers that have them."""
+
+from hashlib import md5
+from typing import Any
+
+from antiphon.conformance.areas.responses.chain import id_of
+from antiphon.conformance.areas.responses.files import FORM, form
+from antiphon.conformance.case import case
+from antiphon.conformance.exchange import Request
+from antiphon.conformance.reading import at, is_text
+from antiphon.conformance.requirement import Table, must, should
+from antiphon.conformance.trial import Asking, Steps, Trial
+
+SOURCE = "spec uploads"
+
+TABLE: Table = (
+    must("responses:uploads:created", SOURCE, "An upload is made, `pending`, with an id."),
+    must("responses:uploads:part", SOURCE, "A part is accepted, and has an id and the id of its upload."),
+    must("responses:uploads:completed", SOURCE, "A completed upload has its file."),
+    must("responses:uploads:joined", SOURCE, "The file has the parts in the order of `part_ids`."),
+    should("responses:uploads:short", SOURCE, "Completing with fewer bytes than announced is a 400; it stays pending."),
+    should("responses:uploads:md5", SOURCE, "Completing with another `md5` is a 400; it stays pending."),
+    should("responses:uploads:cancelled", SOURCE, "An upload can be cancelled, and takes no part then."),
+    should("responses:uploads:unknown", SOURCE, "An unknown upload is a 404."),
+)
+
+PARTS = b"first ", b"second"
+
+WHOLE = b"".join(PARTS)
+
+
+def create(trial: Trial) -> Asking:
+    """Begin an upload."""
+    body = {"filename": "notes.txt", "purpose": "user_data", "bytes": len(WHOLE), "mime_type": "text/plain"}
+    return trial.post("/uploads", body)
+
+
+def add(trial: Trial, upload: str, content: bytes) -> Asking:
+    """Add a part."""
+    return trial.ask(
+        Request(method="POST", path=f"/uploads/{upload}/parts", content=form("data", content), headers=FORM)
+    )
+
+
+def complete(trial: Trial, upload: str, *parts: Any, **fields: Any) -> Asking:
+    """Complete an upload."""
+    return trial.post(f"/uploads/{upload}/complete", {"part_ids": list(parts), **fields})
+
+
+@case(
+    *("responses:uploads:created", "responses:uploads:part", "responses:uploads:short", "responses:uploads:md5"),
+    *("responses:uploads:completed", "responses:uploads:joined"),
+)
+def an_upload_becomes_a_file(trial: Trial) -> Steps:
+    """Upload two parts, the second first; complete with one of them, with another MD5, then rightly."""
+    made = yield from create(trial)
+    trial.served(made)
+    is_made = is_text(at(made.json, "id")) and at(made.json, "status") == "pending"
+    trial.expect("responses:uploads:created", made.is_ok and is_made, made.came)
+    trial.succeed(made)
+    upload = id_of(made.json)
+    parts: list[str] = []
+    for content in reversed(PARTS):
+        part = yield from add(trial, upload, content)
+        is_part = part.is_ok and is_text(at(part.json, "id")) and at(part.json, "upload_id") == upload
+        trial.expect("responses:uploads:part", is_part, part.came)
+        trial.succeed(part)
+        parts.insert(0, id_of(part.json))
+    short = yield from complete(trial, upload, parts[0])
+    wrong = yield from complete(trial, upload, *parts, md5=md5(b"other", usedforsecurity=False).hexdigest())
+    done = yield from complete(trial, upload, *parts, md5=md5(WHOLE, usedforsecurity=False).hexdigest())
+    trial.expect("responses:uploads:short", short.status == 400 and (done.is_ok or wrong.is_ok), short.came)
+    trial.expect("responses:uploads:md5", wrong.status == 400 and done.is_ok, wrong.came)
+    file = at(done.json, "file")
+    is_done = done.is_ok and at(done.json, "status") == "completed" and at(file, "bytes") == len(WHOLE)
+    trial.expect("responses:uploads:completed", is_done, done.came)
+    trial.succeed(done)
+    joined = yield from trial.get(f"/files/{id_of(file)}/content")
+    trial.expect("responses:uploads:joined", joined.is_ok and joined.body == WHOLE, joined.came)
+    yield from trial.delete(f"/files/{id_of(file)}")
+
+
+@case("responses:uploads:cancelled")
+def an_upload_is_cancelled(trial: Trial) -> Steps:
+    """Begin an upload, cancel it, and add a part."""
+    made = yield from create(trial)
+    trial.succeed(made)
+    cancelled = yield from trial.post(f"/uploads/{id_of(made.json)}/cancel", {})
+    late = yield from add(trial, id_of(made.json), PARTS[0])
+    is_over = cancelled.is_ok and at(cancelled.json, "status") == "cancelled" and late.status == 400
+    trial.expect("responses:uploads:cancelled", is_over, f"{cancelled.came}; then {late.came}")
+
+
+@case("responses:uploads:unknown")
+def an_unknown_upload_is_not_found(trial: Trial) -> Steps:
+    """Cancel an upload that never was."""
+    exchange = yield from trial.post("/uploads/upload_000000000000/cancel", {})
+    trial.served(exchange)
+    trial.expect("responses:uploads:unknown", exchange.status == 404, exchange.came)

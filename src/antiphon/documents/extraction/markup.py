@@ -1,0 +1,59 @@
+"""XML with limits, as events: no entities, no deep nesting, nothing loaded from elsewhere."""
+
+from collections.abc import Callable, Iterable, Mapping
+from xml.parsers import expat
+
+from antiphon.documents.extraction.problem import Problem, damaged
+
+DEEPEST = 500
+"""Elements inside each other."""
+
+Attributes = Mapping[str, str]
+"""The attributes of an element by their name without its prefix."""
+
+
+def parse(
+    parts: Iterable[bytes],
+    start: Callable[[str, Attributes], None],
+    end: Callable[[str], None],
+    text: Callable[[str], None],
+) -> None:
+    """Call `start`, `end` and `text` for what is in a document; names come without their prefixes. Raises `Problem`.
+
+    A document that declares entities is refused at the declaration: some kilobytes of them can stand for gigabytes.
+    """
+    parser = expat.ParserCreate()
+    parser.buffer_text = True
+    depth = 0
+
+    def opened(name: str, attributes: dict[str, str]) -> None:
+        nonlocal depth
+        depth += 1
+        if depth > DEEPEST:
+            raise Problem(f"The document nests more than {DEEPEST} elements, which is not accepted.")
+        start(local(name), {local(key): value for key, value in attributes.items()})
+
+    def closed(name: str) -> None:
+        nonlocal depth
+        depth -= 1
+        end(local(name))
+
+    parser.StartElementHandler = opened
+    parser.EndElementHandler = closed
+    parser.CharacterDataHandler = text
+    parser.EntityDeclHandler = _refuse
+    try:
+        for part in parts:
+            parser.Parse(part, False)
+        parser.Parse(b"", True)
+    except expat.ExpatError as error:
+        raise damaged("document") from error
+
+
+def local(name: str) -> str:
+    """Return a name without its prefix: documents may choose their prefixes."""
+    return name.rpartition(":")[2]
+
+
+def _refuse(*_: object) -> None:
+    raise Problem("The document declares XML entities, which is not accepted.")

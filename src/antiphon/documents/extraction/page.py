@@ -1,0 +1,89 @@
+"""Pages of the web, and HTML files: title and text, links as Markdown."""
+
+import codecs
+import re
+from html import unescape
+from typing import Any
+
+from html_to_markdown import ConversionOptions, PreprocessingOptions, convert
+
+from antiphon.documents.extraction.plain import BYTE_ORDER_MARKS
+
+DEEPEST = 200
+"""Elements inside each other; what lies deeper is left out, as the library's work grows with the depth."""
+
+_META = re.compile(rb"<meta[^>]{0,200}charset\s{0,5}=\s{0,5}[\"']?([a-zA-Z0-9_:-]{1,40})", re.IGNORECASE)
+_DECLARED = re.compile(rb"^<\?xml[^>]{0,200}encoding\s{0,5}=\s{0,5}[\"']([a-zA-Z0-9_:-]{1,40})", re.IGNORECASE)
+_TITLE = re.compile(r"<title(?:\s[^<>]{0,200})?>([^<]{0,1000})", re.IGNORECASE)
+_LOCAL_LINK = re.compile(
+    r"\]\(<?\s{0,9}(?:javascript|data|vbscript|blob|about|file):(?:[^()\n]|\([^()\n]{0,200}\)){0,2000}\)", re.IGNORECASE
+)
+_LINK_TITLE = re.compile(r"(\]\(<?[^()\s]+>?) \"[^\"\n]{0,500}\"\)")
+_SIGN = re.compile(r"\s*(?:\\?\[[^\[\]]{0,8}\]|[§¶#↑^]?)\s*")
+_EMPTY_LINK = re.compile(r"(?<!!)\[\s*\]\([^()\s]*\)")
+_TEXT_CODECS = re.compile(
+    r"ascii|utf-8(-sig)?|utf-16(-[lb]e)?|iso8859-\d+|cp(125\d|866|874|932|949|950)|koi8-[ru]|mac-roman|gbk|gb2312|gb18030"
+    r"|big5(hkscs)?|euc_(jp|kr)|shift_jis(x0213)?|iso2022_jp"
+)
+"""Of Python's codecs those that pages are written in; others do not end in time that grows with the text."""
+_AS_ON_THE_WEB = {"ascii": "cp1252", "iso8859-1": "cp1252", "gb2312": "gb18030", "gbk": "gb18030", "shift_jis": "cp932"}
+
+
+def read(body: bytes, *, url: str, charset: str, is_html: bool, longest: int) -> dict[str, Any]:
+    """Return title and text of a page, links as Markdown with whole URLs."""
+    text = decoded(body, charset).replace("\0", "")
+    title = _TITLE.search(text[:200_000]) if is_html else None
+    if is_html:
+        text = _as_markdown(text, url)
+    return {
+        "title": unescape(title[1]) if title else "",
+        "text": text[:longest].encode(errors="replace").decode(),
+        "is_cut": len(text) > longest,
+    }
+
+
+def decoded(body: bytes, charset: str) -> str:
+    """Return the text of a body: by its mark, by what was told with it, by what it says itself, else as UTF-8."""
+    for mark, codec in BYTE_ORDER_MARKS:
+        if body.startswith(mark):
+            return body.decode(codec, "replace")
+    said = _META.search(body[:4096]) or _DECLARED.search(body[:4096])
+    codec = _codec(charset) or (_codec(said[1].decode()) if said else "")
+    if codec:
+        return body.decode(codec, "replace")
+    try:
+        return body.decode()
+    except UnicodeDecodeError:
+        return body.decode("cp1252", "replace")
+
+
+def _codec(name: str) -> str:
+    try:
+        found = codecs.lookup(name.strip()).name if name.strip() else ""
+    except (LookupError, ValueError):
+        return ""
+    return _AS_ON_THE_WEB.get(found, found) if _TEXT_CODECS.fullmatch(found) else ""
+
+
+def _as_markdown(html: str, url: str) -> str:
+    options = ConversionOptions(
+        base_url=url,
+        extract_metadata=False,
+        skip_images=True,
+        # Padded cells grow with the widest of their column.
+        compact_tables=True,
+        escape_misc=False,
+        max_depth=DEEPEST,
+        # Some servers put the whole of a page into one form.
+        preprocessing=PreprocessingOptions(enabled=True, remove_navigation=True, remove_forms=False),
+    )
+    text = convert(html, options).content or ""
+    text = _LINK_TITLE.sub(r"\1)", _LOCAL_LINK.sub("]", text))
+    return _EMPTY_LINK.sub("", _without_own_links(text, url))
+
+
+def _without_own_links(text: str, url: str) -> str:
+    """Return the text without links into itself; a footnote's number goes with its link, as it means no source."""
+    place = re.escape(url.partition("#")[0])
+    own = rf"\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\(<?{place}#[^()\s]*>?\)"
+    return re.sub(own, lambda link: "" if _SIGN.fullmatch(link[1]) else link[1], text)

@@ -1,0 +1,96 @@
+"""PDF: the text of its pages, and pages as images."""
+
+import struct
+import zlib
+from collections.abc import Iterator
+from typing import Any
+
+from antiphon.documents.extraction.output import Output
+from antiphon.documents.extraction.problem import damaged, not_installed, protected, without_text
+
+MOST_PAGES = 2_000
+"""Pages that are read for their text, at most."""
+PASSWORD = 4
+"""PDFium's code for a document that needs a password (`FPDF_ERR_PASSWORD`)."""
+SCAN = " Its pages are probably scans: run OCR on it first, or send its pages as images."
+LEVEL = 6
+"""Compression of images."""
+
+
+def read_pdf(content: bytes, output: Output) -> None:
+    """Write the text of a PDF, with a line before each page. Raises `Problem`."""
+    document = _opened(content)
+    output.pages = len(document)
+    for number in range(min(output.pages, MOST_PAGES)):
+        output.mark(f"[Page {number + 1}]\n")
+        output.write(_text_of(document, number).replace("\r\n", "\n").strip() + "\n\n")
+    if output.is_blank:
+        raise without_text("PDF", SCAN)
+    if output.pages > MOST_PAGES:
+        output.mark(f"[Only the first {MOST_PAGES:,} of {output.pages:,} pages are shown.]\n")
+
+
+def images(content: bytes, *, first: int, count: int, pixels: int, longest: int) -> Iterator[bytes]:
+    """Return pages as PNG images, `pixels` on the longer side, until their bytes exceed `longest`."""
+    from pypdfium2 import PdfiumError  # noqa: PLC0415 - as below
+
+    document = _opened(content)
+    size = 0
+    for number in range(first, min(first + count, len(document))):
+        try:
+            image = _image_of(document, number, pixels)
+        except PdfiumError as error:
+            raise damaged("PDF") from error
+        size += len(image)
+        if size > longest:
+            return
+        yield image
+
+
+def _opened(content: bytes) -> Any:
+    try:
+        import pypdfium2  # noqa: PLC0415 - an extra
+    except ImportError as error:
+        raise not_installed("PDF files") from error
+    try:
+        return pypdfium2.PdfDocument(content)
+    except pypdfium2.PdfiumError as error:
+        if getattr(error, "err_code", None) == PASSWORD:
+            raise protected("PDF") from error
+        raise damaged("PDF") from error
+
+
+def _text_of(document: Any, number: int) -> str:
+    from pypdfium2 import PdfiumError  # noqa: PLC0415 - as above
+
+    try:
+        page = document[number]
+        text = page.get_textpage()
+        found: str = text.get_text_bounded()
+        text.close()
+        page.close()
+    except PdfiumError:  # one page that is damaged does not make the others unreadable
+        return ""
+    return found
+
+
+def _image_of(document: Any, number: int, pixels: int) -> bytes:
+    page = document[number]
+    scale = pixels / max(1.0, *page.get_size())
+    bitmap = page.render(scale=scale, rev_byteorder=True, no_smoothtext=False)
+    image = png(bytes(bitmap.buffer), bitmap.width, bitmap.height, bitmap.stride, bitmap.n_channels)
+    bitmap.close()
+    page.close()
+    return image
+
+
+def png(data: bytes, width: int, height: int, stride: int, channels: int) -> bytes:
+    """Return an image of 1 (grey), 3 (RGB) or 4 (RGBA) bytes a pixel as PNG; each row takes `stride` bytes."""
+    rows = b"".join(b"\0" + data[row * stride : row * stride + width * channels] for row in range(height))
+    head = struct.pack(">IIBBBBB", width, height, 8, {1: 0, 3: 2, 4: 6}[channels], 0, 0, 0)
+    parts = ((b"IHDR", head), (b"IDAT", zlib.compress(rows, LEVEL)), (b"IEND", b""))
+    return b"\x89PNG\r\n\x1a\n" + b"".join(_chunk(kind, body) for kind, body in parts)
+
+
+def _chunk(kind: bytes, body: bytes) -> bytes:
+    return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))

@@ -1,0 +1,39 @@
+"""Why a file cannot be read."""
+
+INSTALL = "pip install 'antiphon[files]'"
+"""The command that installs what PDF and HTML need."""
+
+
+class Problem(Exception):  # noqa: N818 - it is what the parent process reports, not a failure of this program
+    """A file cannot be read. `message` says why in a sentence, for the client that sent the file.
+
+    `code`: `invalid_file` for a damaged, protected or empty file, `unsupported_file` for a format that is not read.
+    `reason`: `password`, `no_text`, or empty.
+    """
+
+    def __init__(self, message: str, code: str = "invalid_file", reason: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.code = code
+        self.reason = reason
+
+
+def damaged(what: str) -> Problem:
+    """Return the problem of a file that is not what its name or its first bytes say."""
+    return Problem(f"The file is not a valid {what}: it is damaged or incomplete.")
+
+
+def protected(what: str) -> Problem:
+    """Return the problem of a file that only opens with a password."""
+    return Problem(f"The {what} is protected by a password. Send a copy without a password.", reason="password")
+
+
+def without_text(what: str, hint: str = "") -> Problem:
+    """Return the problem of a file in which there is nothing to read."""
+    return Problem(f"The {what} contains no text.{hint}", reason="no_text")
+
+
+def not_installed(what: str) -> Problem:
+    """Return the problem of a file that needs a package which is not installed."""
+    message = f"This server cannot read {what}, because a package is missing. On the server, run: {INSTALL}"
+    return Problem(message, "unsupported_file")

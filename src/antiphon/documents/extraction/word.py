@@ -1,0 +1,138 @@
+"""Text documents: docx and odt."""
+
+import zipfile
+
+from antiphon.documents.extraction import archive, markup
+from antiphon.documents.extraction.markup import Attributes
+from antiphon.documents.extraction.output import Output
+from antiphon.documents.extraction.problem import protected
+
+MOST_REPEATED = 100
+"""Blanks that one element of an odt may stand for."""
+
+
+def read_docx(content: bytes, output: Output) -> None:
+    """Write the text of a docx: paragraphs, headings, lists, tables, then footnotes and endnotes."""
+    with archive.opened(content) as opened:
+        for name in ("word/document.xml", "word/footnotes.xml", "word/endnotes.xml"):
+            if name in opened.namelist():
+                reader = _Docx(output)
+                markup.parse(archive.parts(opened, name), reader.start, reader.end, reader.text)
+
+
+def read_odt(content: bytes, output: Output) -> None:
+    """Write the text of an odt."""
+    with archive.opened(content) as opened:
+        if _is_encrypted(opened):
+            raise protected("document")
+        reader = _Odt(output)
+        markup.parse(archive.parts(opened, "content.xml"), reader.start, reader.end, reader.text)
+
+
+def _is_encrypted(opened: zipfile.ZipFile) -> bool:
+    return b"encryption-data" in archive.read(opened, "META-INF/manifest.xml", archive.SMALL)
+
+
+class _Docx:
+    """Events of WordprocessingML become text."""
+
+    SKIPPED = frozenset({"Fallback", "del", "instrText", "pPrChange", "rPrChange"})
+    """What a reader does not see: other forms of the same content, deleted text, and the code of fields."""
+
+    def __init__(self, output: Output) -> None:
+        self._write = output.write
+        self._skipped = 0
+        self._is_text = False
+        self._cells = 0
+        """Cells around the current place: their paragraphs end in a blank."""
+
+    def start(self, name: str, attributes: Attributes) -> None:
+        if self._skipped or name in self.SKIPPED:
+            self._skipped += 1
+        elif name == "t":
+            self._is_text = True
+        elif name == "tab":
+            self._write("\t")
+        elif name in ("br", "cr"):
+            self._write(" " if self._cells else "\n")
+        elif name == "pStyle" and (level := _heading(attributes.get("val", ""))):
+            self._write("#" * level + " ")
+        elif name == "numPr":
+            self._write("- ")
+        elif name == "tc":
+            self._cells += 1
+            self._write("| ")
+
+    def end(self, name: str) -> None:
+        if self._skipped:
+            self._skipped -= 1
+        elif name == "t":
+            self._is_text = False
+        elif name == "p":
+            self._write(" " if self._cells else "\n\n")
+        elif name == "tc":
+            self._cells -= 1
+        elif name == "tr":
+            self._write(" " if self._cells else "|\n")
+        elif name == "tbl":
+            self._write("\n")
+
+    def text(self, text: str) -> None:
+        if self._is_text and not self._skipped:
+            self._write(text)
+
+
+class _Odt:
+    """Events of OpenDocument become text."""
+
+    SKIPPED = frozenset({"annotation", "tracked-changes", "forms", "automatic-styles", "font-face-decls", "scripts"})
+
+    def __init__(self, output: Output) -> None:
+        self._write = output.write
+        self._skipped = 0
+        self._paragraphs = 0
+        self._cells = 0
+
+    def start(self, name: str, attributes: Attributes) -> None:
+        if self._skipped or name in self.SKIPPED:
+            self._skipped += 1
+        elif name in ("p", "h"):
+            self._paragraphs += 1
+            if name == "h" and (level := attributes.get("outline-level", "1")).isdecimal():
+                self._write("#" * min(6, int(level)) + " ")
+        elif name == "s":
+            count = attributes.get("c", "1")
+            self._write(" " * (min(MOST_REPEATED, int(count)) if count.isdecimal() else 1))
+        elif name == "tab":
+            self._write("\t")
+        elif name == "line-break":
+            self._write(" " if self._cells else "\n")
+        elif name == "list-item":
+            self._write("- ")
+        elif name == "table-cell":
+            self._cells += 1
+            self._write("| ")
+
+    def end(self, name: str) -> None:
+        if self._skipped:
+            self._skipped -= 1
+        elif name in ("p", "h"):
+            self._paragraphs -= 1
+            self._write(" " if self._cells else "\n\n")
+        elif name == "table-cell":
+            self._cells -= 1
+        elif name == "table-row":
+            self._write(" " if self._cells else "|\n")
+
+    def text(self, text: str) -> None:
+        if self._paragraphs and not self._skipped:
+            self._write(text)
+
+
+def _heading(style: str) -> int:
+    """Return the level of a heading by the name of its style, 0 for other paragraphs: `Heading2`, `berschrift2`."""
+    kind, level = style[:-1].lower(), style[-1:]
+    if style.lower() == "title":
+        return 1
+    is_heading = kind.rstrip(" ") in {"heading", "berschrift", "überschrift", "titre"}
+    return min(6, int(level)) if is_heading and level.isdecimal() and level != "0" else 0

@@ -1,0 +1,75 @@
+"""The only entry point into the core: for the HTTP server, WebSockets and the library.
+
+A `Gateway` delegates and decides nothing. What it returns is a value, or a `Run`, whose result is awaited or whose
+events are iterated. The other names below are the values that cross this border.
+"""
+
+from antiphon.access.limits import has_budget, is_weighed
+from antiphon.access.metering import UsageLease
+from antiphon.access.spending import Weight
+from antiphon.access.tally import Tally
+from antiphon.access.usage import UsageFound, usage_object
+from antiphon.access.weight import weight_of, weight_of_chat, weight_of_response
+from antiphon.gateway.gateway import Gateway, charged_to
+from antiphon.gateway.made import JsonObject
+from antiphon.jobs.queue import Queued
+from antiphon.jobs.replay import CutOff
+from antiphon.protocol.json_pieces import LargeObject, encode_large
+from antiphon.runs.completion_recorder import CompletionRecorder
+from antiphon.runs.context import CHAINABLE
+from antiphon.runs.engine import Engine, going_away
+from antiphon.runs.idempotency import Log, check_key
+from antiphon.runs.input_tokens import Count
+from antiphon.runs.passthrough import Passing, Sink
+from antiphon.runs.persistence import RequestIdentity
+from antiphon.runs.run import Run
+from antiphon.runs.tool_policy import IGNORED
+from antiphon.runs.turn import output_text
+from antiphon.storage.contract import ApiKey, ConsoleSession, Facts, Reply, Role, StoredItem, UsageField
+from antiphon.translation.wire import COMMENT, encode
+from antiphon.upstream.status import Status
+from antiphon.webhooks.endpoints import Endpoints
+
+__all__ = [
+    "CHAINABLE",
+    "COMMENT",
+    "IGNORED",
+    "ApiKey",
+    "CompletionRecorder",
+    "ConsoleSession",
+    "Count",
+    "CutOff",
+    "Endpoints",
+    "Engine",
+    "Facts",
+    "Gateway",
+    "JsonObject",
+    "LargeObject",
+    "Log",
+    "Passing",
+    "Queued",
+    "Reply",
+    "RequestIdentity",
+    "Role",
+    "Run",
+    "Sink",
+    "Status",
+    "StoredItem",
+    "Tally",
+    "UsageField",
+    "UsageFound",
+    "UsageLease",
+    "Weight",
+    "charged_to",
+    "check_key",
+    "encode",
+    "encode_large",
+    "going_away",
+    "has_budget",
+    "is_weighed",
+    "output_text",
+    "usage_object",
+    "weight_of",
+    "weight_of_chat",
+    "weight_of_response",
+]

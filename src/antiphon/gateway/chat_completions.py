@@ -1,0 +1,43 @@
+"""Stored chat completions, as the gateway offers them."""
+
+from collections.abc import Mapping
+
+from antiphon.gateway.made import JsonObject, Made
+from antiphon.protocol.resources import CompletionMessagesQuery, CompletionsQuery
+from antiphon.runs.completion_recorder import CompletionRecorder
+from antiphon.runs.engine import Engine
+from antiphon.stored import chat_completions
+
+
+class ChatCompletions:
+    """Stored chat completions as methods."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    async def record(
+        self, request: JsonObject, tenant: str, size: int, *, is_large: bool = False
+    ) -> CompletionRecorder:
+        """Return what stores the answer to a request of `size` bytes. Raises `ClientError` (429) beyond the quota."""
+        reservation = await self._engine.reserve_storage(tenant, size)
+        return CompletionRecorder(self._engine, request, tenant, reservation, is_large=is_large)
+
+    def list(self, tenant: str, query: CompletionsQuery) -> Made:
+        """Return a page of the completions."""
+        return chat_completions.list_completions(self._engine, tenant, query)
+
+    def retrieve(self, tenant: str, completion_id: str) -> Made:
+        """Return a completion."""
+        return chat_completions.retrieve(self._engine, tenant, completion_id)
+
+    def update(self, tenant: str, completion_id: str, metadata: Mapping[str, str] | None) -> Made:
+        """Replace the metadata of a completion."""
+        return chat_completions.update(self._engine, tenant, completion_id, metadata)
+
+    def delete(self, tenant: str, completion_id: str) -> Made:
+        """Delete a completion."""
+        return chat_completions.delete(self._engine, tenant, completion_id)
+
+    def list_messages(self, tenant: str, completion_id: str, query: CompletionMessagesQuery) -> Made:
+        """Return a page of the messages of a completion's request."""
+        return chat_completions.list_messages(self._engine, tenant, completion_id, query)

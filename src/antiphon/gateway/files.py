@@ -1,0 +1,109 @@
+"""`/v1/files` and `/v1/uploads`, as the gateway offers them; loaded by the first request for a file."""
+
+from collections.abc import AsyncGenerator, AsyncIterable
+from functools import cached_property
+
+from antiphon.gateway.made import JsonObject
+from antiphon.protocol.files import CompleteUpload, CreateUpload, FileForm, FilesQuery
+from antiphon.runs.engine import Engine
+from antiphon.runs.persistence import RequestIdentity
+from antiphon.storage.contract import StoredFile, StoredUpload
+from antiphon.stored.file_limits import Room
+from antiphon.stored.file_objects import clean_filename, shown_file, shown_files, shown_part, shown_upload
+from antiphon.stored.files import Files as StoredFiles
+from antiphon.stored.files import Written
+from antiphon.stored.uploads import PART, Uploads
+
+__all__ = ["PART", "Files", "Written", "clean_filename"]
+
+FEW = 500
+"""Files that are shown and encoded in less than a millisecond or two."""
+
+
+class Files:
+    """`/v1/files` and `/v1/uploads` as methods."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    @cached_property
+    def _files(self) -> StoredFiles:
+        files = self._engine.files
+        if not isinstance(files, StoredFiles):
+            raise TypeError("the files of this engine can only be read")
+        return files
+
+    @cached_property
+    def _uploads(self) -> Uploads:
+        return Uploads(self._engine.store, self._files, self._engine.new_id, self._engine.now)
+
+    @property
+    def held(self) -> int:
+        """Bytes of memory that receiving one file takes."""
+        return self._files.held
+
+    async def room(self, tenant: str) -> Room:
+        """Return how large a file may be that the tenant sends now. Raises `ClientError` (429) where it has no room."""
+        return await self._files.room(tenant)
+
+    async def write(self, tenant: str, content: AsyncIterable[bytes], room: Room) -> Written:
+        """Write content as it comes; it becomes a file by `create`, or is deleted by `drop`."""
+        return await self._files.write(tenant, content, room)
+
+    async def drop(self, tenant: str, written: Written) -> None:
+        """Delete what was written, unless a file has it."""
+        await self._files.drop(tenant, written.blob)
+
+    async def create(self, form: FileForm, filename: str, written: Written, ticket: RequestIdentity) -> JsonObject:
+        """Make a file of what was written."""
+        return shown_file(await self._files.create(form, filename, written, ticket))
+
+    async def list(self, tenant: str, query: FilesQuery) -> JsonObject:
+        """Return a page of the files; a large page is made in a thread."""
+        page = await self._files.page(tenant, query)
+        if len(page.files) <= FEW:
+            return shown_files(page.files, page.has_more)
+        return await self._engine.offload.run(tenant, shown_files, page.files, page.has_more)
+
+    async def list_of_all(self, tenant: str | None, query: FilesQuery) -> JsonObject:
+        """Return a page of the files with their tenants; without a `tenant`, of all tenants."""
+        from antiphon.stored.console import files as listed  # noqa: PLC0415 - for the console alone
+
+        return await listed.list_files(self._files, tenant, query)
+
+    async def retrieve(self, tenant: str, file_id: str) -> JsonObject:
+        """Return a file."""
+        return shown_file(await self._files.load(tenant, file_id))
+
+    async def find(self, tenant: str, file_id: str) -> StoredFile:
+        """Return a file with what this server alone knows of it. Raises `ClientError` (404)."""
+        return await self._files.load(tenant, file_id)
+
+    def read(self, file: StoredFile, start: int, end: int) -> AsyncGenerator[bytes, None]:
+        """Give a part of the content."""
+        return self._files.read(file, start, end)
+
+    async def delete(self, tenant: str, file_id: str) -> JsonObject:
+        """Delete a file."""
+        await self._files.delete(tenant, file_id)
+        return {"id": file_id, "object": "file", "deleted": True}
+
+    async def create_upload(self, request: CreateUpload, ticket: RequestIdentity) -> JsonObject:
+        """Begin an upload in parts under the id of the ticket."""
+        return shown_upload(await self._uploads.create(request, ticket))
+
+    async def pending_upload(self, tenant: str, upload_id: str) -> StoredUpload:
+        """Return an upload that takes parts. Raises `ClientError`: 404 where it is unknown, 400 where it has ended."""
+        return await self._uploads.pending(tenant, upload_id)
+
+    async def add_part(self, upload: StoredUpload, content: AsyncIterable[bytes]) -> JsonObject:
+        """Store a part of an upload as it comes."""
+        return shown_part(await self._uploads.add_part(upload, content))
+
+    async def complete_upload(self, tenant: str, upload_id: str, request: CompleteUpload) -> JsonObject:
+        """Make a file of the parts of an upload."""
+        return shown_upload(*await self._uploads.complete(tenant, upload_id, request))
+
+    async def cancel_upload(self, tenant: str, upload_id: str) -> JsonObject:
+        """Cancel an upload."""
+        return shown_upload(await self._uploads.cancel(tenant, upload_id))

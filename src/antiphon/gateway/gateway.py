@@ -1,0 +1,421 @@
+"""The API as methods, but for what has files of its own beside this one."""
+
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from dataclasses import dataclass
+from functools import cached_property
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from antiphon.access.limits import allows
+from antiphon.access.metering import Attend, UsageLease
+from antiphon.access.spending import Weight
+from antiphon.access.usage import UsageFound, find_usage
+from antiphon.errors import ClientError, StoreError, log
+from antiphon.gateway.chat_completions import ChatCompletions
+from antiphon.gateway.conversations import Conversations
+from antiphon.gateway.made import JsonObject, Made
+from antiphon.jobs import queue, replay
+from antiphon.jobs.queue import Queued
+from antiphon.protocol.requests import CompactRequest, CreateResponse
+from antiphon.protocol.resources import (
+    InputItemsQuery,
+    ResponsesQuery,
+)
+from antiphon.runs.compact import compact
+from antiphon.runs.engine import Engine, going_away
+from antiphon.runs.facts import origin_of
+from antiphon.runs.idempotency import Log, admit
+from antiphon.runs.input_tokens import Count, count_input_tokens
+from antiphon.runs.passthrough import Passing
+from antiphon.runs.persistence import RequestIdentity
+from antiphon.runs.prepare import prepare
+from antiphon.runs.run import Run
+from antiphon.runs.storage_status import storage_status
+from antiphon.sharing.memory import Memory
+from antiphon.sharing.resources import SharedResources
+from antiphon.storage.contract import ApiKey, Reply, StoredItem, UsageField
+from antiphon.storage.notifications import Subscription
+from antiphon.storage.probe import StoreProbe
+from antiphon.stored import response_list, responses
+from antiphon.telemetry.kinds import Family, Gauge, Known, families
+from antiphon.telemetry.metrics import known
+from antiphon.telemetry.process import process_metrics
+from antiphon.telemetry.requests import RequestCounter
+from antiphon.upstream.status import Status, profiles_of, status_of, together
+from antiphon.webhooks.endpoints import shown_delivery
+
+if TYPE_CHECKING:
+    from antiphon.access.key_admin import KeyAdmin
+    from antiphon.access.sessions import FailedAttempts, Sessions
+    from antiphon.gateway.files import Files
+    from antiphon.gateway.vector_stores import VectorStores
+    from antiphon.stored.console.reader import ConsoleReader
+    from antiphon.stored.console.reports import Reports
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """The bytes that a tenant has stored, and its limit, 0 for none."""
+
+    size: int
+    most: int
+
+
+class Gateway:
+    """The API as methods. Each raises `ClientError` for what the API answers with 4xx, and the other errors as 5xx."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self.new_id, self.now = engine.new_id, engine.now
+        self.conversations = Conversations(engine)
+        self.completions = ChatCompletions(engine)
+        self.takes = engine.models.takes
+        """Whether some backend takes the parameter of a name, which the API does not have."""
+        self.offload = engine.offload.run
+        """Runs a function on large data in a thread, in the tenant's turn."""
+        self.known_keys = engine.api_keys
+        """The API keys, which also say whether a request needs one: from when the first was made."""
+        self._store_probe = StoreProbe(lambda: engine.store)
+
+    @cached_property
+    def console(self) -> "ConsoleReader":
+        """What the console reads of responses; loaded when the console is used."""
+        from antiphon.stored.console.reader import ConsoleReader  # noqa: PLC0415 - for the console alone
+
+        return ConsoleReader(self._engine)
+
+    @cached_property
+    def reports(self) -> "Reports":
+        """The reports of `antiphon verify`; loaded when the console shows one."""
+        from antiphon.stored.console.reports import Reports  # noqa: PLC0415 - for the console alone
+
+        return Reports(self._engine.store, self._engine.offload)
+
+    @cached_property
+    def files(self) -> "Files":
+        """`/v1/files` and `/v1/uploads`; loaded by the first request for them."""
+        from antiphon.gateway.files import Files  # noqa: PLC0415 - for requests with files alone
+
+        return Files(self._engine)
+
+    @cached_property
+    def vector_stores(self) -> "VectorStores":
+        """The operations on vector stores; loaded when the first is used."""
+        from antiphon.gateway.vector_stores import VectorStores  # noqa: PLC0415 - for vector stores alone
+
+        return VectorStores(self._engine)
+
+    # What this process is, and does.
+
+    @property
+    def takes_work(self) -> bool:
+        """False once this process is about to end."""
+        return self._engine.takes_work
+
+    @property
+    def requests(self) -> RequestCounter:
+        """Counts and times requests by route, method and status."""
+        return self._engine.measures.requests
+
+    @property
+    def websockets(self) -> Gauge:
+        """Shows how many WebSockets are open."""
+        return self._engine.measures.websockets
+
+    @property
+    def memory(self) -> Memory:
+        """The memory of this process that clients may use."""
+        return self._engine.memory
+
+    @property
+    def shared(self) -> SharedResources:
+        """What tenants share in this process."""
+        return self._engine.shared
+
+    def expect(self, what: str) -> Subscription:
+        """Wait for a change of a response; the end of this process is reported to all waits."""
+        return self._engine.wakes.expect(what)
+
+    def status(self) -> Status:
+        """Return the state of this process's backends and shared resources."""
+        engine, upkeep = self._engine, self._engine.upkeep
+        shared = engine.shared.usage()
+        return status_of(engine.models, len(engine.runs), shared, upkeep.clock_skew, upkeep.purge_held)
+
+    async def status_of_all(self, others: Sequence[Status]) -> Status:
+        """Return the state of this process and of others as one, with the store that they share."""
+        engine = self._engine
+        storage = await storage_status(engine.store, engine.bounds)
+        return replace(together([self.status(), *others]), storage=storage)
+
+    def measured(self, worker: str) -> list[Family]:
+        """Return what this process has counted, labelled with its name."""
+        engine = self._engine
+        read = known(engine.models, lambda: len(engine.runs), engine.shared.usage)
+        return families([*engine.measures.all(), *read, *_upkeep(engine), *process_metrics()], worker=worker)
+
+    async def backlog(self) -> list[Family]:
+        """Return the counts that all processes have in common, since they stand in the store."""
+        waiting = await self._engine.store.backlog()
+        jobs, deliveries = "Background responses that wait to be made.", "Webhooks that wait to be delivered."
+        return families(
+            [
+                Known("antiphon_background_waiting", jobs, look=lambda: {(): waiting.jobs}),
+                Known("antiphon_webhooks_waiting", deliveries, look=lambda: {(): waiting.deliveries}),
+            ]
+        )
+
+    async def store_answers(self) -> bool:
+        """Whether the store can be read and written."""
+        return await self._store_probe.is_usable()
+
+    async def keys_are_usable(self) -> bool:
+        """Whether requests can be authenticated: they need no API key, or the store has keys."""
+        return await self._engine.api_keys.are_usable()
+
+    async def backend_answers(self) -> bool:
+        """Whether at least one backend answered HTTP, whatever the status; polls them where none did."""
+        models = self._engine.models
+        if not any(served.is_reached for served in models.backends):
+            await models.refresh()
+        return any(served.is_reached for served in models.backends)
+
+    # Responses.
+
+    async def create(
+        self,
+        request: CreateResponse,
+        ticket: RequestIdentity | None = None,
+        *,
+        recalled: Sequence[StoredItem] | None = None,
+        generates: bool = True,
+    ) -> Run:
+        """Begin a response. Raises `ClientError` for what can be refused before the model is asked.
+
+        `recalled` is what the previous response leaves to this one, where that is known without the store. What does
+        not generate asks no model and ends well, with nothing in it (specification section 8, warm-up).
+        """
+        engine = self._engine
+        if ticket is None or not ticket.response_id:
+            ticket = engine.ticket(ticket)
+        run = Run(await prepare(engine, request, ticket, recalled, generates=generates), engine)
+        if engine.facts is not None:
+            run.origin = origin_of(request, ticket)
+        if not generates:
+            run.warm_up()
+        return run
+
+    def enqueue(self, request: CreateResponse, body: bytes, ticket: RequestIdentity | None = None) -> Awaitable[Queued]:
+        """Queue a background response; `body` is the request's JSON, for the worker that makes it."""
+        return queue.enqueue(self._engine, request, body, ticket)
+
+    def retrieve(self, tenant: str, response_id: str, include: Collection[str]) -> Made:
+        """Return a stored response."""
+        return responses.retrieve(self._engine.store, tenant, response_id, include, self._engine)
+
+    def list_responses(self, tenant: str, query: ResponsesQuery) -> Made:
+        """Return a page of a tenant's responses."""
+        filters = response_list.filters_of(query.q, self.now())
+        return response_list.list_responses(self._engine.store, tenant, query, filters)
+
+    def cancel(self, tenant: str, response_id: str) -> Made:
+        """Cancel a background response; return it as it stands."""
+        return queue.cancel(self._engine, tenant, response_id)
+
+    def delete(self, tenant: str, response_id: str) -> Made:
+        """Delete a stored response."""
+        return responses.delete(self._engine.store, tenant, response_id)
+
+    def input_items(self, tenant: str, response_id: str, query: InputItemsQuery) -> Made:
+        """Return a page of the items that a response was made from."""
+        return responses.list_input_items(self._engine.store, tenant, response_id, query, self._engine)
+
+    def check_replay(self, tenant: str, response_id: str) -> Awaitable[None]:
+        """Raise `ClientError` unless the events of this response can be replayed."""
+        return replay.begin_replay(self._engine, tenant, response_id)
+
+    def replay(
+        self, tenant: str, response_id: str, after: int = -1, *, padding: bool = True
+    ) -> AsyncGenerator[bytes, None]:
+        """Give the server-sent events of a background response after a number, to the end. Raises `CutOff`."""
+        return replay.replay(self._engine, tenant, response_id, after, padding=padding)
+
+    def compact(
+        self,
+        request: CompactRequest,
+        tenant: str = "",
+        watch: Callable[[Run], None] = lambda run: None,
+        *,
+        is_large: bool = False,
+    ) -> Made:
+        """Make a context shorter; `watch` sees the run that does it."""
+        return compact(self._engine, request, tenant, watch, is_large=is_large)
+
+    def count_tokens(self, request: CreateResponse, tenant: str = "", *, is_large: bool = False) -> Awaitable[Count]:
+        """Return how many tokens the input of such a response has."""
+        return count_input_tokens(self._engine, request, tenant, is_large=is_large)
+
+    # Chat Completions, embeddings, models.
+
+    async def passing(
+        self, path: str, request: JsonObject, tenant: str, grant: UsageLease | None, *, is_large: bool = False
+    ) -> Passing:
+        """Choose a backend for a request that is passed on; one that is large is encoded in a thread."""
+        if not self._engine.takes_work:
+            raise going_away()
+        route = await self._engine.router.route(request["model"], tenant=tenant)
+        passing = Passing(self._engine.observers, route, path, request, grant, tenant)
+        if is_large:
+            await self._engine.offload.run(tenant, passing.encode)
+        return passing
+
+    async def models(self, find_key: Callable[[], Awaitable[ApiKey | None]]) -> list[JsonObject]:
+        """Return the models that a key allows as it stands when they are known; all of them without one."""
+        await self._engine.models.refresh()
+        key, listed = await find_key(), self._engine.models.list()
+        return listed if key is None else [model for model in listed if allows(key.limits, model["id"])]
+
+    async def model(self, name: str, find_key: Callable[[], Awaitable[ApiKey | None]]) -> JsonObject:
+        """Return a model that a key allows. Raises `ClientError` (404) if there is no such model."""
+        model = next((model for model in await self.models(find_key) if model["id"] == name), None)
+        if model is None:
+            text = f"The model '{name[:100]}' does not exist."
+            raise ClientError(text, status=404, code="model_not_found", param="model")
+        return model
+
+    def known_models(self) -> list[JsonObject]:
+        """Return the models as the backends listed them last: no backend is asked."""
+        return self._engine.models.list()
+
+    def context_window(self, model: str) -> int | None:
+        """Return the tokens that prompt and answer may have together, None if they are unknown."""
+        return self._engine.models.context_window(model)
+
+    def sees_images(self, model: str) -> bool | None:
+        """Whether a model sees images or has them described, None if that is unknown."""
+        return True if self._engine.vision is not None else self._engine.models.sees_images(model)
+
+    # API keys, limits, idempotency keys.
+
+    def digest_key(self, key: bytes) -> Awaitable[bytes]:
+        """Return the digest by which an API key is found."""
+        return self._engine.api_keys.digest(key)
+
+    def find_key(self, digest: bytes) -> Awaitable[ApiKey | None]:
+        """Return the valid API key with this digest, else None."""
+        return self._engine.api_keys.find(digest)
+
+    def lease(
+        self,
+        key: ApiKey,
+        model: str | None,
+        weigh: Callable[[], Weight],
+        attend: Attend = nullcontext,
+        *,
+        is_queued: bool = False,
+    ) -> Awaitable[UsageLease]:
+        """Reserve what a request with this key may use. See `Meter.admit`."""
+        return self._engine.meter.admit(key, model, weigh, attend, is_queued=is_queued)
+
+    async def usage(
+        self, tenant: str | None, begin: int, end: int, by: Collection[UsageField] = ("key", "day")
+    ) -> UsageFound:
+        """Return what the keys of a tenant used, summed up; without a `tenant`, of all tenants."""
+        await self._engine.meter.settle()
+        return await find_usage(self._engine.store, tenant, begin, end, by)
+
+    @cached_property
+    def sessions(self) -> "Sessions":
+        """The sessions of the console."""
+        from antiphon.access.sessions import Sessions  # noqa: PLC0415 - for the console alone
+
+        return Sessions(self._engine.store, self.now)
+
+    def key_admin(self) -> "KeyAdmin":
+        """Return the operations on API keys."""
+        from antiphon.access.key_admin import KeyAdmin  # noqa: PLC0415 - for the console alone
+
+        return KeyAdmin(self._engine.store, self.known_keys, self.new_id, self.now)
+
+    def profiles(self) -> list[JsonObject]:
+        """Return what is known of each model at each backend."""
+        return profiles_of(self._engine.models)
+
+    async def deliveries(
+        self, tenant: str | None, limit: int, after: str, *, is_failed: bool | None
+    ) -> list[JsonObject]:
+        """Return deliveries of webhooks, newest first; without a `tenant`, of all tenants."""
+        found = await self._engine.store.list_deliveries(tenant, limit, after, is_failed=is_failed)
+        return [shown_delivery(one) for one in found]
+
+    def retry_delivery(self, delivery_id: str) -> Awaitable[bool]:
+        """Have a delivery attempted now; return False for an unknown one."""
+        return self._engine.store.retry_delivery(delivery_id)
+
+    def failed_attempts(self) -> "FailedAttempts":
+        """Return what limits how often an address fails to sign in to the console."""
+        from antiphon.access.sessions import FailedAttempts  # noqa: PLC0415 - for the console alone
+
+        return FailedAttempts(monotonic)
+
+    @property
+    def retention(self) -> int:
+        """Seconds for which a response is stored."""
+        return self._engine.retention
+
+    @property
+    def currency(self) -> str:
+        """The currency of prices and budgets, a label."""
+        return self._engine.meter.currency
+
+    @property
+    def has_prices(self) -> bool:
+        """Whether some model has prices in the settings."""
+        backends = self._engine.models.backends
+        return any(one.prices is not None for served in backends for one in served.options.configured)
+
+    async def stored(self, tenant: str) -> Stored:
+        """Return the bytes that a tenant has stored, and its limit."""
+        return Stored(await self._engine.store.stored_bytes(tenant), self._engine.bounds.stored_bytes)
+
+    def reserve(
+        self, tenant: str, key: str, path: str, body: bytes, prefix: str
+    ) -> Awaitable[RequestIdentity | Reply | Log]:
+        """Reserve an `Idempotency-Key`: a ticket for a new request, else the reply that the earlier one received."""
+        return admit(self._engine, tenant, key, path, body, prefix)
+
+    def reserved(self, ticket: RequestIdentity) -> AbstractAsyncContextManager[None]:
+        """Hold a reserved key while the request runs; where it fails, the key is free for the next try."""
+        return _reserved(self._engine, ticket)
+
+
+def _upkeep(engine: Engine) -> list[Known]:
+    ahead = "Seconds by which a process's clock is ahead of the store's."
+    held = "Stored responses that have expired, where they are too many for one purge."
+    return [
+        Known("antiphon_clock_skew_seconds", ahead, look=lambda: {(): engine.upkeep.clock_skew}),
+        Known("antiphon_purge_held", held, look=lambda: {(): float(engine.upkeep.purge_held)}),
+    ]
+
+
+def charged_to(ticket: RequestIdentity, grant: UsageLease | None) -> RequestIdentity:
+    """Return the ticket of a background response, which settles what was reserved for it."""
+    return ticket if grant is None else replace(ticket, taken=grant.taken)
+
+
+@asynccontextmanager
+async def _reserved(engine: Engine, ticket: RequestIdentity) -> AsyncGenerator[None, None]:
+    try:
+        yield
+    except BaseException:
+        try:
+            await engine.store.free_key(ticket.tenant, ticket.key, ticket.response_id)
+        except StoreError as trouble:
+            log.warning("An Idempotency-Key is still reserved: %s", trouble)
+        raise
+    finally:
+        # What it may hold still, the worker frees.
+        engine.holding.discard(ticket.response_id)

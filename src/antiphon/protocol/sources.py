@@ -1,0 +1,48 @@
+"""What a model may cite, and which annotation a citation becomes (specification section 5, Annotation).
+
+The sources of a conversation stand in one order, and each has its place there, from 1, as its number.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+
+class CitedFile(Struct, frozen=True):
+    """A passage of a stored file. A citation becomes a `file_citation`, and its mark is cut out of the text."""
+
+    file_id: str
+    filename: str
+
+
+Source = str | CitedFile | None
+"""One source: the title of a page, a passage of a file, or None for a number that this answer cannot cite.
+
+A citation of a page becomes a `url_citation` and stays in the text.
+"""
+
+Sources = Mapping[str, Source]
+"""Sources in the order of their numbers: a page's title by its URL, a passage by a name that no other passage has."""
+
+
+class SourceNumbers:
+    """The numbers of sources while a tool runs: those of the conversation, then those that the tool adds."""
+
+    def __init__(self, known: Sources) -> None:
+        self._numbers = {key: number for number, key in enumerate(known, 1)}
+        self.new: dict[str, Source] = {}
+        """The sources that the conversation does not have yet, by their keys."""
+
+    def number_of(self, key: str, source: Source) -> int:
+        """Return the number of a source; a new one is added behind the others."""
+        if key not in self._numbers:
+            self._numbers[key] = len(self._numbers) + 1
+            self.new[key] = source
+        return self._numbers[key]
+
+
+def read_sources(value: Any) -> dict[str, Source]:
+    """Return sources as they were kept in JSON."""
+    return msgspec.convert(value or {}, dict[str, str | CitedFile | None])

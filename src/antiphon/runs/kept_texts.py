@@ -1,0 +1,62 @@
+"""Texts of files that the store keeps by the digest of their content, so that each file is read once."""
+
+import zlib
+from typing import Protocol
+
+from antiphon.documents.extraction.endings import is_as_named
+from antiphon.documents.reader import VERSION, Document
+from antiphon.errors import StoreError, log
+from antiphon.ids import Clock
+from antiphon.sharing.offload import Offload
+from antiphon.storage.contract import FileText, Store
+
+LARGEST_KEPT = 8 * 1024 * 1024
+"""Bytes of a compressed text beyond which the store does not keep it: it is read again."""
+COMPRESSION = 1
+
+
+class Keeping(Protocol):
+    """The parts with which texts are kept; an `Engine` has them."""
+
+    store: Store
+    offload: Offload
+    retention: int
+
+    @property
+    def now(self) -> Clock:
+        """Return the time, in seconds."""
+        ...
+
+
+async def kept_text(engine: Keeping, tenant: str, digest: bytes, filename: str) -> Document | None:
+    """Return the text of content as a file of this name has it; None where it is not kept, or as another kind."""
+    try:
+        found = await engine.store.find_file_text(tenant, digest, VERSION)
+    except StoreError as error:
+        log.warning("The text of a file could not be read from the store: %s", error)
+        return None
+    if found is None or not is_as_named(found.kind, filename):
+        return None
+    text = await engine.offload.run(tenant, _text, found.body)
+    return Document(text, found.pages, found.is_cut, found.kind)
+
+
+async def keep_text(engine: Keeping, tenant: str, digest: bytes, document: Document) -> None:
+    """Keep a text, unless it is too large. Trouble is logged: the file can be read again."""
+    body = await engine.offload.run(tenant, _compressed, document.text)
+    if len(body) > LARGEST_KEPT:
+        return
+    expires_at = int(engine.now()) + engine.retention
+    about = digest, VERSION, document.kind, document.pages, document.is_cut
+    try:
+        await engine.store.keep_file_text(FileText(tenant, *about, body, expires_at))
+    except StoreError as error:
+        log.warning("The text of a file was not stored: %s", error)
+
+
+def _text(body: bytes) -> str:
+    return zlib.decompress(body).decode()
+
+
+def _compressed(text: str) -> bytes:
+    return zlib.compress(text.encode(), COMPRESSION)

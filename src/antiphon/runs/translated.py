@@ -1,0 +1,85 @@
+"""A request as a backend would receive it, without a run: to count its tokens, or to show it later."""
+
+from collections.abc import Callable
+from functools import partial
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from antiphon.access.unseal import Unsealer, state_origin
+from antiphon.protocol.requests import CreateResponse
+from antiphon.protocol.tools import HostedChoice
+from antiphon.runs.context import Context
+from antiphon.runs.engine import Engine
+from antiphon.runs.steps import AttachFiles
+from antiphon.translation.dialects.dialect import Api
+from antiphon.translation.files import NONE_READ, ReadFiles, UnreadFile
+from antiphon.translation.to_chat.request import Body, to_chat
+from antiphon.translation.to_responses.request import to_responses
+from antiphon.translation.tool_mapping.offering import toolbox_of
+from antiphon.upstream.backend_state import Target
+
+
+class Translated(Struct):
+    """A request in the API of its backend, without the model's name."""
+
+    target: Target
+    api: Api
+    body: Body
+
+
+async def translated(engine: Engine, request: CreateResponse, context: Context, target: Target) -> Translated:
+    """Return a request for this target; a large one is translated in a thread. Raises `ClientError`."""
+    tenant = context.tenant
+    refused, unseal = frozenset(target.refused), Unsealer(engine.keyring, tenant, refuses=False)
+    if target.defaults is not None:
+        request = target.defaults.complete(request, context.items)
+    api = target.api_for(request, context.items)
+    translate: Callable[[ReadFiles], Body]
+    if api == "responses":
+        origin = state_origin(target)
+        translate = partial(_to_responses, request, context, target, refused, unseal, origin)
+    else:
+        if isinstance(request.tool_choice, HostedChoice):  # it may require a tool that is listed only for a response
+            request = replace(request, tool_choice=None)
+        translate = partial(_to_chat, engine, request, context, target, refused, unseal)
+    files = NONE_READ
+    while True:
+        try:
+            is_beside = context.is_translated_beside
+            body = await engine.offload.run(tenant, translate, files) if is_beside else translate(files)
+        except UnreadFile as unread:
+            from antiphon.runs.attachments import attach  # noqa: PLC0415 - few requests have files
+
+            step = AttachFiles(unread.part, unread.form)
+            files = await attach(engine, request, context, context.items, files, step)
+        else:
+            return Translated(target, api, body)
+
+
+def _to_responses(
+    request: CreateResponse,
+    context: Context,
+    target: Target,
+    refused: frozenset[str],
+    unseal: Unsealer,
+    origin: str,
+    files: ReadFiles,
+) -> Body:
+    return to_responses(request, context.items, target.dialect, refused, unseal=unseal, origin=origin, files=files)
+
+
+def _to_chat(
+    engine: Engine,
+    request: CreateResponse,
+    context: Context,
+    target: Target,
+    refused: frozenset[str],
+    unseal: Unsealer,
+    files: ReadFiles,
+) -> Body:
+    toolbox = toolbox_of(request, context.items, target.dialect.taught(refused), engine.toolset.served)
+    history = len(context.history)
+    return to_chat(
+        request, context.items, target.dialect, refused, toolbox=toolbox, unseal=unseal, history=history, files=files
+    )

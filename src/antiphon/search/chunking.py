@@ -1,0 +1,149 @@
+"""Cuts a text into chunks of a bounded number of tokens, in one pass.
+
+A chunk consists of whole units: some lines of at least 64 characters together; of lines that are too long the
+sentences; of sentences that are too long the halves, cut at a blank where there is one. The units at the end of a chunk
+begin the next one, as far as the overlap allows.
+
+Tokens are estimated: a character of Chinese, Japanese or Korean is one, and four bytes of UTF-8 are one otherwise.
+Exact vocabularies differ between embedding models, and would have to be downloaded.
+"""
+
+import re
+import unicodedata
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+FEWEST_TOKENS, MOST_TOKENS = 100, 4096
+"""Bounds of a chunk's size; the overlap is half of it at most."""
+
+LARGE = 128 * 1024
+"""Characters of a text that takes longer than some milliseconds: cut it in a thread (`sharing/offload.py`)."""
+
+_QUARTERS = 4
+"""Costs are counted in quarters of a token, so that they add up without rounding."""
+
+_SHORTEST = 64
+"""Characters that a unit of lines has at least: texts of tiny lines would have millions of units."""
+
+_PARTS = 4
+"""A unit is at most one of so many parts of a chunk, so that an overlap finds units that fit."""
+
+_CJK = re.compile("[\u2e80-\u303f\u3040-\u30ff\u3100-\u312f\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]+")
+# It begins at the first mark of a run only, and never goes back: a line of dots must not take quadratic time.
+_SENTENCE_END = re.compile(
+    r"(?<![.!?…])[.!?…]++[\"'”’)\]]*+\s++|[。！？；]+[”’」』）]*|\n+"  # noqa: RUF001 - fullwidth on purpose
+)
+
+_JOINER = "\u200d"
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """One part of a text. `tokens` is the estimate of its size."""
+
+    position: int
+    text: str
+    tokens: int
+
+
+def chunks_of(text: str, most_tokens: int = 800, overlap_tokens: int = 400) -> Iterator[Chunk]:
+    """Cut a text into chunks of at most `most_tokens`; neighbours share at most `overlap_tokens`.
+
+    Blank parts are no chunks. Raises `ValueError` where the bounds are not those of the API.
+    """
+    if not FEWEST_TOKENS <= most_tokens <= MOST_TOKENS:
+        raise ValueError(f"most_tokens must be at least {FEWEST_TOKENS} and at most {MOST_TOKENS}")
+    if not 0 <= overlap_tokens <= most_tokens // 2:
+        raise ValueError("overlap_tokens must be at least 0 and at most half of most_tokens")
+    return _chunks(text, most_tokens * _QUARTERS, overlap_tokens * _QUARTERS)
+
+
+def estimate_tokens(text: str) -> int:
+    """Return the estimated number of tokens of a text."""
+    return -(-_cost(text) // _QUARTERS)
+
+
+def _chunks(text: str, most: int, overlap: int) -> Iterator[Chunk]:
+    held: deque[tuple[str, int]] = deque()
+    size = fresh = position = 0  # `fresh` counts the units that no chunk has yet
+    for unit, cost in _units(text, most // _PARTS):
+        if size + cost > most:
+            if chunk := _chunk(held, size, position):
+                yield chunk
+                position += 1
+            fresh = 0
+            while held and (size > overlap or size + cost > most):
+                size -= held.popleft()[1]
+        held.append((unit, cost))
+        size += cost
+        fresh += 1
+    if fresh and (chunk := _chunk(held, size, position)):
+        yield chunk
+
+
+def _chunk(units: deque[tuple[str, int]], size: int, position: int) -> Chunk | None:
+    text = "".join(unit for unit, _ in units)
+    return None if text.isspace() or not text else Chunk(position, text, -(-size // _QUARTERS))
+
+
+def _units(text: str, most: int) -> Iterator[tuple[str, int]]:
+    """Yield the parts of a text with their costs, each of at most `most`."""
+    start = 0
+    while start < len(text):
+        end = text.find("\n", start + _SHORTEST - 1) + 1 or len(text)
+        # A line without end is looked at in pieces: what is done at once must not hold Python's lock for long.
+        end = min(end, start + LARGE)
+        yield from _fitting(text[start:end], most)
+        start = end
+
+
+def _fitting(lines: str, most: int) -> Iterator[tuple[str, int]]:
+    """Yield some lines as one unit, or their sentences, or the halves of these."""
+    cost = _cost(lines)
+    if cost <= most:
+        yield lines, cost
+        return
+    start = 0
+    for found in _SENTENCE_END.finditer(lines):
+        yield from _halves(lines[start : found.end()], most)
+        start = found.end()
+    if start < len(lines):
+        yield from _halves(lines[start:], most)
+
+
+def _halves(text: str, most: int) -> Iterator[tuple[str, int]]:
+    waiting = [text]
+    while waiting:
+        part = waiting.pop()
+        cost = _cost(part)
+        if cost <= most or len(part) < 2:
+            yield part, cost
+        else:
+            middle = _middle(part)
+            waiting += [part[middle:], part[:middle]]
+
+
+def _middle(text: str) -> int:
+    """Return where to cut a text: behind a blank of its second quarter, else between two whole characters."""
+    half = len(text) // 2
+    if blank := text.rfind(" ", len(text) // 4, half) + 1:
+        return blank
+    middle = half
+    while middle > half // 2 and _belongs_together(text, middle):
+        middle -= 1
+    return middle if middle > half // 2 else half
+
+
+def _belongs_together(text: str, place: int) -> bool:
+    """Whether a cut here would separate an accent, or a part of an emoji, from its character."""
+    before, behind = text[place - 1], text[place]
+    return _JOINER in (before, behind) or unicodedata.category(behind).startswith("M")
+
+
+def _cost(text: str) -> int:
+    if text.isascii():
+        return len(text)
+    wide = "".join(_CJK.findall(text))
+    size = len(text.encode("utf-8", "surrogatepass"))
+    return size if not wide else size - len(wide.encode()) + _QUARTERS * len(wide)

@@ -1,0 +1,94 @@
+"""Requests and results of searches, and the contract of a search engine: the endpoint and the tool use only this."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from antiphon.errors import ClientError
+from antiphon.search.filters import AttributeValue, Filter
+
+RANKERS = ("auto", "none", "default-2024-11-15")
+"""The rankers of the API. `none` ranks by vectors alone where the store has them; the others are one here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """How hits are ranked and cut (specification of hosted tools, section 4).
+
+    `threshold` is the lowest score of a hit, 0 to 1. The weights are those of the two lists that are fused; at least
+    one of them is above 0.
+    """
+
+    ranker: str = "auto"
+    threshold: float = 0.0
+    embedding_weight: float = 1.0
+    text_weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class SearchRequest:
+    """One search: each query is searched for in each store, and their hits are ranked together."""
+
+    tenant: str
+    store_ids: tuple[str, ...]
+    queries: tuple[str, ...]
+    most: int
+    """The most hits that are returned, at least 1."""
+    filters: Filter | None = None
+    ranking: Ranking = Ranking()
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One chunk that was found."""
+
+    file_id: str
+    filename: str
+    store_id: str
+    score: float
+    """0 to 1."""
+    attributes: Mapping[str, AttributeValue]
+    text: str
+    position: int
+    """Number of the chunk in its file, from 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResults:
+    """The hits, best first. `queries` are those that were searched for; `failures` names each failed store's reason."""
+
+    hits: Sequence[Hit]
+    queries: tuple[str, ...]
+    failures: Mapping[str, str] = field(default_factory=dict)
+
+
+class StoreSearch(Protocol):
+    """Searches vector stores."""
+
+    async def check(self, tenant: str, store_ids: Sequence[str]) -> None:
+        """Raise `ClientError`: 404 for a store that is unknown to the tenant, 400 for an expired one."""
+        ...
+
+    async def search(self, request: SearchRequest) -> SearchResults:
+        """Return what was found. Raises `ClientError` as `check` does, and `AntiphonError` where every store failed."""
+        ...
+
+
+class Embeddings(Protocol):
+    """Embeds texts by one model of this server's backends."""
+
+    model: str
+
+    async def embed(self, texts: Sequence[str], tenant: str) -> Sequence[bytes]:
+        """Return a vector for each text, normalised, in 16-bit floats. Raises `AntiphonError`."""
+        ...
+
+
+def unknown_store(store_id: str) -> ClientError:
+    """Return the error for a vector store that the tenant does not have."""
+    return ClientError(f"No vector store found with id '{store_id[:100]}'.", status=404, param="vector_store_id")
+
+
+def expired_store(store_id: str) -> ClientError:
+    """Return the error for a vector store that has expired."""
+    return ClientError(f"Vector store '{store_id[:100]}' has expired", param="vector_store_id")

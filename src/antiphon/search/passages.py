@@ -1,0 +1,73 @@
+"""Hits as a model reads them: neighbours joined, and no more of them than the model's window takes."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from antiphon.search.chunking import estimate_tokens
+from antiphon.search.contract import Hit
+
+SHORTEST_OVERLAP = 16
+"""Characters that two chunks must share to be joined: fewer may be the same by chance."""
+
+LONGEST_OVERLAP = 16_384
+"""Characters of an overlap that are looked for: half of the largest chunk."""
+
+
+def merged(hits: Sequence[Hit]) -> list[Hit]:
+    """Return the hits with overlapping neighbours of one file joined, so that nothing is said twice.
+
+    A joined hit has the rank and the score of the best of its chunks, and the position of the first.
+    """
+    runs = [run for group in _by_file(hits) for run in _runs(group)]
+    rank = {id(hit): place for place, hit in enumerate(hits)}
+    joined = [(min(rank[id(hit)] for hit in run), _joined(run)) for run in runs]
+    return [hit for _, hit in sorted(joined, key=lambda one: one[0])]
+
+
+def fitting(hits: Sequence[Hit], most_tokens: int) -> list[Hit]:
+    """Return the first hits that together have at most so many estimated tokens."""
+    kept: list[Hit] = []
+    for hit in hits:
+        most_tokens -= estimate_tokens(hit.text)
+        if most_tokens < 0:
+            break
+        kept.append(hit)
+    return kept
+
+
+def _by_file(hits: Sequence[Hit]) -> list[list[Hit]]:
+    groups: dict[tuple[str, str], list[Hit]] = {}
+    for hit in hits:
+        groups.setdefault((hit.store_id, hit.file_id), []).append(hit)
+    return [sorted(group, key=lambda hit: hit.position) for group in groups.values()]
+
+
+def _runs(hits: Sequence[Hit]) -> list[list[Hit]]:
+    """Cut hits of one file, in order, into runs of neighbours that overlap."""
+    runs: list[list[Hit]] = []
+    for hit in hits:
+        if runs and runs[-1][-1].position + 1 == hit.position and _overlap(runs[-1][-1].text, hit.text):
+            runs[-1].append(hit)
+        else:
+            runs.append([hit])
+    return runs
+
+
+def _joined(run: Sequence[Hit]) -> Hit:
+    text = run[0].text
+    for before, hit in pairwise(run):
+        text += hit.text[_overlap(before.text, hit.text) :]
+    return replace(run[0], text=text, score=max(hit.score for hit in run))
+
+
+def _overlap(before: str, behind: str) -> int:
+    """Return how many characters at the end of one text begin the other; 0 where they are too few to tell."""
+    end = before[-LONGEST_OVERLAP:]
+    start = 0
+    head = behind[:SHORTEST_OVERLAP]
+    while len(head) == SHORTEST_OVERLAP and (start := end.find(head, start)) >= 0:
+        if behind.startswith(end[start:]):
+            return len(end) - start
+        start += 1
+    return 0

@@ -1,0 +1,210 @@
+"""Searches vector stores: every query in every store at once, by keywords and by vectors, ranked together.
+
+query ── embed (once for each model) ─┐
+store ── keywords ──> BM25 ───────────┼──> fused ──> best of all queries and stores ──> threshold ──> chunks
+      └─ signatures ──> cosines ──────┘
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import islice
+from typing import Protocol
+
+from antiphon.errors import AntiphonError, log
+from antiphon.ids import Clock
+from antiphon.search.bm25 import scores
+from antiphon.search.contract import (
+    Embeddings,
+    Hit,
+    Ranking,
+    SearchRequest,
+    SearchResults,
+    expired_store,
+    unknown_store,
+)
+from antiphon.search.frequent_terms import FrequentTerms
+from antiphon.search.fusion import LONGEST, above, best_of, fuse
+from antiphon.search.nearest import Nearest
+from antiphon.search.terms import terms_of
+from antiphon.sharing.offload import Offload
+from antiphon.sharing.scheduler import FairScheduler, NoRoomError
+from antiphon.storage.contract import Store
+from antiphon.storage.records import VectorStore
+from antiphon.storage.records.chunks import KeywordMatches
+
+SEARCHES = 5
+"""Stores that a process searches at once, of one tenant alone four."""
+
+WAITING = 1_000
+"""Searches of stores that may wait; more are rejected at once."""
+
+USED_EVERY = 60
+"""Seconds within which a second use of a store is not written down."""
+
+FEW_CHARACTERS = 256 * 1024
+"""Characters of chunks of which the event loop itself counts the terms: in 4 ms."""
+
+OVERLOADED = "The server is overloaded: too many searches are waiting."
+
+Scores = Mapping[int, float]
+"""Scores of chunks of one store by their numbers, best first."""
+
+
+def search_turns() -> FairScheduler:
+    """Return the queue for searches, which tenants share."""
+    return FairScheduler(SEARCHES, WAITING, leaves_room=True)
+
+
+class KnownStores(Protocol):
+    """Where vector stores are looked up: a part of `Store`."""
+
+    async def find_vector_store(self, tenant: str, store_id: str) -> VectorStore | None:
+        """Return a store, or None."""
+        ...
+
+    async def use_vector_stores(self, tenant: str, store_ids: Sequence[str]) -> None:
+        """Count as activity of stores, which moves their expiry."""
+        ...
+
+
+class Searching:
+    """See `StoreSearch`. `embeddings` returns what embeds by a model."""
+
+    def __init__(
+        self,
+        store: Store,
+        known: KnownStores,
+        embeddings: Callable[[str], Embeddings],
+        turns: FairScheduler,
+        offload: Offload,
+        now: Clock,
+    ) -> None:
+        self._store, self._known, self._embeddings = store, known, embeddings
+        self._turns, self._offload, self._now = turns, offload, now
+        self.nearest = Nearest(store, offload)
+        self._frequent = FrequentTerms()
+
+    async def check(self, tenant: str, store_ids: Sequence[str]) -> None:
+        """See `StoreSearch.check`."""
+        for store_id in store_ids:
+            await self._find(tenant, store_id)
+
+    async def search(self, request: SearchRequest) -> SearchResults:
+        """See `StoreSearch.search`. Each store takes a turn of its tenant's."""
+        store_ids = tuple(dict.fromkeys(request.store_ids))
+        found = {store_id: await self._find(request.tenant, store_id) for store_id in store_ids}
+        await self._mark_used(request.tenant, found.values())
+        vectors = {model: self._embed(model, request) for model in _models(found.values(), request.ranking)}
+        embedded = dict(zip(vectors, await asyncio.gather(*vectors.values(), return_exceptions=True), strict=True))
+        searches = [self._search_in(store, request, embedded) for store in found.values()]
+        answers = dict(zip(found, await asyncio.gather(*searches, return_exceptions=True), strict=True))
+        ranked, failures = _parted(answers)
+        if failures and not ranked:
+            raise next(iter(failures.values()))
+        for store_id, error in failures.items():
+            log.warning("The vector store '%s' could not be searched: %s", store_id, error.gist)
+        hits = await self._hits(request, ranked)
+        return SearchResults(hits, request.queries, {store_id: error.message for store_id, error in failures.items()})
+
+    async def _find(self, tenant: str, store_id: str) -> VectorStore:
+        store = await self._known.find_vector_store(tenant, store_id)
+        if store is None:
+            raise unknown_store(store_id)
+        if store.is_expired:
+            raise expired_store(store_id)
+        return store
+
+    async def _mark_used(self, tenant: str, stores: Iterable[VectorStore]) -> None:
+        """Have the stores expire later. It is written once a minute, so that most searches only read."""
+        since = self._now() - USED_EVERY
+        if used := [store.id for store in stores if store.last_active_at <= since]:
+            await self._known.use_vector_stores(tenant, used)
+
+    async def _embed(self, model: str, request: SearchRequest) -> Sequence[bytes]:
+        return await self._embeddings(model).embed(request.queries, request.tenant)
+
+    async def _search_in(
+        self, store: VectorStore, request: SearchRequest, embedded: Mapping[str, Sequence[bytes] | BaseException]
+    ) -> Scores:
+        """Return the scores of the chunks of one store: the best of all queries."""
+        vectors = embedded.get(store.embedding_model)
+        if isinstance(vectors, BaseException):
+            raise vectors
+        try:
+            async with self._turns.slot(request.tenant):
+                asked = [
+                    self._ask(store.id, query, vectors[place] if vectors else None, request)
+                    for place, query in enumerate(request.queries)
+                ]
+                return best_of(await asyncio.gather(*asked))
+        except NoRoomError as error:
+            raise AntiphonError.overloaded(OVERLOADED) from error
+
+    async def _ask(self, store_id: str, query: str, vector: bytes | None, request: SearchRequest) -> Scores:
+        """Return the scores of the chunks of one store for one query."""
+        ranking = request.ranking
+        lists: list[tuple[float, Scores]] = []
+        if vector is not None:
+            near = await self.nearest.find(request.tenant, store_id, vector, request.filters, LONGEST)
+            lists.append((ranking.embedding_weight, dict(near)))
+        if vector is None or ranking.text_weight > 0:
+            lists.append((ranking.text_weight, await self._by_keywords(store_id, query, request)))
+        if len(lists) == 1:
+            return lists[0][1]
+        return fuse([(weight, list(scored)) for weight, scored in lists])
+
+    async def _by_keywords(self, store_id: str, query: str, request: SearchRequest) -> Scores:
+        terms = terms_of(query, is_query=True)
+        known = self._frequent.known(request.tenant, store_id)
+        found = await self._store.match_keywords(request.tenant, store_id, terms, request.filters, LONGEST, known)
+        self._frequent.note(request.tenant, store_id, found)
+        if sum(len(text) for _, text, _ in found.chunks) > FEW_CHARACTERS:
+            return await self._offload.run(request.tenant, _scored, found)
+        return _scored(found)
+
+    async def _hits(self, request: SearchRequest, ranked: Mapping[str, Scores]) -> list[Hit]:
+        """Read the best chunks of all stores; the threshold applies here, once."""
+        final = best_of(
+            {(store_id, number): score for number, score in one.items()} for store_id, one in ranked.items()
+        )
+        best = dict(islice(above(final, request.ranking.threshold).items(), request.most))
+        hits: dict[tuple[str, int], Hit] = {}
+        for store_id in ranked:
+            numbers = [number for place, number in best if place == store_id]
+            for chunk in await self._store.found_chunks(request.tenant, numbers):
+                place = store_id, chunk.number
+                attributes, text = chunk.attributes, chunk.text
+                hits[place] = Hit(
+                    chunk.file_id, chunk.filename, store_id, best[place], attributes, text, chunk.position
+                )
+        return [hits[place] for place in best if place in hits]
+
+
+def _models(stores: Iterable[VectorStore], ranking: Ranking) -> set[str]:
+    """Return the models that embed the queries."""
+    if ranking.embedding_weight <= 0:
+        return set()
+    return {store.embedding_model for store in stores if store.embedding_model}
+
+
+def _parted(
+    answers: Mapping[str, Scores | BaseException],
+) -> tuple[dict[str, Scores], dict[str, AntiphonError]]:
+    """Return what was found in which store, and which stores failed. Raises what is no failure of a store."""
+    found: dict[str, Scores] = {}
+    failures: dict[str, AntiphonError] = {}
+    for store_id, answer in answers.items():
+        if isinstance(answer, AntiphonError):
+            failures[store_id] = answer
+        elif isinstance(answer, BaseException):
+            raise answer
+        else:
+            found[store_id] = answer
+    return found, failures
+
+
+def _scored(found: KeywordMatches) -> Scores:
+    """Return the scores of chunks that have terms of a query."""
+    texts = [(text, length) for _, text, length in found.chunks]
+    scored = zip((number for number, _, _ in found.chunks), scores(texts, found.corpus), strict=True)
+    return best_of([{number: score for number, score in scored if score > 0}])

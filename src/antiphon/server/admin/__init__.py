@@ -1,0 +1,24 @@
+"""`/admin/v1`, the API of the console: one file a resource. Nothing of it is loaded before the first request for it."""
+
+from collections.abc import Sequence
+
+from antiphon.gateway import Gateway
+from antiphon.server.admin import (
+    backends,
+    conversations,
+    figures,
+    files,
+    keys,
+    reports,
+    responses,
+    session,
+    webhook_deliveries,
+)
+from antiphon.server.reply import Resources
+from antiphon.server.uvicorn.workers import Workers
+
+
+def resources(gateway: Gateway, workers: Workers | None = None) -> Sequence[Resources]:
+    """Return all that is served under `/admin/v1`; `workers` are the processes that serve the same port."""
+    parts = (session, responses, figures, keys, webhook_deliveries, conversations, files, reports)
+    return [*(part.resources(gateway) for part in parts), backends.resources(gateway, workers)]

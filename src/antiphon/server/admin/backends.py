@@ -1,0 +1,30 @@
+"""`/admin/v1/backends`: the state of the backends over all processes, and what is known of their models."""
+
+from msgspec import to_builtins
+
+from antiphon.gateway import Gateway, JsonObject
+from antiphon.server.admin.access import viewer
+from antiphon.server.reply import Reply, Resources, json_reply
+from antiphon.server.request import HttpRequest
+from antiphon.server.resources.operations import status_topic
+from antiphon.server.uvicorn.workers import Workers
+
+FOR_READERS = (
+    *("name", "dialect", "health", "rests_for", "in_flight", "concurrency", "waiting", "queue", "models", "loaded"),
+)
+"""What readers see of a backend. Its errors, and what changed in prompts, may come from other tenants' requests."""
+
+
+def resources(gateway: Gateway, workers: Workers | None = None) -> Resources:
+    """Return what is served under which path; `workers` are the processes that serve the same port."""
+
+    async def get_backends(http: HttpRequest) -> Reply:
+        caller = await viewer(http, gateway)
+        others = await workers.others(status_topic(gateway)) if workers else []
+        status: JsonObject = to_builtins(await gateway.status_of_all(others))
+        if not caller.is_admin:
+            shown = [{name: one[name] for name in FOR_READERS} for one in status["backends"]]
+            status = {"workers": status["workers"], "backends": shown}
+        return json_reply({"object": "backends", **status, "profiles": gateway.profiles()})
+
+    return {"/admin/v1/backends": {"GET": get_backends}}

@@ -1,0 +1,25 @@
+"""`/admin/v1/conversations`: the conversations of a tenant, or of all. `/v1/conversations` has their items."""
+
+from antiphon.gateway import Gateway
+from antiphon.protocol.console import ConversationsQuery
+from antiphon.protocol.validation.queries import decode_query
+from antiphon.server.admin.access import viewer
+from antiphon.server.admin.audit import audit_reading
+from antiphon.server.admin.lists import listed
+from antiphon.server.reply import Reply, Resources, json_reply
+from antiphon.server.request import HttpRequest
+
+
+def resources(gateway: Gateway) -> Resources:
+    """Return what is served under which path."""
+
+    async def list_conversations(http: HttpRequest) -> Reply:
+        caller = await viewer(http, gateway)
+        query = decode_query(http.query(), ConversationsQuery)
+        tenant = caller.tenant_of(query.tenant)
+        found = await gateway.conversations.list(tenant, query.limit + 1, query.after)
+        shown = listed(found, query.limit)
+        audit_reading(caller, {one["tenant"] or "" for one in shown["data"]}, "conversations")
+        return json_reply(shown)
+
+    return {"/admin/v1/conversations": {"GET": list_conversations}}

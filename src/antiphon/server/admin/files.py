@@ -1,0 +1,72 @@
+"""`/admin/v1/files` and `/admin/v1/vector_stores`: those of a tenant, or of all. `/v1` changes and searches them."""
+
+from antiphon.gateway import Gateway
+from antiphon.protocol.console import ListFilesQuery, ListStoresQuery, TenantQuery
+from antiphon.protocol.files import FilesQuery
+from antiphon.protocol.validation.queries import decode_query
+from antiphon.protocol.validation.vector_stores import STORE, check_id
+from antiphon.protocol.vector_stores import StoreFilesQuery, VectorStoresQuery
+from antiphon.server.admin.access import Viewer, viewer
+from antiphon.server.admin.audit import audit_reading
+from antiphon.server.reply import Reply, Resources, json_reply, stored_reply
+from antiphon.server.request import HttpRequest
+
+ONE = "/admin/v1/vector_stores/{vector_store_id}"
+
+
+def resources(gateway: Gateway) -> Resources:
+    """Return what is served under which path."""
+    api = _Lists(gateway)
+    return {
+        "/admin/v1/files": {"GET": api.files},
+        "/admin/v1/vector_stores": {"GET": api.stores},
+        ONE: {"GET": api.store},
+        f"{ONE}/files": {"GET": api.store_files},
+    }
+
+
+class _Lists:
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway = gateway
+
+    async def files(self, http: HttpRequest) -> Reply:
+        caller = await viewer(http, self._gateway)
+        query = decode_query(http.query(), ListFilesQuery)
+        wanted = FilesQuery(after=query.after or None, limit=query.limit, purpose=query.purpose)
+        found = await self._gateway.files.list_of_all(caller.tenant_of(query.tenant), wanted)
+        audit_reading(caller, {one["tenant"] or "" for one in found["data"]}, "files")
+        return json_reply(found)
+
+    async def stores(self, http: HttpRequest) -> Reply:
+        caller = await viewer(http, self._gateway)
+        query = decode_query(http.query(), ListStoresQuery)
+        wanted = VectorStoresQuery(after=query.after or None, limit=query.limit)
+        found = await self._gateway.vector_stores.list_of_all(caller.tenant_of(query.tenant), wanted)
+        audit_reading(caller, {one["tenant"] or "" for one in found["data"]}, "vector_stores")
+        return json_reply(found)
+
+    async def store(self, http: HttpRequest) -> Reply:
+        caller = await viewer(http, self._gateway)
+        tenant = _one_tenant(caller, decode_query(http.query(), TenantQuery).tenant)
+        found = await self._gateway.vector_stores.retrieve_with_tenant(tenant, _id(http))
+        audit_reading(caller, {tenant}, "vector_store", vector_store_id=found["id"])
+        return json_reply(found)
+
+    async def store_files(self, http: HttpRequest) -> Reply:
+        caller = await viewer(http, self._gateway)
+        query = decode_query(http.query(), ListStoresQuery)
+        tenant, store_id = _one_tenant(caller, query.tenant), _id(http)
+        wanted = StoreFilesQuery(after=query.after or None, limit=query.limit)
+        found = await self._gateway.vector_stores.list_named_files(tenant, store_id, wanted)
+        audit_reading(caller, {tenant}, "vector_store_files", vector_store_id=store_id)
+        return await stored_reply(self._gateway, tenant, found)
+
+
+def _one_tenant(caller: Viewer, wanted: str | None) -> str:
+    """Return the tenant of one vector store, by default the caller's own. Raises `ClientError` (403)."""
+    tenant = caller.tenant_of(wanted)
+    return caller.tenant if tenant is None else tenant
+
+
+def _id(http: HttpRequest) -> str:
+    return check_id(http.path_id("vector_store_id"), "vector_store_id", STORE)

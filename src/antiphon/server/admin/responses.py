@@ -1,0 +1,117 @@
+"""`/admin/v1/responses`: lists, details and changes of responses, for the console and for programs of operators."""
+
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
+from functools import partial
+from time import monotonic
+
+from antiphon.errors import AntiphonError
+from antiphon.gateway import Facts, Gateway, JsonObject
+from antiphon.protocol.console import AdminResponsesQuery, EventsQuery
+from antiphon.protocol.validation.queries import decode_query
+from antiphon.server.admin.access import Viewer, is_still, viewer
+from antiphon.server.admin.audit import audit_reading
+from antiphon.server.reply import (
+    Endpoint,
+    FrameStream,
+    Reply,
+    Resources,
+    encode_json,
+    json_reply,
+    stored_reply,
+    stream_reply,
+)
+from antiphon.server.request import HttpRequest
+from antiphon.sharing.scheduler import FairScheduler
+
+ONE = "/admin/v1/responses/{response_id}"
+
+MOST_WATCHERS, MOST_OF_A_TENANT = 500, 100
+"""Open lists of one process, and of one tenant: each change is compared with the filters of all."""
+
+CHECK_AFTER = 2.0
+"""Seconds after which an open list shows nothing more before its caller is looked up again."""
+
+PING = b"event: ping\ndata: {}\n\n"
+
+Read = Callable[[Facts], Awaitable[JsonObject]]
+"""Reads content of the response that has these facts."""
+
+
+def resources(gateway: Gateway) -> Resources:
+    """Return what is served under which path."""
+    api, console = _Responses(gateway), gateway.console
+    return {
+        "/admin/v1/responses": {"GET": api.list},
+        "/admin/v1/responses/stream": {"GET": api.stream},
+        ONE: {"GET": api.details},
+        f"{ONE}/body": {"GET": api.reading(console.body)},
+        f"{ONE}/input_items": {"GET": api.reading(console.input_items)},
+        f"{ONE}/request": {"GET": api.reading(console.request)},
+        f"{ONE}/calls": {"GET": api.reading(console.calls)},
+        f"{ONE}/events": {"GET": api.events},
+    }
+
+
+class _Responses:
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway = gateway
+        self._watchers = FairScheduler(MOST_WATCHERS, per_tenant=MOST_OF_A_TENANT, leaves_room=True)
+
+    async def list(self, http: HttpRequest) -> Reply:
+        caller, query = await self._caller(http), decode_query(http.query(), AdminResponsesQuery)
+        page = await self._gateway.console.page(caller.tenant_of(query.tenant), query)
+        audit_reading(caller, {row["tenant"] for row in page["data"] if row["input"] or row["output"]}, "responses")
+        return json_reply(page)
+
+    async def stream(self, http: HttpRequest) -> Reply:
+        caller, query = await self._caller(http), decode_query(http.query(), AdminResponsesQuery)
+        tenant = caller.tenant_of(query.tenant)
+        self._gateway.console.check_filters(query.q)
+        if not self._watchers.take(caller.tenant):
+            raise AntiphonError.overloaded("Your tenant has too many open lists of the console. Close some of them.")
+        http.cleanup.callback(self._watchers.leave, caller.tenant)
+        return stream_reply(FrameStream(self._frames(http, caller, tenant, query.q)))
+
+    async def details(self, http: HttpRequest) -> Reply:
+        caller, response_id = await self._caller(http), http.path_id("response_id")
+        found = await self._gateway.console.details(caller.tenant_of(None), response_id)
+        return await stored_reply(self._gateway, caller.tenant, found)
+
+    def reading(self, read: Read) -> Endpoint:
+        """Return the endpoint that reads content of one response; a look at another tenant's is logged."""
+
+        async def get(http: HttpRequest) -> Reply:
+            return await self._read(await self._caller(http), http, read)
+
+        return get
+
+    async def events(self, http: HttpRequest) -> Reply:
+        caller, query = await self._caller(http), decode_query(http.query(), EventsQuery, "after")
+        read = partial(self._gateway.console.events, after=query.after, limit=query.limit)
+        return await self._read(caller, http, read)
+
+    async def _read(self, caller: Viewer, http: HttpRequest, read: Read) -> Reply:
+        facts = await self._gateway.console.facts(caller.tenant_of(None), http.path_id("response_id"))
+        found = await read(facts)
+        audit_reading(caller, [facts.tenant], "response", response_id=facts.id)
+        return await stored_reply(self._gateway, caller.tenant, found)
+
+    async def _caller(self, http: HttpRequest) -> Viewer:
+        return await viewer(http, self._gateway)
+
+    async def _frames(
+        self, http: HttpRequest, caller: Viewer, tenant: str | None, q: str | None
+    ) -> AsyncGenerator[bytes, None]:
+        """Give changes as server-sent events, as long as the caller may see them."""
+        yield PING
+        checked = monotonic()
+        async with aclosing(self._gateway.console.watch(tenant, q)) as batches:
+            async for batch in batches:
+                if monotonic() - checked >= CHECK_AFTER:
+                    if not await is_still(caller, http, self._gateway):
+                        return
+                    checked = monotonic()
+                skipped = b"event: skipped\ndata: %s\n\n" % encode_json({"count": batch.skipped})
+                rows = b"".join([b"event: row\ndata: %s\n\n" % row for row in batch.changed])
+                yield (skipped if batch.skipped else b"") + (rows or PING)

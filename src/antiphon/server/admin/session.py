@@ -1,0 +1,158 @@
+"""`/admin/v1/session`: sign in to the console with an API key or a one-time code, describe the session, sign out."""
+
+import math
+
+from antiphon.errors import ClientError
+from antiphon.gateway import ApiKey, Gateway, JsonObject, Role
+from antiphon.protocol.console import SignIn
+from antiphon.protocol.validation.validate import decode_body
+from antiphon.server import limits
+from antiphon.server.admin.access import (
+    COOKIE,
+    SECURE_COOKIE,
+    SESSION,
+    Viewer,
+    check_same_origin,
+    find_session,
+    is_encrypted,
+    is_here,
+    lacks,
+    viewer,
+)
+from antiphon.server.admin.audit import audit
+from antiphon.server.asgi import RawHeaders
+from antiphon.server.reply import Reply, Resources, json_reply
+from antiphon.server.request import ASK, HttpRequest, name_of
+from antiphon.version import __version__
+
+DAY = 86_400
+
+MOST_BYTES = 16 * 1024
+"""Largest body of a sign-in: its sender is not authenticated."""
+
+
+def resources(gateway: Gateway) -> Resources:
+    """Return what is served under which path."""
+    api = _Session(gateway)
+    return {"/admin/v1/session": {"POST": api.sign_in, "GET": api.retrieve, "DELETE": api.sign_out}}
+
+
+class _Session:
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway = gateway
+        self._attempts = gateway.failed_attempts()
+
+    async def sign_in(self, http: HttpRequest) -> Reply:
+        check_same_origin(http)
+        name = _cookie_name(http)
+        http.incoming.bound(MOST_BYTES)
+        request = decode_body(await http.body(), SignIn)
+        if (request.key is None) is (request.code is None):
+            raise ClientError("Send either 'key', an API key, or 'code', a one-time code.", param="key")
+        if request.code is not None:
+            key, digest = None, await self._redeem(http, request.code)
+        else:
+            key, digest = await self._checked(http, request.key or "")
+        if (old := await find_session(http, self._gateway)) is not None:
+            await self._gateway.sessions.end(old)
+        token, http.scope[SESSION] = await self._gateway.sessions.begin(key, digest)
+        caller = Viewer(Role.ADMIN) if key is None else Viewer(key.role, key.tenant, key.id, key.name)
+        audit("sign_in", key_id=caller.key_id, tenant=caller.tenant, role=caller.role.value, address=_address(http))
+        return json_reply(await self._shown(http, caller, key), _cookie(name, token))
+
+    async def retrieve(self, http: HttpRequest) -> Reply:
+        caller = await viewer(http, self._gateway)
+        return json_reply(await self._shown(http, caller, await http.key()))
+
+    async def sign_out(self, http: HttpRequest) -> Reply:
+        check_same_origin(http)
+        caller = await viewer(http, self._gateway)
+        if (session := await find_session(http, self._gateway)) is not None:
+            await self._gateway.sessions.end(session)
+            audit("sign_out", key_id=caller.key_id, tenant=caller.tenant)
+        ended = [header for name in (COOKIE, SECURE_COOKIE) for header in _cookie(name, "")]
+        return json_reply({"object": "session", "deleted": True}, ended)
+
+    async def _redeem(self, http: HttpRequest, code: str) -> bytes:
+        if not await self._gateway.sessions.redeem(code):
+            raise self._failed(http, "This link has expired or was used. Run `antiphon console` for a new one.")
+        return b""
+
+    async def _checked(self, http: HttpRequest, shown: str) -> tuple[ApiKey, bytes]:
+        """Return the key that a client shows, and its digest. Raises `ClientError`: 401, 403 for its role."""
+        gateway = self._gateway
+        if not await gateway.known_keys.are_needed():
+            gateway.known_keys.forget()  # the key may have been created a moment ago
+        if not await gateway.known_keys.are_needed():
+            text = "This server has no API key. Create one with `antiphon keys create --role admin`."
+            raise self._failed(http, text)
+        digest = await gateway.digest_key(shown.encode())
+        key = await gateway.find_key(digest)
+        if key is None:
+            raise self._failed(http, "Incorrect API key provided. Ask the server's operator for a valid key.")
+        if not key.role.includes(Role.READ):
+            raise lacks(Role.READ, key.id)
+        return key, digest
+
+    def _failed(self, http: HttpRequest, text: str) -> ClientError:
+        """Return the error for a wrong key or code: 401, or 429 if its address sent many of them.
+
+        A valid key or code signs in nevertheless, since behind a proxy all clients have one address. Both have 256
+        random bits, so the number of attempts is nothing to defend against: the limit bounds the audit log.
+        """
+        address = _address(http)
+        wait = self._attempts.wait(address)
+        if wait > 0:
+            text = f"Too many failed attempts to sign in came from your address. Try again in {math.ceil(wait)} s."
+            again = {"retry-after": str(math.ceil(wait))}
+            return ClientError(text, status=429, code="too_many_attempts", headers=again)
+        self._attempts.add(address)
+        audit("sign_in_failed", address=address)
+        return ClientError(text, status=401, code="invalid_api_key", headers=ASK)
+
+    async def _shown(self, http: HttpRequest, caller: Viewer, key: ApiKey | None) -> JsonObject:
+        gateway, session = self._gateway, http.scope.get(SESSION)
+        return {
+            "object": "session",
+            "role": caller.role.value,
+            "tenant": caller.tenant or None,
+            "key_id": caller.key_id or None,
+            "key_name": caller.name or None,
+            "key_shown": None if key is None else key.shown,
+            "needs_key": await gateway.known_keys.are_needed(),
+            "expires_at": None if session is None else session.expires_at,
+            "version": __version__,
+            "currency": gateway.currency,
+            "has_prices": gateway.has_prices,
+            "retention_days": gateway.retention // DAY,
+        }
+
+
+def _cookie_name(http: HttpRequest) -> bytes:
+    """Return the name of the cookie for this client. Raises `ClientError` (403) where others could read it.
+
+    Without TLS, a session is only begun at a name of this machine, and on this machine: what a browser sends then
+    crosses no network.
+    """
+    if is_encrypted(http):
+        return SECURE_COOKIE
+    if not limits.is_local(name_of(http.headers.get(b"host", b""))) and not is_here(http):
+        text = (
+            "Sign in by HTTPS, or at http://localhost: others could read your session on the way. An SSH tunnel works."
+        )
+        raise ClientError(text, status=403, code="https_required")
+    return COOKIE
+
+
+def _cookie(name: bytes, token: str) -> RawHeaders:
+    """Return the header that sets the session's cookie; without a token, that deletes it."""
+    lasts = 7 * DAY if token else 0
+    secure = b"; Secure" if name == SECURE_COOKIE else b""
+    value = b"%s=%s; Path=/; Max-Age=%d; HttpOnly; SameSite=Strict%s" % (name, token.encode(), lasts, secure)
+    return [(b"set-cookie", value), (b"cache-control", b"no-store")] if token else [(b"set-cookie", value)]
+
+
+def _address(http: HttpRequest) -> str:
+    """Return the address of the connection; clients behind one proxy, and on a Unix socket, share one."""
+    client = http.scope.get("client")
+    return client[0] if client else ""

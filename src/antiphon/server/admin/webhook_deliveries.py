@@ -1,0 +1,37 @@
+"""`/admin/v1/webhook_deliveries`: deliveries that wait or have failed, and another attempt."""
+
+from antiphon.errors import ClientError
+from antiphon.gateway import Gateway
+from antiphon.protocol.console import DeliveriesQuery
+from antiphon.protocol.validation.queries import decode_query
+from antiphon.server.admin.access import viewer
+from antiphon.server.admin.audit import audit
+from antiphon.server.admin.lists import listed
+from antiphon.server.reply import Reply, Resources, json_reply
+from antiphon.server.request import HttpRequest
+
+
+def resources(gateway: Gateway) -> Resources:
+    """Return what is served under which path."""
+
+    async def list_deliveries(http: HttpRequest) -> Reply:
+        caller = await viewer(http, gateway)
+        query = decode_query(http.query(), DeliveriesQuery)
+        is_failed = None if query.status is None else query.status == "failed"
+        tenant = caller.tenant_of(query.tenant)
+        found = await gateway.deliveries(tenant, query.limit + 1, query.after, is_failed=is_failed)
+        return json_reply(listed(found, query.limit))
+
+    async def retry_delivery(http: HttpRequest) -> Reply:
+        caller = await viewer(http, gateway)
+        caller.check_admin()
+        delivery_id = http.path_id("delivery_id")
+        if not await gateway.retry_delivery(delivery_id):
+            raise ClientError(f"Webhook delivery with id '{delivery_id[:100]}' not found.", status=404)
+        audit("delivery_retried", by=caller.key_id, delivery_id=delivery_id)
+        return json_reply({"object": "webhook_delivery", "id": delivery_id, "status": "pending"})
+
+    return {
+        "/admin/v1/webhook_deliveries": {"GET": list_deliveries},
+        "/admin/v1/webhook_deliveries/{delivery_id}/retry": {"POST": retry_delivery},
+    }

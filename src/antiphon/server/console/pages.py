@@ -1,0 +1,122 @@
+"""`/console/`: the single page of the console, and its files.
+
+The page is the same for every path below `/console/`; its script reads the path. It holds no data, so it needs no key.
+It may load files, and reach endpoints, of this server alone, and runs no script but its own file.
+"""
+
+import re
+from html import escape
+from pathlib import Path
+
+from antiphon.gateway import Gateway
+from antiphon.server import console
+from antiphon.server.asgi import RawHeaders
+from antiphon.server.reply import Reply, Resources
+from antiphon.server.request import HttpRequest
+from antiphon.server.resources.home_page import HEADERS as PLAIN_HEADERS
+from antiphon.server.resources.home_page import STYLE
+from antiphon.server.routes import unknown_url
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
+    "font-src 'none'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'; "
+    "require-trusted-types-for 'script'; trusted-types 'none'"
+)
+
+SAFE: RawHeaders = [
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"referrer-policy", b"no-referrer"),
+]
+
+PAGE: RawHeaders = [
+    (b"content-type", b"text/html; charset=utf-8"),
+    (b"content-security-policy", POLICY.encode()),
+    (b"cache-control", b"no-store"),
+    *SAFE,
+]
+
+ASSET: RawHeaders = [(b"cache-control", b"public, max-age=31536000, immutable"), (b"vary", b"accept-encoding"), *SAFE]
+
+NAME = re.compile(r"[A-Za-z0-9_.-]*-[A-Za-z0-9_-]{8,}\.(\w+)")
+"""A file of the bundle: its name, a hash of its content, and its kind."""
+
+TYPES = {
+    "js": b"text/javascript; charset=utf-8",
+    "css": b"text/css; charset=utf-8",
+    "svg": b"image/svg+xml",
+    "png": b"image/png",
+    "json": b"application/json",
+}
+"""The media type of each kind of file."""
+
+NO_ASSET = Reply(
+    404,
+    [(b"content-type", b"text/plain; charset=utf-8"), (b"cache-control", b"no-store")],
+    b"The console has no such file. After an update of the server, reload the page.\n",
+)
+
+LINK = re.compile(rb'(?<==")(?:\./|/console/)(?=[\w-]+)')
+"""How the page's links to its files begin, whether the build made them relative or absolute."""
+
+
+def resources(gateway: Gateway) -> Resources:
+    """Return what is served under which path."""
+    return {
+        "/console": {"GET": _add_slash},
+        "/console/": {"GET": _page},
+        "/console/assets/{name}": {"GET": _asset},
+        "/console/{path:path}": {"GET": _page},
+    }
+
+
+async def _add_slash(http: HttpRequest) -> Reply:
+    return Reply(308, [(b"location", b"console/"), *SAFE], b"")
+
+
+async def _page(http: HttpRequest) -> Reply:
+    if http.path.startswith("/console/assets"):
+        raise unknown_url(http)
+    return _page_below(http.scope.get("root_path", ""))
+
+
+async def _asset(http: HttpRequest) -> Reply:
+    is_packed = b"gzip" in http.headers.get(b"accept-encoding", b"")
+    return _asset_named(http.path_params["name"], is_packed=is_packed) or NO_ASSET
+
+
+def _page_below(root: str) -> Reply:
+    """Return the page, its links below the path at which an application around this one has mounted it."""
+    if not console.is_built():
+        return Reply(200, [*PLAIN_HEADERS, *SAFE[:2]], NOT_BUILT)
+    base = f"{escape(root)}/console/".encode()
+    page = (console.STATIC / "index.html").read_bytes()
+    return Reply(200, PAGE, LINK.sub(lambda found: base, page))
+
+
+def _asset_named(name: str, *, is_packed: bool) -> Reply | None:
+    """Return a file of the bundle, compressed if it is there so and `is_packed`; None for any other name."""
+    found = NAME.fullmatch(name)
+    kind = TYPES.get(found[1]) if found else None
+    path = console.STATIC / "assets" / name
+    if kind is None or not path.is_file():
+        return None
+    headers = [(b"content-type", kind), *ASSET]
+    packed = Path(f"{path}.gz")
+    if is_packed and packed.is_file():
+        return Reply(200, [*headers, (b"content-encoding", b"gzip")], packed.read_bytes())
+    return Reply(200, headers, path.read_bytes())
+
+
+NOT_BUILT = f"""<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Antiphon: the console is not built</title>
+<style>{STYLE}</style>
+<h1>The console is not built</h1>
+<p>This installation of Antiphon does not contain the files of the console. The API works without them.</p>
+<p>In a clone of the repository, <code>make serve</code> builds the console and starts the server.
+A wheel of Antiphon contains the console: <code>pip install antiphon</code>.</p>
+</html>
+""".encode()

@@ -1,0 +1,176 @@
+"""`/v1/files`: content comes as a form and goes to the storage as it comes, and is sent back as it is read."""
+
+import re
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
+from urllib.parse import quote
+
+from antiphon.errors import ClientError
+from antiphon.gateway import Gateway, RequestIdentity
+from antiphon.gateway.files import Written, clean_filename
+from antiphon.protocol.validation import refusals
+from antiphon.protocol.validation.forms import check_purpose, decode_file_form, decode_files_query
+from antiphon.server.admission import IDEMPOTENCY_HEADER, acquire, reserve
+from antiphon.server.asgi import RawHeaders
+from antiphon.server.multipart import OVERHEAD, FormPart, boundary_of, parts_of
+from antiphon.server.reply import DisconnectWatch, Reply, Resources, Sink, encode_json, json_reply, stream_reply
+from antiphon.server.request import HttpRequest
+
+_RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")
+
+
+def resources(gateway: Gateway) -> Resources:
+    """Return what is served under which path."""
+    api, one = _Files(gateway), "/v1/files/{file_id}"
+    return {
+        "/v1/files": {"GET": api.list, "POST": api.create},
+        one: {"GET": api.retrieve, "DELETE": api.delete},
+        f"{one}/content": {"GET": api.content},
+    }
+
+
+def form_of(http: HttpRequest, most: int, held: int) -> AsyncGenerator[FormPart, None]:
+    """Give the parts of the form that a request brings, with at most so many bytes of content, of which few are held.
+
+    Raises `ClientError`: 415 where it is no form, 400 where it is broken, 413 where it is larger.
+    """
+    boundary = boundary_of(http.headers.get(b"content-type", b""))
+    return parts_of(http.incoming.stream(most + OVERHEAD, held), boundary)
+
+
+class _Files:
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway, self._files = gateway, gateway.files
+
+    async def create(self, http: HttpRequest) -> Reply:
+        await acquire(self._gateway, http, None)
+        form = _Form(self._gateway, http)
+        try:
+            await form.read()
+            return await self._store(http, form)
+        except BaseException:
+            await form.drop()
+            raise
+
+    async def _store(self, http: HttpRequest, form: "_Form") -> Reply:
+        request, written = decode_file_form(form.fields), form.written
+        if written is None:
+            raise refusals.missing("file")
+        ticket: RequestIdentity | Reply = RequestIdentity(http.tenant)
+        if IDEMPOTENCY_HEADER in http.headers:
+            content = [form.filename, written.digest.hex()]
+            ticket = await reserve(self._gateway, http, encode_json([form.fields, content]), "file")
+        if isinstance(ticket, Reply):
+            await form.drop()
+            return ticket
+        return json_reply(await self._files.create(request, form.filename, written, ticket))
+
+    async def list(self, http: HttpRequest) -> Reply:
+        query = decode_files_query(http.query())
+        await acquire(self._gateway, http, None)
+        return json_reply(await self._files.list(http.tenant, query))
+
+    async def retrieve(self, http: HttpRequest) -> Reply:
+        return json_reply(await self._files.retrieve(http.tenant, _id(http)))
+
+    async def delete(self, http: HttpRequest) -> Reply:
+        return json_reply(await self._files.delete(http.tenant, _id(http)))
+
+    async def content(self, http: HttpRequest) -> Reply:
+        await acquire(self._gateway, http, None)
+        file = await self._files.find(http.tenant, _id(http))
+        span = range_of(http.headers, file.size)
+        start, end = span or (0, file.size)
+        headers = [
+            (b"content-type", b"application/octet-stream"),
+            (b"content-disposition", attachment(file.filename)),
+            (b"content-length", b"%d" % (end - start)),
+            (b"accept-ranges", b"bytes"),
+        ]
+        if span is not None:
+            headers.append((b"content-range", b"bytes %d-%d/%d" % (start, end - 1, file.size)))
+        parts = self._files.read(file, start, end)
+        return stream_reply(_Content(parts, 200 if span is None else 206, headers))
+
+
+class _Form:
+    """The form of a new file: its content is written as it comes, before or after the other fields."""
+
+    def __init__(self, gateway: Gateway, http: HttpRequest) -> None:
+        self._files, self._http = gateway.files, http
+        self.fields: dict[str, str] = {}
+        self.filename = ""
+        self.written: Written | None = None
+
+    async def read(self) -> None:
+        """Read all of it. Raises `ClientError`, `StoreError`, and `ClientGone` where the client leaves."""
+        room = await self._files.room(self._http.tenant)
+        async with aclosing(form_of(self._http, room.size, self._files.held)) as parts:
+            async for part in parts:
+                if part.name in self.fields or (part.name == "file" and self.written is not None):
+                    raise refusals.invalid(part.name[:100], "the form has several of them. Send one.")
+                if part.name != "file":
+                    self.fields[part.name] = await part.text()
+                    continue
+                if "purpose" in self.fields:
+                    check_purpose(self.fields["purpose"])
+                self.filename = _filename(part)
+                self.written = await self._files.write(self._http.tenant, part.content(), room)
+
+    async def drop(self) -> None:
+        """Delete the content, unless a file has it."""
+        if self.written is not None:
+            await self._files.drop(self._http.tenant, self.written)
+
+
+def _filename(part: FormPart) -> str:
+    name = clean_filename(part.filename or "")
+    if not name:
+        text = "Invalid 'file': the part of the form needs a filename. Send one, such as filename=\"report.pdf\"."
+        raise ClientError(text, code="invalid_value", param="file")
+    return name
+
+
+def range_of(headers: Mapping[bytes, bytes], size: int) -> tuple[int, int] | None:
+    """Return the first byte to send and the first that is not; None for all of them.
+
+    A range that is not understood, or several, mean all bytes. Raises `ClientError` (416) for a range that begins
+    behind the end (RFC 9110, section 14).
+    """
+    found = _RANGE.fullmatch(headers.get(b"range", b"").decode("latin-1").strip())
+    first, last = found.groups() if found else ("", "")
+    if not (first or last) or (first and last and int(last) < int(first)):
+        return None
+    start = int(first) if first else max(size - int(last), 0)
+    if start >= size:
+        text = f"The range begins behind the end of the file, which has {size} bytes."
+        headers_of_all = {"content-range": f"bytes */{size}"}
+        raise ClientError(text, status=416, code="invalid_range", headers=headers_of_all)
+    return start, min(int(last) + 1, size) if first and last else size
+
+
+def attachment(filename: str) -> bytes:
+    """Return the header with which a browser saves the content under its name, and never shows it (RFC 6266)."""
+    plain = "".join(mark if mark.isascii() and mark.isprintable() and mark not in '"\\%' else "_" for mark in filename)
+    return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(filename, safe='')}".encode()
+
+
+def _id(http: HttpRequest) -> str:
+    return http.path_id("file_id")
+
+
+class _Content:
+    """Content on its way to the client."""
+
+    def __init__(self, parts: AsyncGenerator[bytes, None], status: int, headers: RawHeaders) -> None:
+        self._parts, self._status, self._headers = parts, status, headers
+
+    async def send(self, sink: Sink) -> None:
+        """See `ReplyStream`. The first part is read before the head is sent: then an error still has its status."""
+        async with aclosing(self._parts) as parts, DisconnectWatch(sink.receive):
+            part = await anext(parts, b"")
+            await sink.start(self._status, self._headers)
+            while part:
+                await sink.write(part)
+                part = await anext(parts, b"")
+            await sink.write(b"", more_body=False)

@@ -1,0 +1,67 @@
+"""`/v1/uploads`: a file that comes in parts of up to 64 MB, also several at once, until it is completed."""
+
+from contextlib import aclosing
+
+from antiphon.gateway import Gateway, RequestIdentity
+from antiphon.gateway.files import PART
+from antiphon.protocol.validation import refusals
+from antiphon.protocol.validation.forms import decode_complete_upload, decode_create_upload
+from antiphon.server.admission import IDEMPOTENCY_HEADER, acquire, decoded, reserve
+from antiphon.server.reply import Reply, Resources, json_reply
+from antiphon.server.request import HttpRequest
+from antiphon.server.resources.files import form_of
+
+
+def resources(gateway: Gateway) -> Resources:
+    """Return what is served under which path."""
+    api, one = _Uploads(gateway), "/v1/uploads/{upload_id}"
+    return {
+        "/v1/uploads": {"POST": api.create},
+        f"{one}/parts": {"POST": api.add_part},
+        f"{one}/complete": {"POST": api.complete},
+        f"{one}/cancel": {"POST": api.cancel},
+    }
+
+
+class _Uploads:
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway, self._files = gateway, gateway.files
+
+    async def create(self, http: HttpRequest) -> Reply:
+        body = await http.body()
+        request = await decoded(self._gateway, http, body, decode_create_upload)
+        await acquire(self._gateway, http, None)
+        ticket: RequestIdentity | Reply = RequestIdentity(http.tenant, self._gateway.new_id("upload"))
+        if IDEMPOTENCY_HEADER in http.headers:
+            ticket = await reserve(self._gateway, http, body, "upload")
+        if isinstance(ticket, Reply):
+            return ticket
+        return json_reply(await self._files.create_upload(request, ticket))
+
+    async def add_part(self, http: HttpRequest) -> Reply:
+        await acquire(self._gateway, http, None)
+        upload = await self._files.pending_upload(http.tenant, _id(http))
+        made = None
+        async with aclosing(form_of(http, PART, self._files.held)) as parts:
+            async for part in parts:
+                if part.name != "data":
+                    raise refusals.unknown(part.name[:100])
+                if made is not None:
+                    raise refusals.invalid("data", "the form has several of them. Send one.")
+                made = await self._files.add_part(upload, part.content())
+        if made is None:
+            raise refusals.missing("data")
+        return json_reply(made)
+
+    async def complete(self, http: HttpRequest) -> Reply:
+        request = await decoded(self._gateway, http, await http.body(), decode_complete_upload)
+        await acquire(self._gateway, http, None)
+        return json_reply(await self._files.complete_upload(http.tenant, _id(http), request))
+
+    async def cancel(self, http: HttpRequest) -> Reply:
+        await http.body()
+        return json_reply(await self._files.cancel_upload(http.tenant, _id(http)))
+
+
+def _id(http: HttpRequest) -> str:
+    return http.path_id("upload_id")

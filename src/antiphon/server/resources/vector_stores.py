@@ -1,0 +1,146 @@
+"""`/v1/vector_stores`, their files, batches and search (specification of hosted tools, sections 3 and 4)."""
+
+from antiphon.gateway import Gateway, JsonObject
+from antiphon.protocol.validation.vector_stores import (
+    BATCH,
+    STORE,
+    check_id,
+    decode_attach_file,
+    decode_create_batch,
+    decode_create_vector_store,
+    decode_search,
+    decode_store_files_query,
+    decode_update_store_file,
+    decode_update_vector_store,
+    decode_vector_stores_query,
+)
+from antiphon.server.admission import acquire, decoded
+from antiphon.server.reply import Reply, Resources, json_reply, stored_reply
+from antiphon.server.request import HttpRequest
+
+ONE = "/v1/vector_stores/{vector_store_id}"
+
+IN_PROGRESS = [(b"openai-poll-after-ms", b"250")]
+"""Header of what is still being ingested: the official SDKs poll again after this time, else after a second."""
+
+
+def resources(gateway: Gateway) -> Resources:
+    """Return what is served under which path."""
+    stores, files, batches = _Stores(gateway), _Files(gateway), _Batches(gateway)
+    file, batch = f"{ONE}/files/{{file_id}}", f"{ONE}/file_batches/{{batch_id}}"
+    return {
+        "/v1/vector_stores": {"GET": stores.list, "POST": stores.create},
+        ONE: {"GET": stores.retrieve, "POST": stores.update, "DELETE": stores.delete},
+        f"{ONE}/search": {"POST": stores.search},
+        f"{ONE}/reindex": {"POST": stores.reindex},
+        f"{ONE}/files": {"GET": files.list, "POST": files.attach},
+        file: {"GET": files.retrieve, "POST": files.update, "DELETE": files.detach},
+        f"{file}/content": {"GET": files.content},
+        f"{ONE}/file_batches": {"POST": batches.create},
+        batch: {"GET": batches.retrieve},
+        f"{batch}/cancel": {"POST": batches.cancel},
+        f"{batch}/files": {"GET": batches.list_files},
+    }
+
+
+class _Part:
+    """What the parts below have in common."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway, self._stores = gateway, gateway.vector_stores
+
+    async def _reply(self, http: HttpRequest, value: JsonObject) -> Reply:
+        return await stored_reply(self._gateway, http.tenant, value)
+
+
+class _Stores(_Part):
+    async def list(self, http: HttpRequest) -> Reply:
+        query = decode_vector_stores_query(http.query())
+        await acquire(self._gateway, http, None)
+        return await self._reply(http, await self._stores.list(http.tenant, query))
+
+    async def create(self, http: HttpRequest) -> Reply:
+        request = await decoded(self._gateway, http, await http.body(), decode_create_vector_store)
+        return json_reply(await self._stores.create(http.tenant, request))
+
+    async def retrieve(self, http: HttpRequest) -> Reply:
+        return json_reply(await self._stores.retrieve(http.tenant, _id(http)))
+
+    async def update(self, http: HttpRequest) -> Reply:
+        store_id = _id(http)
+        request = await decoded(self._gateway, http, await http.body(), decode_update_vector_store)
+        return json_reply(await self._stores.update(http.tenant, store_id, request))
+
+    async def delete(self, http: HttpRequest) -> Reply:
+        return json_reply(await self._stores.delete(http.tenant, _id(http)))
+
+    async def search(self, http: HttpRequest) -> Reply:
+        store_id = _id(http)
+        request = await decoded(self._gateway, http, await http.body(), decode_search)
+        await acquire(self._gateway, http, None)
+        return await self._reply(http, await self._stores.search(http.tenant, store_id, request))
+
+    async def reindex(self, http: HttpRequest) -> Reply:
+        return json_reply(await self._stores.reindex(http.tenant, _id(http)))
+
+
+class _Files(_Part):
+    async def list(self, http: HttpRequest) -> Reply:
+        store_id, query = _id(http), decode_store_files_query(http.query())
+        await acquire(self._gateway, http, None)
+        return await self._reply(http, await self._stores.list_files(http.tenant, store_id, query))
+
+    async def attach(self, http: HttpRequest) -> Reply:
+        store_id = _id(http)
+        request = await decoded(self._gateway, http, await http.body(), decode_attach_file)
+        return json_reply(await self._stores.attach(http.tenant, store_id, request))
+
+    async def retrieve(self, http: HttpRequest) -> Reply:
+        return _polled(await self._stores.retrieve_file(http.tenant, _id(http), _file(http)))
+
+    async def update(self, http: HttpRequest) -> Reply:
+        store_id = _id(http)
+        request = await decoded(self._gateway, http, await http.body(), decode_update_store_file)
+        return json_reply(await self._stores.update_file(http.tenant, store_id, _file(http), request))
+
+    async def detach(self, http: HttpRequest) -> Reply:
+        return json_reply(await self._stores.detach(http.tenant, _id(http), _file(http)))
+
+    async def content(self, http: HttpRequest) -> Reply:
+        store_id = _id(http)
+        await acquire(self._gateway, http, None)
+        return await self._reply(http, await self._stores.content(http.tenant, store_id, _file(http)))
+
+
+class _Batches(_Part):
+    async def create(self, http: HttpRequest) -> Reply:
+        store_id = _id(http)
+        request = await decoded(self._gateway, http, await http.body(), decode_create_batch)
+        return json_reply(await self._stores.create_batch(http.tenant, store_id, request))
+
+    async def retrieve(self, http: HttpRequest) -> Reply:
+        return _polled(await self._stores.retrieve_batch(http.tenant, _id(http), _batch(http)))
+
+    async def cancel(self, http: HttpRequest) -> Reply:
+        return json_reply(await self._stores.cancel_batch(http.tenant, _id(http), _batch(http)))
+
+    async def list_files(self, http: HttpRequest) -> Reply:
+        store_id, batch_id, query = _id(http), _batch(http), decode_store_files_query(http.query())
+        await acquire(self._gateway, http, None)
+        return await self._reply(http, await self._stores.list_files(http.tenant, store_id, query, batch_id))
+
+
+def _polled(value: JsonObject) -> Reply:
+    return json_reply(value, IN_PROGRESS if value["status"] == "in_progress" else None)
+
+
+def _id(http: HttpRequest) -> str:
+    return check_id(http.path_id("vector_store_id"), "vector_store_id", STORE)
+
+
+def _batch(http: HttpRequest) -> str:
+    return check_id(http.path_id("batch_id"), "batch_id", BATCH)
+
+
+def _file(http: HttpRequest) -> str:
+    return http.path_id("file_id")

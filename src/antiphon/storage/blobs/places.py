@@ -1,0 +1,52 @@
+"""All places where content may be: new files go to the one of the settings, and each blob's name says where it is."""
+
+from collections.abc import AsyncGenerator, AsyncIterable, Mapping
+
+from antiphon.errors import StoreError
+from antiphon.storage.contract import BlobStorage
+
+
+class Places:
+    """See `BlobStorage`. `places` has each storage by the prefix of its blob names; new blobs go to `chosen`.
+
+    So files that were stored before a setting changed can still be read.
+    """
+
+    def __init__(self, places: Mapping[str, BlobStorage], chosen: str) -> None:
+        self._places, self._chosen = places, places[chosen]
+
+    @property
+    def held(self) -> int:
+        """See `BlobStorage.held`."""
+        return self._chosen.held
+
+    def new_name(self) -> str:
+        """See `BlobStorage.new_name`."""
+        return self._chosen.new_name()
+
+    async def write(self, blob: str, content: AsyncIterable[bytes], tenant: str) -> None:
+        """See `BlobStorage.write`."""
+        await self._of(blob).write(blob, content, tenant)
+
+    async def read(self, blob: str, start: int, end: int, tenant: str) -> AsyncGenerator[bytes, None]:
+        """See `BlobStorage.read`."""
+        async for part in self._of(blob).read(blob, start, end, tenant):
+            yield part
+
+    async def delete(self, blob: str) -> None:
+        """See `BlobStorage.delete`."""
+        await self._of(blob).delete(blob)
+
+    async def close(self) -> None:
+        """See `BlobStorage.close`."""
+        for place in self._places.values():
+            await place.close()
+
+    def _of(self, blob: str) -> BlobStorage:
+        place = self._places.get(blob.partition("_")[0])
+        if place is None:
+            raise StoreError(
+                "The file's content is in a directory or a bucket that the settings no longer name: set file_storage "
+                "as it was when the file was stored."
+            )
+        return place

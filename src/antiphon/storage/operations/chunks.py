@@ -1,0 +1,302 @@
+"""Chunks of files in vector stores: put in, found, and removed.
+
+A version of a file is written in parts that no search finds, and found whole once it is published. What is dropped is
+found no longer at once; its rows are removed later, a few at a time, since one file may have 100,000 of them.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+
+import msgspec
+
+from antiphon.search.bm25 import MOST_READ, Corpus, looked_up
+from antiphon.search.filters import AttributeValue, Filter, kind_of
+from antiphon.search.index_terms import expression, indexed, lexemes, prefixed
+from antiphon.search.terms import terms_of
+from antiphon.search.vectors import signature
+from antiphon.storage.operations.chunk_filters import Conditions, column_value
+from antiphon.storage.operations.step import (
+    FEW_ITEMS,
+    Composed,
+    Operation,
+    Row,
+    announce_read,
+    ask,
+    ask_many,
+    ask_where,
+    first,
+)
+from antiphon.storage.records.chunks import (
+    MOST_CHUNKS,
+    POSITION_BITS,
+    ChunkRow,
+    FoundChunk,
+    IndexedFile,
+    KeywordMatches,
+    SearchedStore,
+    Signatures,
+    TermCounts,
+    file_of,
+)
+
+MOST_ASKED = 256
+"""Terms of a query that are looked up in the index; a longer query says the same again."""
+
+FEW_CHUNKS = 2_000
+"""Chunks of a store that are searched where small reads are made."""
+
+FEW_VECTORS = 100
+"""Vectors that are read there. They are the longest part of a search: 400 take 4 to 20 ms."""
+
+
+def put(file: IndexedFile, rows: Sequence[ChunkRow]) -> Operation[bool]:
+    """Put in a part of a version of a file, unseen until `publish`. Rows that are there already stay as they are.
+
+    False, and nothing is put in, where this version is published or a newer one is known. Perform it together with a
+    check that the file is still in the store: this cannot know that it was dropped.
+    """
+    store = yield from _store_of(file.tenant, file.store_id)
+    newest = yield from first("newest_version", store, file.file_id)
+    if newest is not None and newest[0] is not None and newest[0] > file.version:
+        return False
+    yield from ask("put_indexed_file", store, file.tenant, file.file_id, file.version, file.filename)
+    found = yield from first("indexed_file", store, file.file_id, file.version)
+    if found is None or found[1]:
+        return False
+    if rows:
+        begin = found[0] << POSITION_BITS
+        there = yield from ask("chunks_at", begin + rows[0].position, begin + rows[-1].position)
+        known = {row[0] - begin for row in there}
+        new = [row for row in rows if row.position not in known]
+        terms = 0
+        for row in new:
+            terms += yield from _put_chunk(store, begin, row)
+        yield from ask_many("put_signatures", list(_signatures(begin, new)))
+        size = sum(len(row.text.encode("utf-8", "replace")) + len(row.vector or b"") for row in new)
+        yield from ask("grow_indexed_file", found[0], len(new), terms, size)
+    return True
+
+
+def publish(file: IndexedFile) -> Operation[int | None]:
+    """Have a search find this version, and drop the others; return the bytes of its texts and vectors.
+
+    None, and nothing changes, where a newer version is known.
+    """
+    store = yield from _store_of(file.tenant, file.store_id)
+    newest = yield from first("newest_version", store, file.file_id)
+    if newest is not None and newest[0] is not None and newest[0] > file.version:
+        return None
+    yield from ask("put_indexed_file", store, file.tenant, file.file_id, file.version, file.filename)
+    found = yield from first("indexed_file", store, file.file_id, file.version)
+    if found is None:
+        return None
+    number, _, _, _, size = found
+    yield from ask("publish_indexed_file", number)
+    yield from ask("drop_other_versions", store, file.file_id, file.version, number)
+    yield from ask("count_searched_store", store)
+    return int(size)
+
+
+def drop(tenant: str, store_id: str, file_id: str | None) -> Operation[None]:
+    """Find a file of a store no longer, or any of its files: all versions, and their attributes."""
+    row = yield from first("searched_store", store_id, tenant)
+    if row is None:
+        return
+    if file_id is None:
+        yield from ask("drop_indexed_files", row[0])
+        yield from ask("delete_all_attributes", row[0])
+    else:
+        yield from ask("drop_indexed_file", row[0], file_id)
+        yield from ask("delete_attributes", row[0], file_id)
+    yield from ask("count_searched_store", row[0])
+
+
+def drop_unfinished(tenant: str, store_id: str, file_id: str) -> Operation[None]:
+    """Drop the versions of a file that are being written; a search finds the published one as before."""
+    row = yield from first("searched_store", store_id, tenant)
+    if row is not None:
+        yield from ask("drop_unfinished_files", row[0], file_id)
+
+
+def set_attributes(
+    tenant: str, store_id: str, file_id: str, attributes: Mapping[str, AttributeValue]
+) -> Operation[None]:
+    """Replace the attributes of a file in a store, of all its versions."""
+    store = yield from _store_of(tenant, store_id)
+    yield from ask("delete_attributes", store, file_id)
+    yield from ask_many("put_attribute", [(store, file_id, key, *_columns(one)) for key, one in attributes.items()])
+
+
+def sweep(most: int) -> Operation[int]:
+    """Remove up to so many chunks of a file that was dropped; 0 where nothing is left to remove."""
+    found = yield from first("dropped_file")
+    if found is None:
+        return 0
+    file, store = found
+    begin, end = _bounds(file)
+    rows = yield from ask("some_chunks", begin, end, most)
+    for number, body in rows:
+        yield from ask("delete_words", number, indexed(store, terms_of(body)))
+    if rows:
+        yield from ask("delete_chunks", rows[0][0], rows[-1][0])
+    if len(rows) < most:
+        yield from ask("delete_signatures", begin, end)
+        yield from ask("delete_indexed_file", file)
+        yield from ask("delete_searched_store", store)
+    return max(1, len(rows))
+
+
+def searched_store(tenant: str, store_id: str) -> Operation[SearchedStore | None]:
+    """Return what a search finds in a store in all; None where nothing was ever put in."""
+    row = yield from first("searched_store", store_id, tenant)
+    return SearchedStore(*row) if row else None
+
+
+def match_keywords(
+    tenant: str,
+    store_id: str,
+    terms: Sequence[str],
+    filters: Filter | None,
+    most: int,
+    known: TermCounts | None = None,
+) -> Operation[KeywordMatches]:
+    """Return the chunks of a store that match some terms best, of the files that pass the filter.
+
+    `known` counts hold as long as the store has the same revision.
+    """
+    row = yield from first("searched_store", store_id, tenant)
+    if row is None or not row[1]:
+        return KeywordMatches(Corpus(0, 0, {}))
+    store, chunks, length, revision = row
+    if chunks > FEW_CHUNKS:
+        yield from announce_read(FEW_ITEMS + 1)
+    counted = known.counts if known is not None and known.revision == revision else {}
+    asked = list(dict.fromkeys(terms))[:MOST_ASKED]
+    new = {prefixed(store, term): term for term in asked if term not in counted}
+    found = (yield from ask("word_counts", msgspec.json.encode(list(new)).decode(), store)) if new else ()
+    counts = {term: counted.get(term, 0) for term in asked} | {new[word]: int(count) for word, count in found}
+    corpus = Corpus(chunks, length, counts)
+    looked = looked_up(corpus)
+    if not looked:
+        return KeywordMatches(corpus, revision)
+    weights = corpus.weights()
+    weighted = msgspec.json.encode(lexemes(store, {term: weights[term] for term in looked})).decode()
+    conditions = Conditions(5)
+    where = conditions.where(filters)
+    given = expression(store, looked), store, most, weighted, MOST_READ
+    rows = yield from ask_where("match_words", where, *given, *conditions.values)
+    return KeywordMatches(corpus, revision, [(number, text, length) for number, length, text in rows])
+
+
+def found_files(tenant: str, store_id: str, filters: Filter | None) -> Operation[frozenset[int]]:
+    """Return the numbers of the files that a search of the store finds, of those that pass the filter."""
+    row = yield from first("searched_store", store_id, tenant)
+    if row is None:
+        return frozenset()
+    if row[1] > FEW_CHUNKS:
+        yield from announce_read(FEW_ITEMS + 1)
+    conditions = Conditions(1)
+    where = conditions.where(filters)
+    return frozenset(found[0] for found in (yield from ask_where("found_files", where, row[0], *conditions.values)))
+
+
+def signatures(tenant: str, store_id: str, known: frozenset[int]) -> Operation[Signatures]:
+    """Return the signatures of the files that a search finds, but of the files that are known."""
+    row = yield from first("searched_store", store_id, tenant)
+    if row is None:
+        return Signatures(0, frozenset(), ())
+    store, chunks, _, revision = row
+    if chunks > FEW_CHUNKS:
+        yield from announce_read(FEW_ITEMS + 1)
+    files = frozenset(found[0] for found in (yield from ask_where("found_files", "", store)))
+    new, parts = files - known, []
+    if len(new) > len(files) // 4:
+        parts = [row for row in (yield from ask("signatures_of_store", store)) if file_of(row[0]) in new]
+    else:
+        for file in new:
+            parts += yield from ask("signatures", *_bounds(file))
+    return Signatures(revision, files, tuple((number, count, bytes(body)) for number, count, body in parts))
+
+
+def vectors(tenant: str, numbers: Sequence[int]) -> Operation[dict[int, bytes]]:
+    """Return the vectors of some chunks, which a search of the tenant named."""
+    if len(numbers) > FEW_VECTORS:
+        yield from announce_read(FEW_ITEMS + 1)
+    rows = yield from _ask_numbered("SELECT seq, vector FROM chunks WHERE seq IN ({})", numbers)
+    return {number: bytes(vector) for number, vector in rows if vector is not None}
+
+
+def found_chunks(tenant: str, numbers: Sequence[int]) -> Operation[list[FoundChunk]]:
+    """Return some chunks with their files and attributes, in this order, as far as a search still finds them."""
+    text = (
+        "SELECT chunks.seq, file_id, filename, body, store FROM chunks"
+        " JOIN indexed_files ON indexed_files.seq = chunks.seq >> 20 WHERE chunks.seq IN ({})"
+        " AND indexed_files.state = 1 AND tenant = {}"
+    )
+    rows = {row[0]: row for row in (yield from _ask_numbered(text, numbers, tenant))}
+    attributes: dict[tuple[int, str], Mapping[str, AttributeValue]] = {}
+    for _, file_id, _, _, store in rows.values():
+        if (store, file_id) not in attributes:
+            found = yield from ask("attributes_of_file", store, file_id)
+            attributes[store, file_id] = {key: _value(columns) for key, *columns in found}
+    return [_found(rows[number], attributes) for number in numbers if number in rows]
+
+
+def _store_of(tenant: str, store_id: str) -> Operation[int]:
+    yield from ask("put_searched_store", store_id, tenant)
+    row = yield from first("searched_store", store_id, tenant)
+    if row is None:
+        raise ValueError("the vector store is another tenant's")
+    return int(row[0])
+
+
+def _put_chunk(store: int, begin: int, row: ChunkRow) -> Operation[int]:
+    """Put in one chunk; return the number of its terms."""
+    if not 0 <= row.position < MOST_CHUNKS:
+        raise ValueError(f"a file has at most {MOST_CHUNKS} chunks")
+    terms, number = terms_of(row.text), begin + row.position
+    yield from ask("put_chunk", number, len(terms), row.tokens, row.vector, row.text)
+    yield from ask("put_words", number, indexed(store, terms))
+    return len(terms)
+
+
+def _signatures(begin: int, rows: Sequence[ChunkRow]) -> Iterator[tuple[int, int, bytes]]:
+    """Yield the signatures of rows that follow each other, packed, with the first number and how many they are."""
+    placed = [(begin + row.position, signature(row.vector)) for row in rows if row.vector]
+    runs = groupby(enumerate(placed), key=lambda one: (one[1][0] - one[0], len(one[1][1])))
+    for _, run in runs:
+        members = [member for _, member in run]
+        yield members[0][0], len(members), b"".join(signed for _, signed in members)
+
+
+def _bounds(file: int) -> tuple[int, int]:
+    """Return the first and the last number that a chunk of a file can have."""
+    return file << POSITION_BITS, (file + 1 << POSITION_BITS) - 1
+
+
+def _ask_numbered(text: str, numbers: Sequence[int], *values: str) -> Operation[Sequence[Row]]:
+    """Ask for chunks by their numbers. A few lengths of the list keep the statements prepared."""
+    if not numbers:
+        return ()
+    padded = [*numbers, *[numbers[-1]] * ((1 << (len(numbers) - 1).bit_length()) - len(numbers))]
+    places = ", ".join(f"${place}" for place in range(1, len(padded) + 1))
+    rest = [f"${len(padded) + place}" for place in range(1, len(values) + 1)]
+    return (yield Composed(text.format(places, *rest), (*padded, *values)))
+
+
+def _columns(value: AttributeValue) -> tuple[str | float | int | None, ...]:
+    return tuple(column_value(value) if kind_of(value) == kind else None for kind in ("text", "number", "flag"))
+
+
+def _value(columns: Sequence[str | float | int | None]) -> AttributeValue:
+    text, number, flag = columns
+    if isinstance(text, str):
+        return text
+    if number is None:
+        return bool(flag)
+    return int(number) if float(number).is_integer() else float(number)
+
+
+def _found(row: Row, attributes: Mapping[tuple[int, str], Mapping[str, AttributeValue]]) -> FoundChunk:
+    number, file_id, filename, body, store = row
+    return FoundChunk(number, file_id, filename, number & MOST_CHUNKS - 1, body, attributes[store, file_id])

@@ -1,0 +1,60 @@
+"""Facts about responses: kept with the response or alone, and read in pages."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from antiphon.storage.operations.figures import add_late
+from antiphon.storage.operations.step import Operation, ask, ask_many, first
+from antiphon.storage.records import Facts, StoredResponse
+
+COLUMNS = Facts.__struct_fields__
+"""The columns of `facts` in the order of `put_facts`."""
+
+LISTED = COLUMNS[:-2]
+"""Those that lists read: all but the spans and the bodies."""
+
+TEXTS = [place for place, name in enumerate(COLUMNS) if Facts.__annotations__[name] is str]
+"""The places of the columns that hold text."""
+
+
+def put(facts: Facts | None) -> Operation[None]:
+    """Keep the facts that come with a response, if any."""
+    if facts is not None:
+        yield from put_all([facts])
+
+
+def put_all(facts: Sequence[Facts]) -> Operation[None]:
+    """Keep facts; later ones of the same id replace the earlier."""
+    yield from ask_many("put_facts", [facts_row(one) for one in facts])
+    yield from add_late(facts)
+
+
+def forget_words(tenant: str, response_id: str) -> Operation[None]:
+    """Remove what facts hold of a deleted response beside numbers."""
+    yield from ask("forget_words", response_id, tenant, b"")
+
+
+def facts_of(responses: Sequence[StoredResponse]) -> list[Facts]:
+    """Return the facts that come with responses."""
+    return [response.facts for response in responses if response.facts is not None]
+
+
+def facts_row(facts: Facts) -> tuple[Any, ...]:
+    """Return the columns in the order of `put_facts`, without what PostgreSQL's text does not take."""
+    row = [getattr(facts, name) for name in COLUMNS]
+    for place in TEXTS:
+        if "\0" in row[place]:
+            row[place] = row[place].replace("\0", "\ufffd")
+    return tuple(row)
+
+
+def spans(tenant: str, response_id: str) -> Operation[bytes | None]:
+    """Get the spans of a response."""
+    row = yield from first("load_spans", response_id, tenant)
+    return row[0] or None if row else None
+
+
+def bodies(tenant: str, response_id: str) -> Operation[bytes | None]:
+    """Get what the backends of a response received."""
+    row = yield from first("load_bodies", response_id, tenant)
+    return row[0] or None if row else None

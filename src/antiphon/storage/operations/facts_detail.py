@@ -1,0 +1,58 @@
+"""One response's facts with those of its chain, and the facts that changed lately."""
+
+from antiphon.storage.operations.facts import LISTED
+from antiphon.storage.operations.facts_where import CHAIN, Statement
+from antiphon.storage.operations.step import Composed, Operation, first
+from antiphon.storage.records import Facts, FactsFamily
+
+COLUMNS = ", ".join(f"facts.{name}" for name in LISTED)
+
+MOST_CHANGED = 500
+"""Rows that one look at changes reads."""
+
+
+def family(tenant: str | None, response_id: str) -> Operation[FactsFamily | None]:
+    """Read the facts of a response, with its spans and its chain; see `ResponseFacts.find_facts`."""
+    own = Statement(tenant)
+    own.where(f"id = {own.add(response_id)}")
+    own.where("(flags & 32) = 0")
+    rows = yield Composed(f"SELECT {COLUMNS}, spans FROM facts WHERE {' AND '.join(own.conditions)}", tuple(own.values))  # noqa: S608 - fixed parts
+    if not rows:
+        return None
+    facts = Facts(*rows[0])
+    parents = yield _parents(facts)
+    children = yield _children(facts)
+    return FactsFamily(facts, [Facts(*row) for row in reversed(parents)], [Facts(*row) for row in children])
+
+
+def changed(behind: int | None) -> Operation[tuple[int, list[Facts]]]:
+    """Read the facts that were kept or changed since a row's number; see `ResponseFacts.changed_facts`."""
+    if behind is None:
+        row = yield from first("newest_facts")
+        return (row[0] or 0) if row else 0, []
+    text = f"SELECT seq, {COLUMNS} FROM facts WHERE seq > $1 AND (flags & 32) = 0 ORDER BY seq LIMIT {MOST_CHANGED}"  # noqa: S608 - fixed parts
+    rows = yield Composed(text, (behind,))
+    return (rows[-1][0] if rows else behind), [Facts(*row[1:]) for row in rows]
+
+
+def _parents(facts: Facts) -> Composed:
+    return Composed(
+        f"""WITH RECURSIVE up (parent, step) AS (
+            SELECT CAST($1 AS TEXT), 1
+            UNION ALL
+            SELECT facts.previous_response_id, up.step + 1 FROM up JOIN facts ON facts.id = up.parent
+            WHERE facts.tenant = $2 AND up.step < {CHAIN}
+        )
+        SELECT {COLUMNS} FROM up JOIN facts ON facts.id = up.parent
+        WHERE facts.tenant = $2 AND (facts.flags & 32) = 0 ORDER BY up.step""",  # noqa: S608 - fixed parts
+        (facts.previous_response_id, facts.tenant),
+    )
+
+
+def _children(facts: Facts) -> Composed:
+    """Read the children by the index of parents: the tenant as an expression hides the index of all its responses."""
+    return Composed(
+        f"""SELECT {COLUMNS} FROM facts WHERE previous_response_id = $1 AND previous_response_id <> ''
+        AND tenant || '' = $2 AND (flags & 32) = 0 ORDER BY began, seq LIMIT {CHAIN}""",  # noqa: S608 - fixed parts
+        (facts.id, facts.tenant),
+    )

@@ -1,0 +1,231 @@
+"""Figures of responses, from sums by minute, hour and four hours where these answer the question, else from facts.
+
+A response is summed in the minute, the hour and the four hours in which it began, once it has ended. `sum_up` adds
+the facts of past minutes, some at a time. It runs behind by `BEHIND`, so that a response that began then and ended
+soon is there. The flag `SUMMED` marks a response that ended later: whatever keeps its facts adds it to the sums in the
+same step.
+"""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any
+
+from antiphon.protocol.response_filters import AnyOf, Filters
+from antiphon.storage.operations.facts_where import Statement, add_filters, most_read, with_key_ids
+from antiphon.storage.operations.step import FEW_ITEMS, Composed, Operation, Row, Rows, announce_read, ask, first
+from antiphon.storage.records import Facts
+from antiphon.storage.records.facts import SUMMED
+from antiphon.storage.records.figures import (
+    BOUNDS,
+    BUCKETS,
+    FOUR_HOURS,
+    GROUPS,
+    HOUR,
+    MINUTE,
+    Figures,
+    FiguresFound,
+    FiguresQuery,
+    add,
+    bounded,
+)
+
+BEHIND = 120
+"""Seconds after which responses are summed. A response is late that took half of it (`records.facts.LATE`)."""
+
+AT_ONCE = 2_000
+"""Responses that one step sums, so that a write lasts some ten milliseconds."""
+
+BY_HOUR = 86_400
+"""Seconds; figures of a longer time are read from the sums of hours, and of four hours where these fit its spans."""
+
+ROWS_PER_GROUP = 5
+"""Rows that are read for each group of a reply, at most: a group has one for each status."""
+
+COUNTS = ("input_tokens", "cached_tokens", "output_tokens", "reasoning_tokens", "cost")
+HISTOGRAMS = {"f": "first", "t": "ended - began"}
+CELLS = [f"{name}{place}" for name in HISTOGRAMS for place in range(BUCKETS)]
+
+KEY = ("part", "step", "tenant", "time", "model", "backend", "key_id", "status")
+
+BY_MODEL, BY_KEY = PARTS = (0, 1)
+"""The parts of the sums: by model and backend, and by key. A response is in one row of each."""
+
+NAMED = {BY_MODEL: "model, backend, ''", BY_KEY: "'', '', key_id"}
+"""Model, backend and key of a part's rows."""
+
+FIELDS = {BY_MODEL: {"status", "model", "backend", "tenant"}, BY_KEY: {"status", "key", "tenant"}}
+"""What the rows of a part can be filtered and grouped by."""
+
+
+def _in_bucket(value: str, place: int) -> str:
+    low = f"{value} >= {BOUNDS[place - 1]}" if place else f"{value} < {BOUNDS[0]}"
+    high = f" AND {value} < {BOUNDS[place]}" if 0 < place < len(BOUNDS) else ""
+    return f"count(*) FILTER (WHERE {low}{high})"
+
+
+FROM_FACTS = ", ".join(
+    ["count(*)", *(f"sum({name})" for name in COUNTS)]
+    + [_in_bucket(value, place) for value in HISTOGRAMS.values() for place in range(BUCKETS)]
+)
+"""The sums of facts, in the order of `FROM_SUMS`."""
+
+FROM_SUMS = ", ".join(f"sum({name})" for name in ("responses", *COUNTS, *CELLS))
+
+
+def _adding(part: int, step: int, where: str) -> str:
+    cells = ("responses", *COUNTS, *CELLS)
+    sums = [f"{name} = sums.{name} + excluded.{name}" for name in cells if name != "cost"]
+    sums.append("cost = coalesce(sums.cost + excluded.cost, sums.cost, excluded.cost)")
+    return f"""INSERT INTO sums ({", ".join((*KEY, *cells))})
+        SELECT {part}, {step}, tenant, began / {step * 1000} * {step}, {NAMED[part]}, status, {FROM_FACTS}
+        FROM facts WHERE {where}
+        GROUP BY tenant, began / {step * 1000} * {step}, {NAMED[part].replace("'', ", "").replace(", ''", "")}, status
+        ON CONFLICT ({", ".join(KEY)}) DO UPDATE SET {", ".join(sums)}"""  # noqa: S608 - fixed parts
+
+
+_UNSUMMED = f"(flags & {SUMMED}) = 0 AND ended IS NOT NULL"
+
+_ROWS = [(part, step) for part in PARTS for step in (MINUTE, HOUR, FOUR_HOURS)]
+
+ADD_SPAN = [_adding(*row, f"began >= $1 AND began < $2 AND {_UNSUMMED}") for row in _ROWS]
+"""Statements that add the responses which began in a span of time, in milliseconds."""
+
+ADD_ONE = [_adding(*row, "id = $1") for row in _ROWS]
+"""Statements that add one response."""
+
+
+def add_late(facts: Sequence[Facts]) -> Operation[None]:
+    """Add those of these facts to the sums that `sum_up` will not find."""
+    for text, response_id in late_sums(facts):
+        yield Composed(text, (response_id,))
+
+
+def late_sums(facts: Sequence[Facts]) -> Iterator[tuple[str, str]]:
+    """Give the statements that add those of these facts to the sums that `sum_up` will not find, each with its id.
+
+    The rows of the sums come in one order in every process: so no two processes wait for each other's rows.
+    """
+    late = [one for one in facts if one.flags & SUMMED]
+    for (part, step), text in zip(_ROWS, ADD_ONE, strict=True) if late else ():
+        for one in sorted(late, key=partial(_row_of, part, step)):
+            yield text, one.id
+
+
+def _row_of(part: int, step: int, one: Facts) -> tuple[str, int, str, str, str]:
+    """Return the key of the row of the sums that has this response."""
+    named = (one.model, one.backend) if part == BY_MODEL else (one.key_id, "")
+    return one.tenant, one.began // 1000 // step, *named, one.status
+
+
+def sum_up(now: int) -> Operation[bool]:
+    """Add some responses that are not in the sums yet; return whether there are more."""
+    row = yield from first("lock_summed")
+    if row is None:
+        return False  # another process does it
+    horizon = (now - BEHIND) // MINUTE * MINUTE
+    begin = yield from first("first_unsummed", row[0] * 1000)
+    if begin is None or begin[0] is None or begin[0] >= horizon * 1000:
+        if horizon > row[0]:
+            yield from ask("set_summed", horizon)
+        return False
+    start = begin[0]
+    behind = yield from first("place_of_unsummed", start, AT_ONCE)
+    end = horizon if behind is None else min(horizon, behind[0] // 1000 + 1)
+    for text in ADD_SPAN:
+        yield Composed(text, (start, end * 1000))
+    yield from ask("set_summed", end)
+    return end < horizon
+
+
+def figures(tenant: str | None, query: FiguresQuery) -> Operation[FiguresFound]:
+    """Read figures of a tenant, or of all; see `ResponseFacts.figures`."""
+    yield from announce_read(FEW_ITEMS + 1)
+    filters = yield from with_key_ids(query.filters, tenant)
+    found, reading = FiguresFound(), _Reading(tenant, query, filters)
+    part = _part_for(query.by, filters)
+    if part is not None:
+        row = yield from first("summed")
+        yield from reading.sums(found, part)
+        yield from reading.facts(found, max(query.since, row[0] if row else 0), _UNSUMMED)
+        return bounded(found, query.most_groups)
+    since = yield from reading.earliest()
+    if since is not None:
+        found.partial_since = since
+    yield from reading.facts(found, query.since if since is None else since, "ended IS NOT NULL")
+    return bounded(found, query.most_groups)
+
+
+def _part_for(by: str, filters: Filters) -> int | None:
+    """Return the part of the sums that answers filters, in these groups; None where only facts do."""
+    if filters.words or not all(isinstance(one, AnyOf) for one in filters.conditions):
+        return None
+    fields = {one.field for one in filters.conditions if isinstance(one, AnyOf)} | ({by} if by else set())
+    return next((part for part in PARTS if fields <= FIELDS[part]), None)
+
+
+class _Reading:
+    """Reads the figures of one query."""
+
+    def __init__(self, tenant: str | None, query: FiguresQuery, filters: Filters) -> None:
+        since = max(query.since, (filters.since or 0) // 1000)
+        until = query.until if filters.until is None else min(query.until, filters.until // 1000)
+        self._tenant, self._query, self._filters = tenant, query, filters
+        self._since, self._until = since, until
+
+    def sums(self, found: FiguresFound, part: int) -> Operation[None]:
+        """Add what a part of the sums has."""
+        for step, since, until in _stretches(self._since, self._until, self._query.step):
+            statement = Statement(self._tenant)
+            statement.where(f"part = {part} AND step = {step}")
+            statement.where(f"time >= {statement.add(since)}")
+            statement.where(f"time < {statement.add(until)}")
+            add_filters(statement, self._filters, self._tenant)
+            yield from self._add(found, statement, "sums", "time", FROM_SUMS)
+
+    def facts(self, found: FiguresFound, since: int, condition: str) -> Operation[None]:
+        """Add what the facts have from `since` on."""
+        statement = Statement(self._tenant)
+        statement.where(f"began >= {statement.add(max(since, self._since) * 1000)}")
+        statement.where(f"began < {statement.add(self._until * 1000)}")
+        statement.where(condition)
+        add_filters(statement, self._filters, self._tenant)
+        yield from self._add(found, statement, "facts", "began / 1000", FROM_FACTS)
+
+    def earliest(self) -> Operation[int | None]:
+        """Return the time from which facts are read, where there are more than one query may read; else None."""
+        statement = Statement(self._tenant)
+        statement.where(f"began >= {statement.add(self._since * 1000)}")
+        statement.where(f"began < {statement.add(self._until * 1000)}")
+        rows = yield from statement.ask("began", "DESC", 1, skip=most_read(self._query.most_read, self._filters))
+        return rows[0][0] // 1000 + 1 if rows else None
+
+    def _add(self, found: FiguresFound, statement: Statement, table: str, time: str, columns: str) -> Operation[None]:
+        """Add the sums of some rows, once by span and once by group: both together would be many rows."""
+        step, by = self._query.step, self._query.by
+        rows = yield from statement.ask_grouped(table, f"{time} / {step} * {step}, status", columns)
+        _take(found.spans, rows)
+        if by:
+            most = f"ORDER BY 3 DESC LIMIT {statement.add(ROWS_PER_GROUP * (self._query.most_groups + 1))}"
+            _take(found.groups, (yield from statement.ask_grouped(table, f"{GROUPS[by]}, status", columns, most)))
+
+
+def _take(totals: dict[Any, Figures], rows: Rows) -> None:
+    for name, status, *sums in rows:
+        add(totals.setdefault(name, Figures()), _figures(status, sums))
+
+
+def _stretches(since: int, until: int, span: int) -> list[tuple[int, int, int]]:
+    """Return the sums that cover a time in spans of this length: the step of each, and from when until when."""
+    if until - since <= BY_HOUR:
+        return [(MINUTE, since // MINUTE * MINUTE, until)]
+    begin, low, high = since // HOUR * HOUR, -(-since // FOUR_HOURS) * FOUR_HOURS, until // FOUR_HOURS * FOUR_HOURS
+    if span % FOUR_HOURS:
+        return [(HOUR, begin, until)]
+    return [(HOUR, begin, low), (FOUR_HOURS, low, high), (HOUR, high, until)]
+
+
+def _figures(status: str, sums: Row) -> Figures:
+    count, received, cached, sent, reasoning, cost, *counts = sums
+    cells = list(map(int, counts))  # PostgreSQL's sums are decimals
+    tokens = (int(received), int(cached), int(sent), int(reasoning))
+    return Figures({status: int(count)}, *tokens, None if cost is None else int(cost), cells[:BUCKETS], cells[BUCKETS:])

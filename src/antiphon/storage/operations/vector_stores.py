@@ -1,0 +1,332 @@
+"""Vector stores, the files in them, and batches of files. The queue of their ingestion is in `ingestions.py`."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from importlib import import_module
+from typing import Any
+
+import msgspec
+
+from antiphon.storage.operations.lists import part
+from antiphon.storage.operations.step import Operation, Row, ask, ask_many, first
+from antiphon.storage.records import (
+    Attached,
+    AttachResult,
+    FileCounts,
+    NewStoreFile,
+    StoreBatch,
+    StoreFile,
+    StoreFilePage,
+    StorePageQuery,
+    VectorStore,
+    VectorStorePage,
+)
+
+DAY = 86_400
+
+UNKNOWN_STORE = Attached(AttachResult.UNKNOWN_STORE)
+DONE = Attached(AttachResult.DONE)
+
+
+def create(store: VectorStore, files: Sequence[NewStoreFile], now: int) -> Operation[Attached]:
+    """Keep a new store with its first files; see `VectorStores.create_vector_store`."""
+    names, unknown = yield from _names(store.tenant, files, now)
+    if unknown:
+        return Attached(AttachResult.UNKNOWN_FILE, unknown)
+    values = store.id, store.tenant, store.created_at, store.created_at, store.days, _expiry(store)
+    texts = _bytes(store.name), _bytes(store.description), store.metadata, store.embedding_model
+    ((seq,),) = yield from ask("put_vector_store", *values, *texts)
+    yield from ask_many("put_store_file", [_new(seq, store.tenant, one, names, store.created_at) for one in files])
+    return DONE
+
+
+def find(tenant: str, store_id: str, now: int) -> Operation[VectorStore | None]:
+    """Get a store."""
+    row = yield from first("find_vector_store", store_id, tenant)
+    return store_of(row, now) if row else None
+
+
+def page(tenant: str | None, query: StorePageQuery, now: int) -> Operation[VectorStorePage]:
+    """Read a part of a tenant's stores, or of the stores of all tenants."""
+    name, own = ("vector_stores_of_all", ()) if tenant is None else ("vector_stores", (tenant,))
+    place = "vector_store_place" if tenant is None else "find_vector_store"
+    places: dict[str, int] = {}
+    for bound, store_id in (("after", query.after), ("before", query.before)):
+        if store_id is not None:
+            row = yield from first(place, store_id, *own)
+            if row is None:
+                return VectorStorePage(unknown=bound)
+            places[bound] = row[-1]
+    rows, has_more = yield from part(name, own, (), query, places)
+    return VectorStorePage([store_of(row, now) for row in rows], has_more)
+
+
+def update(tenant: str, store_id: str, changes: Mapping[str, Any], now: int) -> Operation[VectorStore | None]:
+    """Change some fields of a store."""
+    row = yield from first("lock_vector_store", store_id, tenant)
+    if row is None:
+        return None
+    store = store_of(row, now)
+    if store.is_expired:
+        changes = {name: value for name, value in changes.items() if name != "days"}
+    store = replace(store, **changes)
+    if not store.is_expired:
+        store = replace(store, expires_at=_expiry(store))
+    texts = _bytes(store.name), _bytes(store.description), store.metadata
+    yield from ask("update_vector_store", row[-1], *texts, store.days, store.expires_at)
+    return store
+
+
+def use(tenant: str, store_ids: Sequence[str], now: int) -> Operation[None]:
+    """Move the expiry of stores."""
+    for store_id in sorted(store_ids):
+        yield from ask("use_vector_store", store_id, tenant, now)
+
+
+def delete(tenant: str, store_id: str) -> Operation[bool]:
+    """Take a store out, with its files, batches and chunks."""
+    row = yield from first("lock_vector_store", store_id, tenant)
+    if row is None:
+        return False
+    yield from drop_chunks(tenant, store_id, None)
+    yield from ask("delete_vector_store", row[-1])
+    return True
+
+
+def attach(
+    tenant: str, store_id: str, files: Sequence[NewStoreFile], batch_id: str | None, now: int
+) -> Operation[Attached]:
+    """Attach files to a store; see `VectorStores.attach_files`."""
+    row = yield from first("lock_vector_store", store_id, tenant)
+    if row is None:
+        return UNKNOWN_STORE
+    if store_of(row, now).is_expired:
+        return Attached(AttachResult.EXPIRED)
+    names, unknown = yield from _names(tenant, files, now)
+    if unknown:
+        return Attached(AttachResult.UNKNOWN_FILE, unknown)
+    seq, new = row[-1], []
+    for one in files:
+        known = yield from first("store_file", seq, one.file_id)
+        if known is None:
+            new.append(_new(seq, tenant, one, names, now))
+        else:
+            yield from _attach_again(seq, file_of(known), one)
+    yield from ask_many("put_store_file", new)
+    if batch_id is not None:
+        ((batch,),) = yield from ask("put_store_batch", batch_id, seq, tenant, now, len(files))
+        yield from ask_many("put_batch_file", [(batch, one.file_id) for one in files])
+    yield from ask("use_vector_store", store_id, tenant, now)
+    return DONE
+
+
+def _attach_again(seq: int, known: StoreFile, new: NewStoreFile) -> Operation[None]:
+    yield from _set_attributes(seq, known, new.attributes)
+    cut = new.chunk_tokens, new.overlap_tokens
+    if known.status in ("failed", "cancelled") or cut != (known.chunk_tokens, known.overlap_tokens):
+        yield from ask("ingest_again", seq, known.file_id, *cut)
+
+
+def file(tenant: str, store_id: str, file_id: str) -> Operation[StoreFile | None]:
+    """Get a file in a store."""
+    row = yield from first("find_vector_store", store_id, tenant)
+    found = (yield from first("store_file", row[-1], file_id)) if row else None
+    return file_of(found) if found else None
+
+
+def files(tenant: str, store_id: str, query: StorePageQuery, batch_id: str | None) -> Operation[StoreFilePage]:
+    """Read a part of the files of a store, or of a batch."""
+    row = yield from first("find_vector_store", store_id, tenant)
+    if row is None:
+        return StoreFilePage()
+    store = row[-1]
+    places: dict[str, int] = {}
+    for name, file_id in (("after", query.after), ("before", query.before)):
+        if file_id is not None:
+            found = yield from first("store_file", store, file_id)
+            if found is None:
+                return StoreFilePage(unknown=name)
+            places[name] = found[-1]
+    table, key = "store_files", store
+    if batch_id is not None:
+        batch = yield from first("store_batch", batch_id, store)
+        if batch is None:
+            return StoreFilePage()
+        table, key = "batch_files", batch[-1]
+    rows, has_more = yield from part(table, (key,), (query.status,), query, places)
+    return StoreFilePage([file_of(row) for row in rows], has_more)
+
+
+def set_attributes(tenant: str, store_id: str, file_id: str, attributes: bytes) -> Operation[StoreFile | None]:
+    """Replace the attributes of a file in a store."""
+    row = yield from first("lock_vector_store", store_id, tenant)
+    found = (yield from first("store_file", row[-1], file_id)) if row else None
+    if row is None or found is None:
+        return None
+    yield from _set_attributes(row[-1], file_of(found), attributes)
+    return replace(file_of(found), attributes=attributes)
+
+
+def _set_attributes(seq: int, file: StoreFile, attributes: bytes) -> Operation[None]:
+    if attributes == file.attributes:
+        return
+    yield from ask("set_file_attributes", seq, file.file_id, attributes)
+    if file.live_version is not None:
+        decoded = msgspec.json.decode(attributes)
+        yield from chunks_of_files().set_attributes(file.tenant, file.store_id, file.file_id, decoded)
+
+
+def detach(tenant: str, store_id: str, file_id: str) -> Operation[bool]:
+    """Take a file out of a store, with its chunks."""
+    row = yield from first("lock_vector_store", store_id, tenant)
+    if row is None or not (yield from first("store_file", row[-1], file_id)):
+        return False
+    yield from drop_chunks(tenant, store_id, file_id)
+    yield from ask("delete_store_file", row[-1], file_id)
+    return True
+
+
+def forget_file(file_id: str) -> Operation[None]:
+    """Take a file out of all stores, with its chunks: part of the transaction that deletes the file."""
+    for seq, store_id, tenant in (yield from ask("lock_stores_of_file", file_id)):
+        yield from drop_chunks(tenant, store_id, file_id)
+        yield from ask("delete_store_file", seq, file_id)
+
+
+def forget_expired(now: int, limit: int) -> Operation[int]:
+    """Take files that have expired out of all stores, at most `limit`; return how many."""
+    expired = yield from ask("expired_attached_files", now, limit)
+    for (file_id,) in expired:
+        yield from forget_file(file_id)
+    return len(expired)
+
+
+def batch(tenant: str, store_id: str, batch_id: str) -> Operation[StoreBatch | None]:
+    """Get a batch of a store, with what became of its files."""
+    row = yield from first("find_vector_store", store_id, tenant)
+    return (yield from _batch(store_id, row[-1], batch_id)) if row else None
+
+
+def cancel_batch(tenant: str, store_id: str, batch_id: str) -> Operation[StoreBatch | None]:
+    """Cancel what is not done of a batch; see `VectorStores.cancel_store_batch`."""
+    row = yield from first("lock_vector_store", store_id, tenant)
+    found = (yield from first("store_batch", batch_id, row[-1])) if row else None
+    if row is None or found is None:
+        return None
+    cancelled = yield from ask("cancel_batch_files", row[-1], found[-1])
+    for file_id, live_version in cancelled:
+        yield from drop_unfinished(tenant, store_id, file_id, live_version)
+    if cancelled:
+        yield from ask("mark_batch_cancelled", found[-1])
+    return (yield from _batch(store_id, row[-1], batch_id))
+
+
+def _batch(store_id: str, store: int, batch_id: str) -> Operation[StoreBatch | None]:
+    row = yield from first("store_batch", batch_id, store)
+    if row is None:
+        return None
+    _, created_at, total, is_cancelled, seq = row
+    counted: dict[str, int] = {row[0]: row[1] for row in (yield from ask("batch_counts", seq))}
+    left = total - sum(counted.values())
+    counted["cancelled"] = counted.get("cancelled", 0) + left  # files that were removed from the store
+    return StoreBatch(batch_id, store_id, created_at, bool(is_cancelled), FileCounts(**counted, total=total))
+
+
+def reindex(tenant: str, store_id: str, embedding_model: str, now: int) -> Operation[int | None]:
+    """Have all files of a store ingested again; see `VectorStores.reindex_vector_store`."""
+    row = yield from first("lock_vector_store", store_id, tenant)
+    if row is None or store_of(row, now).is_expired:
+        return None
+    yield from ask("set_embedding_model", row[-1], embedding_model)
+    return len((yield from ask("ingest_all_again", row[-1])))
+
+
+def empty_expired(now: int) -> Operation[int]:
+    """Drop the files and chunks of one store that expired; 0 where there is none."""
+    row = yield from first("expired_vector_store", now)
+    if row is None:
+        return 0
+    store_id, tenant, seq = row
+    yield from drop_chunks(tenant, store_id, None)
+    yield from ask("empty_vector_store", seq)
+    return 1
+
+
+def has_dropped_chunks() -> Operation[bool]:
+    """Whether chunks that no search finds are still to be removed."""
+    return bool((yield from ask("dropped_file")))
+
+
+def drop_chunks(tenant: str, store_id: str, file_id: str | None) -> Operation[None]:
+    """Have no search find a file of a store, or any of its files."""
+    yield from chunks_of_files().drop(tenant, store_id, file_id)
+
+
+def drop_unfinished(tenant: str, store_id: str, file_id: str, live_version: int | None) -> Operation[None]:
+    """Drop what an ingestion that has ended wrote of a file; a search finds its live version as before."""
+    if live_version is None:
+        yield from drop_chunks(tenant, store_id, file_id)
+    else:
+        yield from chunks_of_files().drop_unfinished(tenant, store_id, file_id)
+
+
+def chunks_of_files() -> Any:
+    """Return the operations on chunks: loaded for servers with vector stores alone."""
+    return import_module("antiphon.storage.operations.chunks")
+
+
+def _names(tenant: str, files: Sequence[NewStoreFile], now: int) -> Operation[tuple[Mapping[str, str], str]]:
+    """Return the filenames by id, and the first id that is unknown; the files stay until the transaction ends."""
+    names: dict[str, str] = {}
+    for file_id in sorted({one.file_id for one in files}):
+        row = yield from first("attachable_file", file_id, tenant, now)
+        if row is not None:
+            names[file_id] = row[0]
+    return names, next((one.file_id for one in files if one.file_id not in names), "")
+
+
+def _new(seq: int, tenant: str, new: NewStoreFile, names: Mapping[str, str], now: int) -> tuple[Any, ...]:
+    cut = new.attributes, new.chunk_tokens, new.overlap_tokens, new.key_id
+    return seq, new.file_id, tenant, names[new.file_id], now, *cut
+
+
+def store_of(row: Row, now: int) -> VectorStore:
+    """Make a store of its row."""
+    store_id, tenant, created_at, name, description, metadata, days, last_active_at, expires_at, model = row[:10]
+    usage_bytes, chunk_count, in_progress, completed, failed, cancelled, _ = row[10:]
+    total = in_progress + completed + failed + cancelled
+    return VectorStore(
+        store_id,
+        tenant,
+        created_at,
+        _text(name),
+        _text(description),
+        metadata,
+        days,
+        last_active_at,
+        expires_at,
+        expires_at is not None and expires_at <= now,
+        model,
+        usage_bytes,
+        chunk_count,
+        FileCounts(in_progress, completed, failed, cancelled, total),
+    )
+
+
+def file_of(row: Row) -> StoreFile:
+    """Make a file in a store of its row."""
+    return StoreFile(*row[:15])
+
+
+def _expiry(store: VectorStore) -> int | None:
+    active = store.last_active_at or store.created_at
+    return None if store.days is None else active + store.days * DAY
+
+
+def _bytes(text: str | None) -> bytes | None:
+    """A client may have put a NUL in it, which PostgreSQL's text does not take."""
+    return None if text is None else text.encode()
+
+
+def _text(stored: bytes | None) -> str | None:
+    return None if stored is None else stored.decode()

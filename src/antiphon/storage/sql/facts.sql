@@ -1,0 +1,104 @@
+-- put_facts --
+-- A background response began when it was queued. The number of the row shows that it has changed.
+INSERT INTO facts (
+    id, tenant, began, ended, status, model, served_model, backend, key_id, flags, tools, queued, first, input_tokens,
+    cached_tokens, output_tokens, reasoning_tokens, calls, attempts, error, previous_response_id, conversation_id,
+    request_bytes, tags, input, output, cost, spans,
+    bodies
+)
+VALUES (
+    $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24,
+    $25, $26, $27, $28, $29
+)
+ON CONFLICT (id) DO UPDATE SET
+    ended = excluded.ended, status = excluded.status, model = excluded.model, served_model = excluded.served_model,
+    backend = excluded.backend, key_id = excluded.key_id, flags = excluded.flags, tools = excluded.tools,
+    queued = excluded.queued + excluded.began - facts.began, first = excluded.first + excluded.began - facts.began,
+    input_tokens = excluded.input_tokens, cached_tokens = excluded.cached_tokens,
+    output_tokens = excluded.output_tokens, reasoning_tokens = excluded.reasoning_tokens, calls = excluded.calls,
+    attempts = excluded.attempts, error = excluded.error, previous_response_id = excluded.previous_response_id,
+    conversation_id = excluded.conversation_id, request_bytes = excluded.request_bytes, tags = excluded.tags,
+    input = CASE WHEN excluded.input = '' THEN facts.input ELSE excluded.input END, output = excluded.output,
+    cost = excluded.cost, spans = excluded.spans,
+    bodies = excluded.bodies, seq = excluded.seq
+
+-- forget_words --
+-- The flag says that the response was deleted.
+UPDATE facts SET tags = '', input = '', output = '', spans = $3, bodies = $3, flags = flags | 32 WHERE id = $1 AND tenant = $2
+
+-- load_spans --
+SELECT spans FROM facts WHERE id = $1 AND tenant = $2
+
+-- load_bodies --
+SELECT bodies FROM facts WHERE id = $1 AND tenant = $2
+
+-- facts_place --
+SELECT began, seq FROM facts WHERE id = $1
+
+-- place_of_own_facts --
+SELECT began, seq FROM facts WHERE id = $1 AND tenant = $2
+
+-- id_of_facts --
+-- No row where it was purged meanwhile: then nothing is behind it.
+SELECT id FROM facts WHERE seq = $1
+
+-- ids_of_all_api_keys --
+SELECT id FROM api_keys WHERE name = $1
+
+-- ids_of_api_keys --
+SELECT id FROM api_keys WHERE tenant = $1 AND name = $2
+
+-- purge_facts --
+DELETE FROM facts WHERE seq IN (SELECT seq FROM facts WHERE began <= CAST($1 AS BIGINT) * 1000 ORDER BY began LIMIT $2)
+RETURNING seq
+
+-- count_facts --
+SELECT count(*) FROM facts WHERE began <= CAST($1 AS BIGINT) * 1000
+
+-- newest_facts --
+SELECT max(seq) FROM facts
+
+-- summed --
+SELECT until FROM summed
+
+-- lock_summed --
+SELECT until FROM summed FOR UPDATE SKIP LOCKED
+
+-- set_summed --
+UPDATE summed SET until = $1
+
+-- first_unsummed --
+SELECT min(began) FROM facts WHERE began >= $1
+
+-- place_of_unsummed --
+SELECT began FROM facts WHERE began >= $1 ORDER BY began LIMIT 1 OFFSET $2
+
+-- purge_minutes --
+DELETE FROM sums WHERE (part, step, tenant, time, model, backend, key_id, status) IN (
+    SELECT part, step, tenant, time, model, backend, key_id, status FROM sums
+    WHERE step = 60 AND time <= $1 ORDER BY time LIMIT $2
+)
+RETURNING time
+
+-- count_minutes --
+SELECT count(*) FROM sums WHERE step = 60 AND time <= $1
+
+-- purge_hours --
+DELETE FROM sums WHERE (part, step, tenant, time, model, backend, key_id, status) IN (
+    SELECT part, step, tenant, time, model, backend, key_id, status FROM sums
+    WHERE step = 3600 AND time <= $1 ORDER BY time LIMIT $2
+)
+RETURNING time
+
+-- count_hours --
+SELECT count(*) FROM sums WHERE step = 3600 AND time <= $1
+
+-- purge_four_hours --
+DELETE FROM sums WHERE (part, step, tenant, time, model, backend, key_id, status) IN (
+    SELECT part, step, tenant, time, model, backend, key_id, status FROM sums
+    WHERE step = 14400 AND time <= $1 ORDER BY time LIMIT $2
+)
+RETURNING time
+
+-- count_four_hours --
+SELECT count(*) FROM sums WHERE step = 14400 AND time <= $1

@@ -1,0 +1,37 @@
+-- The keyword index of chunks. Every term begins with the number of its store.
+
+-- put_words --
+-- `$2`: the terms of chunk `$1`, with blanks between.
+INSERT INTO chunk_words (seq, words)
+SELECT $1::bigint, coalesce(array_to_tsvector(array_agg(word || mark)), ''::tsvector)
+FROM (SELECT word, count(*) AS times FROM unnest(string_to_array($2::text, ' ')) AS word WHERE word <> '' GROUP BY word) AS counted
+JOIN (VALUES ('', 1), ('+2', 2), ('+4', 4)) AS marks (mark, least) ON times >= least
+
+-- delete_words --
+DELETE FROM chunk_words WHERE seq = $1 AND $2::text IS NOT NULL
+
+-- word_counts --
+-- How many chunks of store `$2` that a search finds have each of some terms, a JSON array; a term that none has is left out.
+-- The index has the chunks of other versions too: they are not counted.
+SELECT word, count(*) FROM jsonb_array_elements_text($1::text::jsonb) AS word
+CROSS JOIN LATERAL antiphon_chunks_with(word) AS found (seq)
+WHERE found.seq >> 20 NOT IN (SELECT seq FROM indexed_files WHERE store = $2 AND state <> 1)
+GROUP BY word
+
+-- match_words --
+-- The chunks of store `$2` that match best, of the first `$5` with each lexeme. `$4` is a JSON array of lexemes and their
+-- weights; SQLite reads `$1`.
+SELECT best.number, length, body
+FROM (
+    SELECT hits.seq AS number, sum(weight) AS rank
+    FROM jsonb_to_recordset($4::text::jsonb) AS wanted (lexeme TEXT, weight DOUBLE PRECISION)
+    CROSS JOIN LATERAL (
+        SELECT one.seq FROM antiphon_chunks_with(wanted.lexeme) AS one (seq)
+        WHERE one.seq >> 20 IN (SELECT seq FROM indexed_files WHERE store = $2 AND state = 1 {where})
+        LIMIT $5
+    ) AS hits
+    WHERE $1::text <> ''
+    GROUP BY hits.seq ORDER BY sum(weight) DESC, hits.seq LIMIT $3
+) AS best
+JOIN chunks ON chunks.seq = best.number
+ORDER BY best.rank DESC, best.number

@@ -1,0 +1,26 @@
+"""The requests to backends of a response as they were sent, where the server keeps them (`console_bodies`)."""
+
+from itertools import chain, repeat
+from typing import Any
+
+from antiphon.protocol.json_pieces import LargeObject
+from antiphon.sharing.compression import zstd_library
+from antiphon.stored.console.rebuilt import PATHS
+from antiphon.stored.console.redaction import redacted
+from antiphon.stored.large import decoded
+
+
+def kept_calls(kept: bytes, spans: bytes | None) -> dict[str, Any]:
+    """Return the requests as `/calls` shows them; `kept` is `Facts.bodies`, and `spans` names the backends."""
+    sent: list[dict[str, Any]] = decoded(zstd_library().decompress(kept))
+    names = [name for kind, name, *_ in decoded(spans)[1] if kind == "call"] if spans else []
+    calls = [
+        {
+            "backend": name,
+            "model": request.get("model"),
+            "path": PATHS["chat" if "messages" in request else "responses"],
+            "request": redacted(request),
+        }
+        for name, request in zip(chain(names, repeat("")), sent, strict=False)
+    ]
+    return LargeObject(object="list", is_rebuilt=False, data=calls, has_more=False)

@@ -1,0 +1,227 @@
+"""The read API of the console: what `/admin/v1` shows of responses. A tenant of None means all tenants."""
+
+from collections.abc import AsyncGenerator, Callable, Container
+from contextlib import aclosing
+from functools import partial
+from typing import Any, ParamSpec
+
+from msgspec.json import encode
+
+from antiphon.errors import ClientError
+from antiphon.protocol.console import FiguresParameters
+from antiphon.protocol.json_pieces import LargeObject
+from antiphon.protocol.resources import ResponsesQuery
+from antiphon.runs.engine import Engine
+from antiphon.runs.run import Run
+from antiphon.storage.contract import Delivery, Facts, FactsFamily, FactsQuery, FiguresQuery, StoredResponse, Tail
+from antiphon.storage.records.facts import BACKGROUND
+from antiphon.storage.records.figures import HOUR, MINUTE
+from antiphon.stored.console.changes import Batch, Changes, Names, newest
+from antiphon.stored.console.details import details
+from antiphon.stored.console.figures import shown_figures
+from antiphon.stored.console.kept import kept_calls
+from antiphon.stored.console.matching import matches, with_key_ids
+from antiphon.stored.console.rebuilt import rebuild_calls, rebuild_request, size_of_response
+from antiphon.stored.console.redaction import redacted
+from antiphon.stored.console.summaries import KeyNames, summary
+from antiphon.stored.large import decoded, shown
+from antiphon.stored.response_list import filters_of, read_page, shown_page
+from antiphon.stored.responses import not_found, shown_item, shown_response
+
+Json = dict[str, Any]
+
+SPANS = 500
+"""Spans of time that one answer about figures has at most."""
+
+MOST_COUNTED = 1_000
+"""Background responses that wait or run, as far as they are counted."""
+
+EVENT_BYTES = 1024 * 1024
+"""Bytes of stored events from which on one answer takes no more of them."""
+
+AROUND, MOST_DELIVERIES = 10_000, 100
+"""Milliseconds after the end of a response, and deliveries before that, among which those about it are looked for."""
+
+P = ParamSpec("P")
+
+
+class ConsoleReader:
+    """Reads for the console. A method raises `ClientError` (404) for what the tenant does not have or is not stored."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine, self._store = engine, engine.store
+        self._names = KeyNames(engine.store)
+        self._changes = Changes(engine.store, partial(self._running, None), self._names.load, _encoded)
+
+    async def page(self, tenant: str | None, query: ResponsesQuery) -> Json:
+        """Return a page of responses; the first page also has those that this process is making."""
+        filters = filters_of(query.q, self._engine.now())
+        page = await read_page(self._store, tenant, query, filters)
+        names = await self._names.load([one.key_id for one in page.facts])
+        show = partial(summary, names=names)
+        listed = shown_page(page, show)
+        if query.after is None and query.before is None:
+            known = with_key_ids(filters, names)
+            running = [one for one in self._running(tenant) if matches(one, known)]
+            listed["running"] = [show(one) for one in newest(running)]
+        return listed
+
+    async def details(self, tenant: str | None, response_id: str) -> Json:
+        """Return one response with its timeline, notes and chain."""
+        family = await self._family(tenant, response_id)
+        names = await self._names.load([family.facts.key_id])
+        return details(family, names, self._engine.retention, await self._undelivered(family.facts))
+
+    async def facts(self, tenant: str | None, response_id: str) -> Facts:
+        """Return the facts of one response: they lead to its content, and name its tenant for the audit log."""
+        return (await self._family(tenant, response_id)).facts
+
+    async def body(self, facts: Facts) -> Json:
+        """Return the stored response object."""
+        stored = await self._stored(facts)
+        return await self._shown(stored, _body, stored)
+
+    async def input_items(self, facts: Facts) -> Json:
+        """Return the response's own input items."""
+        stored = await self._stored(facts)
+        return await self._shown(stored, _input_items, stored)
+
+    async def request(self, facts: Facts) -> Json:
+        """Return the body of the client's request, built again."""
+        stored = await self._stored(facts)
+        return await self._shown(stored, _request, stored, facts)
+
+    async def calls(self, facts: Facts) -> Json:
+        """Return the requests to the backend: as they were sent where these are kept, else built again."""
+        stored = await self._stored(facts)
+        kept = await self._store.bodies(facts.tenant, facts.id)
+        if kept is not None:
+            spans = await self._store.spans(facts.tenant, facts.id)
+            return await self._engine.offload.run(facts.tenant, kept_calls, kept, spans)
+        return await rebuild_calls(self._engine, stored, facts)
+
+    async def events(self, facts: Facts, after: int, limit: int) -> Json:
+        """Return stored events after a number, at most `limit`, and `EVENT_BYTES` of them but for the last."""
+        owner = facts.tenant
+        found: list[Json] = []
+        size, place, is_whole = 0, after, False
+        while len(found) <= limit and size < EVENT_BYTES and not is_whole:
+            tail = await self._store.tail(owner, facts.id, place)
+            if tail is None or not tail.is_streamed:
+                raise ClientError("The events of this response are not stored.", status=404, code="not_stored")
+            found += await self._engine.offload.run(owner, _events, tail, after, limit + 1 - len(found))
+            size += sum(len(frames.body) for frames in tail.frames)
+            is_whole = not tail.frames
+            place = tail.frames[-1].last if tail.frames else place
+        has_more = len(found) > limit or not is_whole
+        return LargeObject(object="list", data=found[:limit], has_more=has_more)
+
+    async def figures(self, tenant: str | None, query: FiguresParameters) -> Json:
+        """Return figures. Raises `ClientError` (400) for too many spans of time."""
+        now = int(self._engine.now())
+        until = now + 1 if query.until is None else query.until
+        since = until - HOUR if query.since is None else query.since
+        step = query.step or max(MINUTE, (until - since) // 90 // MINUTE * MINUTE)
+        if step % MINUTE:
+            raise ClientError(f"Invalid 'step': {step} seconds are not a number of whole minutes.", param="step")
+        if not since < until or (until - since) // step > SPANS:
+            raise ClientError(
+                f"Invalid 'step': at most {SPANS} spans of time between 'since' and 'until' are returned.", param="step"
+            )
+        wanted = FiguresQuery(since, until, step, query.by or "", filters_of(query.q, now))
+        found = await self._store.figures(tenant, wanted)
+        names = await self._names.load(found.groups if query.by == "key" else ())
+        shown = shown_figures(wanted, found, names)
+        return shown | await self._in_flight(tenant)
+
+    def check_filters(self, q: str | None) -> None:
+        """Raise `ClientError` (400) for a line of filters that is invalid."""
+        filters_of(q, self._engine.now())
+
+    async def watch(self, tenant: str | None, q: str | None) -> AsyncGenerator[Batch, None]:
+        """Give responses as they change, each as the JSON of a summary, and how many changes were skipped before."""
+        filters = with_key_ids(filters_of(q, self._engine.now()), await self._names.load())
+        async with aclosing(self._changes.watch(tenant, filters)) as batches:
+            async for batch in batches:
+                yield batch
+
+    async def _in_flight(self, tenant: str | None) -> Json:
+        """Return how many responses wait in the queue, and how many are being made."""
+        filters = filters_of("status:queued,in_progress", 0)
+        waiting = (await self._store.list_facts(tenant, FactsQuery(MOST_COUNTED, filters=filters))).facts
+        queued = sum(one.status == "queued" for one in waiting)
+        here = len(self._runs(tenant))
+        return {"queued": queued, "in_flight": len(waiting) - queued + here}
+
+    def _runs(self, tenant: str | None) -> list[Run]:
+        """Return what is being made while clients of this process wait for it."""
+        runs = [run for run in self._engine.runs if isinstance(run, Run) and not run.record.is_background]
+        return [run for run in runs if run.origin is not None and tenant in (None, run.origin.tenant)]
+
+    def _running(self, tenant: str | None = None, known: Container[str] = ()) -> list[Facts]:
+        """Return the facts of responses that clients of this process wait for, but of those that are `known` by id."""
+        runs = [run for run in self._runs(tenant) if run.response.id not in known]
+        return [facts for run in runs if (facts := run.facts_so_far()) is not None]
+
+    async def _family(self, tenant: str | None, response_id: str) -> FactsFamily:
+        family = await self._store.find_facts(tenant, response_id)
+        if family is not None:
+            return family
+        for run in self._runs(tenant):
+            if run.response.id == response_id and (facts := run.facts_so_far()) is not None:
+                return FactsFamily(facts)
+        raise not_found(response_id)
+
+    async def _undelivered(self, facts: Facts) -> list[Delivery]:
+        """Return the webhook deliveries about a response's end that wait or have failed; the others are not kept.
+
+        Ids of deliveries begin with their time, so the tenant's deliveries around that end are looked at, and no more.
+        """
+        if facts.ended is None or not facts.flags & BACKGROUND:
+            return []
+        after = f"wh_{facts.ended + AROUND:012x}"
+        near = await self._store.list_deliveries(facts.tenant, MOST_DELIVERIES, after)
+        return [one for one in near if decoded(one.body)["data"]["id"] == facts.id]
+
+    async def _shown(self, stored: StoredResponse, make: Callable[P, Json], *args: P.args, **kwargs: P.kwargs) -> Json:
+        """Return what `make` makes of a response; of a large one in a thread, and counted as memory."""
+        return await shown(self._engine, stored.tenant, size_of_response(stored), make, *args, **kwargs)
+
+    async def _stored(self, facts: Facts) -> StoredResponse:
+        stored = await self._store.load(facts.tenant, facts.id)
+        if stored is None:
+            raise ClientError(
+                f"The content of the response '{facts.id[:100]}' is not stored: its request had `store: false`, it "
+                "has not ended, or it was deleted.",
+                status=404,
+                code="not_stored",
+            )
+        return stored
+
+
+def _body(stored: StoredResponse) -> Json:
+    body: Json = redacted(shown_response(stored, ()))
+    return body
+
+
+def _input_items(stored: StoredResponse) -> Json:
+    return {"object": "list", "data": [redacted(shown_item(item, ())) for item in stored.input]}
+
+
+def _request(stored: StoredResponse, facts: Facts) -> Json:
+    return {"object": "response.request", "is_rebuilt": True, "request": rebuild_request(stored, facts)}
+
+
+def _encoded(facts: Facts, names: Names) -> bytes:
+    return encode(summary(facts, names))
+
+
+def _events(tail: Tail, after: int, most: int) -> list[Json]:
+    """Return the events of a log after a number."""
+    found: list[Json] = []
+    for frames in tail.frames:
+        lines = [line for line in frames.body.split(b"\n") if line.startswith(b"data: ")]
+        for number, line in enumerate(lines, frames.first):
+            if number > after and len(found) < most:
+                found.append(redacted(decoded(line.removeprefix(b"data: "))))
+    return found

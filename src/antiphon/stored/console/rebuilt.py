@@ -1,0 +1,208 @@
+"""The request of a stored response and the requests to its backend, built again from what is stored.
+
+The bytes that were sent are not kept. The same translation builds them again, for the backend that answered, as it is
+configured now. So a request can differ where settings, or what was learned of the backend, have changed since.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any, ParamSpec, TypeVar
+
+import msgspec
+
+from antiphon.protocol.json_pieces import LargeObject, encode_large
+from antiphon.protocol.requests import CreateResponse
+from antiphon.protocol.validation.validate import decode_request
+from antiphon.runs.context import load_context
+from antiphon.runs.engine import Engine
+from antiphon.runs.prepare import open_response
+from antiphon.runs.translated import Translated, translated
+from antiphon.sharing.memory import Account, weight
+from antiphon.storage.contract import Facts, StoredItem, StoredResponse
+from antiphon.storage.records.facts import STREAM
+from antiphon.stored.console.redaction import redacted
+from antiphon.stored.large import LARGE, decoded, size_of
+from antiphon.upstream.backend_state import Target
+
+RUN_HERE = frozenset({"mcp_call", "web_search_call", "file_search_call", "code_interpreter_call"})
+"""Items of tools that this server runs: after their results the model is called again."""
+
+MOST_CALLS = 20
+"""Requests to a backend that are built again for one response: the first ones."""
+
+MOST_BYTES = 32 * 1024 * 1024
+"""Bytes of such requests in one reply: each has all that came before it. One always fits."""
+
+ECHOED = frozenset(CreateResponse.__struct_fields__) - {"input", "model", "stream", "conversation", "store"}
+"""Parameters of a request that its response repeats."""
+
+PATHS = {"chat": "/chat/completions", "responses": "/responses"}
+
+
+def rebuild_request(stored: StoredResponse, facts: Facts) -> dict[str, Any]:
+    """Return the body of the request for a stored response, without secrets and sealed content."""
+    without_secrets: dict[str, Any] = redacted(_request(stored, facts, [decoded(item.body) for item in stored.input]))
+    return without_secrets
+
+
+async def rebuild_calls(engine: Engine, stored: StoredResponse, facts: Facts) -> dict[str, Any]:
+    """Return the list of requests to the backend, in order; `has_more` says that the last ones are left out.
+
+    Each is made in a thread where it is large, and counts as memory of the tenant.
+    Raises `AntiphonError` where the model is no longer served, or no memory is free.
+    """
+    target, before = await _target(engine, facts), await _history(engine, stored)
+    account = Account(engine.memory, stored.tenant)
+    account.take(weight(size_of_response(stored)))
+    made = LargeObject(object="list", is_rebuilt=True, data=[], has_more=False)
+    made.account = account
+    size = 0
+    for given in await _beside_if_large(engine, stored, _rounds, stored.output):
+        one = await _rebuild_call(engine, (stored, facts, before, given), target)
+        if made["data"] and size + len(one) > MOST_BYTES:
+            made["has_more"] = True
+            break
+        account.take(len(one))
+        size += len(one)
+        made["data"].append(msgspec.Raw(one))
+    return made
+
+
+MANY_ITEMS = 250
+"""Items from which on they are decoded and encoded in a thread, however small they are."""
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_Round = tuple[StoredResponse, Facts, Sequence[StoredItem] | None, Sequence[StoredItem]]
+"""A response, its facts, the conversation before it, and its output before this call of the model."""
+
+
+async def _rebuild_call(engine: Engine, turn: _Round, target: Target) -> bytes:
+    """Return one request to the backend as JSON."""
+    stored, before = turn[0], turn[2]
+    request = await _beside_if_large(engine, stored, _decoded, turn, engine.models.takes)
+    context = await load_context(engine, request, stored.tenant, before, needs_input=False, is_large=_is_large(stored))
+    try:
+        made = await translated(engine, request, context, target)
+        if context.is_translated_beside:
+            return await engine.offload.run(stored.tenant, _encoded_call, made)
+        return _encoded_call(made)
+    finally:
+        context.release()
+
+
+async def _beside_if_large(
+    engine: Engine, stored: StoredResponse, make: Callable[P, R], *args: P.args, **kwargs: P.kwargs
+) -> R:
+    """Return what `make` returns, made in a thread where the response is large."""
+    return (
+        await engine.offload.run(stored.tenant, make, *args, **kwargs) if _is_large(stored) else make(*args, **kwargs)
+    )
+
+
+def _is_large(stored: StoredResponse) -> bool:
+    """Whether the response has many bytes, or many items."""
+    return size_of_response(stored) > LARGE or len(stored.input) + len(stored.output) > MANY_ITEMS
+
+
+def _decoded(turn: _Round, takes: Any) -> CreateResponse:
+    """Return the request of the client, as it stands before one call of the model."""
+    stored, facts, before, given = turn
+    asked = _request(stored, facts, [_with_seal(item) for item in (*stored.input, *given)])
+    asked.pop("conversation", None)
+    if before is not None:
+        asked.pop("previous_response_id", None)
+    return decode_request(encode_large(asked), takes)
+
+
+def _request(stored: StoredResponse, facts: Facts, items: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return the body of the request for a stored response with these items as its input."""
+    body = decoded(stored.body)
+    request: dict[str, Any] = {"model": facts.model, "input": items}
+    request |= _differing({name: body[name] for name in sorted(ECHOED & body.keys())}, _defaults())
+    if stored.conversation_id:
+        request["conversation"] = stored.conversation_id
+    if facts.flags & STREAM:
+        request["stream"] = True
+    return request
+
+
+def size_of_response(stored: StoredResponse) -> int:
+    """Return the bytes of a stored response."""
+    return len(stored.body) + size_of(stored.input) + size_of(stored.output)
+
+
+async def _target(engine: Engine, facts: Facts) -> Target:
+    """Return where the model is that answered, or else where it is served now."""
+    found = await engine.models.candidates(facts.served_model or facts.model)
+    return next((one for one in found if one.state.label == facts.backend), found[0])
+
+
+async def _history(engine: Engine, stored: StoredResponse) -> Sequence[StoredItem] | None:
+    """Return the items of the conversation that came before; None for a chain, which is loaded by its parent."""
+    if not stored.conversation_id:
+        return None
+    items = await engine.store.items(stored.tenant, stored.conversation_id) or []
+    own = {item.id for item in (*stored.input, *stored.output)}
+    first = next((place for place, item in enumerate(items) if item.id in own), len(items))
+    return items[:first]
+
+
+def _rounds(output: Sequence[StoredItem]) -> list[Sequence[StoredItem]]:
+    """Return the output that came before each call of the model."""
+    kinds = [_kind(item) for item in output]
+    given = 0
+    while given < len(output) and kinds[given] == "mcp_list_tools":
+        given += 1
+    places = [
+        place
+        for place in range(given + 1, len(output))
+        if kinds[place - 1] in RUN_HERE and kinds[place] not in RUN_HERE
+    ]
+    return [output[:place] for place in (given, *places)][:MOST_CALLS]
+
+
+def _encoded_call(made: Translated) -> bytes:
+    target = made.target
+    request = {"model": target.model, **redacted(made.body)}
+    call = {"backend": target.state.label, "model": target.model, "path": PATHS[made.api], "request": request}
+    return encode_large(call)
+
+
+@cache
+def _defaults() -> dict[str, Any]:
+    """Return what a response repeats of a request without parameters."""
+    defaults: dict[str, Any] = msgspec.to_builtins(open_response(CreateResponse(model="", input=""), "", 0))
+    return defaults
+
+
+def _differing(values: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
+    """Return the values that differ from the defaults, of objects as well as of all."""
+    found = {}
+    for name, value in values.items():
+        default = defaults.get(name)
+        if isinstance(value, dict) and isinstance(default, dict):
+            value = _differing(value, default)
+        if value not in (default, None, [], {}):
+            found[name] = value
+    return found
+
+
+class _Kind(msgspec.Struct):
+    type: str
+
+
+_kind_of = msgspec.json.Decoder(_Kind).decode
+
+
+def _kind(item: StoredItem) -> str:
+    """Return the type of an item."""
+    return _kind_of(item.body).type
+
+
+def _with_seal(item: StoredItem) -> dict[str, Any]:
+    shown: dict[str, Any] = decoded(item.body)
+    if item.sealed:
+        shown["encrypted_content"] = item.sealed
+    return shown

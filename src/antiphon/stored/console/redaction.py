@@ -1,0 +1,25 @@
+"""What the console never shows: secrets of tools, and sealed content."""
+
+from typing import Any
+
+STRUCK_OUT = "••••••"
+"""What stands for a secret."""
+
+SECRETS = frozenset({"authorization", "headers", "api_key", "secret", "encrypted_content"})
+"""Fields that hold secrets of tools, which are not stored, and sealed content, which only the server can read."""
+
+SCHEMAS = frozenset({"parameters", "schema", "input_schema"})
+"""Fields that hold JSON schemas: a function may have an argument with the name of a secret."""
+
+
+def redacted(value: Any) -> Any:
+    """Return JSON with each secret struck out."""
+    if isinstance(value, dict):
+        return {name: _redacted_field(name, one) for name, one in value.items()}
+    return [redacted(one) for one in value] if isinstance(value, list) else value
+
+
+def _redacted_field(name: str, value: Any) -> Any:
+    if name in SECRETS:
+        return STRUCK_OUT if value else value
+    return value if name in SCHEMAS else redacted(value)

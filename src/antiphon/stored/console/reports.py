@@ -1,0 +1,204 @@
+"""Reports of `antiphon verify`, as `/admin/v1/reports` keeps, lists and compares them.
+
+What servers were asked and answered is not kept: it is most of a report, and `antiphon verify --replay` shows it again.
+"""
+
+from collections.abc import Sequence
+from hashlib import sha256
+from typing import Any
+
+from msgspec import to_builtins
+from msgspec.json import encode
+from msgspec.structs import replace
+
+from antiphon.conformance.difference import Change, changes
+from antiphon.conformance.matrix import Group, groups, scores
+from antiphon.conformance.page import cut, musts, server, state, tally
+from antiphon.conformance.report import Report, Result, Shown, decode_reports
+from antiphon.errors import ClientError, ConfigError, redacted
+from antiphon.sharing.compression import zstd_library
+from antiphon.sharing.offload import Offload
+from antiphon.storage.contract import Store, StoredReport
+from antiphon.stored.large import decoded
+
+Json = dict[str, Any]
+
+MOST_BYTES = 2 * 1024 * 1024
+"""Bytes of a report as JSON, without what servers were asked and answered."""
+
+LONGEST_NAME = 200
+"""Characters of the name of a server or a model."""
+
+MOST_COMPARED = 8
+"""Reports that one matrix has."""
+
+SOME = (Shown(request="", answer=""),)
+"""Stands for exchanges that are not kept: a known deviation is one that was seen."""
+
+
+class Reports:
+    """The reports of one store. `offload` runs what is slow in threads."""
+
+    def __init__(self, store: Store, offload: Offload) -> None:
+        self._store, self._offload = store, offload
+
+    async def save(self, body: bytes) -> Json:
+        """Keep a report that `antiphon verify --json` wrote; return its summary. Raises `ClientError` (400)."""
+        stored = await self._offload.run("", stored_report, body)
+        await self._store.put_report(stored)
+        return _summary(stored)
+
+    async def list(self) -> list[Json]:
+        """Return the summaries of all reports, newest first."""
+        return [_summary(one) for one in await self._store.reports()]
+
+    async def details(self, report_id: str) -> Json:
+        """Return a report by area, with what changed since the one before. Raises `ClientError` (404)."""
+        stored = await self._found(report_id)
+        earlier = _earlier(stored, await self._store.reports())
+        previous = None if earlier is None else await self._store.find_report(earlier.id)
+        return await self._offload.run("", _details, stored, previous)
+
+    async def matrix(self, ids: Sequence[str]) -> Json:
+        """Return reports side by side; without `ids`, the newest one of each model of each server.
+
+        Raises `ClientError`: 404 for an unknown id, 400 for more than `MOST_COMPARED`.
+        """
+        if len(ids) > MOST_COMPARED:
+            raise ClientError(f"Invalid 'ids': at most {MOST_COMPARED} reports can be compared.", param="ids")
+        chosen = ids or _newest(await self._store.reports())
+        return await self._offload.run("", _matrix, [await self._found(each) for each in chosen])
+
+    async def delete(self, report_id: str) -> None:
+        """Delete a report. Raises `ClientError` (404)."""
+        if not await self._store.delete_report(report_id):
+            raise _unknown(report_id)
+
+    async def _found(self, report_id: str) -> StoredReport:
+        stored = await self._store.find_report(report_id)
+        if stored is None:
+            raise _unknown(report_id)
+        return stored
+
+
+def stored_report(body: bytes) -> StoredReport:
+    """Return a report, the JSON that `antiphon verify --json` wrote, as it is stored. The same report has the same id.
+
+    Raises `ClientError` (400) for what is not a report, or too large.
+    """
+    try:
+        (report,) = decode_reports([("The body", body)])
+    except ConfigError as error:
+        raise ClientError(str(error)) from None
+    results = tuple(replace(one, exchanges=SOME if one.exchanges else ()) for one in report.results)
+    report = replace(report, base_url=redacted(report.base_url), results=results)
+    text = encode(report)
+    if len(text) > MOST_BYTES:
+        raise ClientError(f"The report has {len(text)} bytes without its exchanges. At most {MOST_BYTES} are kept.")
+    return StoredReport(
+        f"report_{sha256(text).hexdigest()[:32]}",
+        cut(server(report), LONGEST_NAME),
+        cut(report.model, LONGEST_NAME),
+        min(max(report.started_at, 0), 2**53),
+        encode(_head(report)),
+        zstd_library().compress(text, level=6),
+    )
+
+
+def _head(report: Report) -> Json:
+    """Return what lists show of a report beside its id, its server and its model."""
+    passed, broken = musts(report)
+    return {
+        "base_url": cut(report.base_url, LONGEST_NAME),
+        "profile": cut(report.profile, LONGEST_NAME),
+        "version": cut(report.version, LONGEST_NAME),
+        "seconds": report.seconds,
+        "requests": report.requests,
+        "conforms": report.conforms,
+        "musts_passed": passed,
+        "musts_broken": broken,
+        "outcomes": report.counted(),
+    }
+
+
+def _summary(stored: StoredReport) -> Json:
+    place = {"server": stored.server, "model": stored.model, "started_at": stored.started_at}
+    return {"object": "verify.report", "id": stored.id, **place, **decoded(stored.summary)}
+
+
+def _report(stored: StoredReport) -> Report:
+    (report,) = decode_reports([(stored.id, zstd_library().decompress(stored.body))])
+    return report
+
+
+def _is_of_the_same(one: StoredReport, other: StoredReport) -> bool:
+    return (one.server, one.model) == (other.server, other.model)
+
+
+def _earlier(stored: StoredReport, listed: Sequence[StoredReport]) -> StoredReport | None:
+    """Return the report of the same model of the same server before this one; `listed` are all, newest first."""
+    same = [one for one in listed if _is_of_the_same(one, stored)]
+    place = next((at for at, one in enumerate(same) if one.id == stored.id), len(same))
+    return next(iter(same[place + 1 :]), None)
+
+
+def _newest(listed: Sequence[StoredReport]) -> list[str]:
+    """Return the ids of the newest reports of different servers and models."""
+    found: dict[tuple[str, str], str] = {}
+    for one in listed:
+        found.setdefault((one.server, one.model), one.id)
+    return list(found.values())[:MOST_COMPARED]
+
+
+def _details(stored: StoredReport, previous: StoredReport | None) -> Json:
+    report = _report(stored)
+    changed = [] if previous is None else changes(_report(previous), report)
+    return _summary(stored) | {
+        "about": report.about,
+        "previous": None if previous is None else _summary(previous),
+        "changes": [_change(one) for one in changed],
+        "areas": [_area(group) for group in groups([report])],
+    }
+
+
+def _change(change: Change) -> Json:
+    before, now = change.states
+    came = change.new.came if change.new is not None else ""
+    return {"id": change.id, "before": before, "now": now, "is_worse": change.is_worse, "came": came}
+
+
+def _area(group: Group) -> Json:
+    found = [row.asked for row in group.rows]
+    passed, judged = tally(found)
+    results = [_result(one) for one in found]
+    return {"area": group.area, "kind": group.kind, "passed": passed, "judged": judged, "results": results}
+
+
+def _result(result: Result) -> Json:
+    shown: Json = to_builtins(result)
+    del shown["exchanges"], shown["outcome"], shown["kind"]
+    return shown | {"state": state(result)}
+
+
+def _matrix(stored: Sequence[StoredReport]) -> Json:
+    found = groups([_report(one) for one in stored])
+    return {
+        "object": "verify.matrix",
+        "reports": [_summary(one) for one in stored],
+        "areas": [
+            {
+                "area": group.area,
+                "kind": group.kind,
+                "scores": scores(group.rows, len(stored)),
+                "rows": [
+                    {"id": row.asked.id, "level": row.asked.level, "sentence": row.asked.sentence, "states": row.states}
+                    for row in group.rows
+                ],
+            }
+            for group in found
+        ],
+    }
+
+
+def _unknown(report_id: str) -> ClientError:
+    return ClientError(f"Report with id '{report_id[:100]}' not found.", status=404)

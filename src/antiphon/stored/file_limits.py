@@ -1,0 +1,86 @@
+"""How much a client may store as files, and the errors beyond."""
+
+from dataclasses import dataclass, field
+
+from antiphon.errors import ClientError
+from antiphon.storage.contract import FileQuota, FileUse
+
+
+@dataclass(frozen=True, slots=True)
+class FileLimits:
+    """The limits. 0 as `stored_bytes` means none."""
+
+    file: int = 512 * 1024 * 1024
+    """Bytes of a file that is sent in one request."""
+    upload: int = 8 * 1024**3
+    """Bytes of a file that is uploaded in parts."""
+    quota: FileQuota = field(default_factory=lambda: FileQuota(10_000, 10 * 1024**3))
+    """What each tenant may have stored as files."""
+    stored_bytes: int = 0
+    """Bytes that a tenant may have stored of everything."""
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """How many bytes new content may have, and the error for content that has more.
+
+    `owner` names what the bytes count for: all content that is received for it at once has at most `shared` bytes, so
+    that many uploads together do not fill the disk before one of them is stored.
+    """
+
+    size: int
+    error: ClientError
+    owner: str
+    shared: int
+    shared_error: ClientError
+
+
+def room_of(limits: FileLimits, tenant: str, use: FileUse, stored: int) -> Room:
+    """Return the room for a file of a tenant that uses so much, and has stored so many bytes of everything.
+
+    Raises `ClientError` (429) where there is none.
+    """
+    quota = over_quota(use, limits.quota)
+    if use.files >= limits.quota.files or use.size >= limits.quota.size:
+        raise quota
+    left, error = limits.quota.size - use.size, quota
+    if limits.stored_bytes:
+        if stored >= limits.stored_bytes:
+            raise over_storage(stored, limits.stored_bytes)
+        if limits.stored_bytes - stored < left:
+            left, error = limits.stored_bytes - stored, over_storage(stored, limits.stored_bytes)
+    return Room(limits.file, too_large(limits.file, "file"), tenant, left, error)
+
+
+def too_large(most: int, param: str) -> ClientError:
+    """Return the error for content that is too large."""
+    what = "file" if param == "file" else "part" if param == "data" else "upload"
+    return ClientError(
+        f"The {what} has more than {most} bytes, which is the most that this server accepts.",
+        status=413,
+        code="file_too_large",
+        param=param,
+    )
+
+
+def over_quota(use: FileUse, quota: FileQuota) -> ClientError:
+    """Return the error for a tenant that may store no more files, or no more bytes of files."""
+    return _over(
+        f"{use.files} files with {use.size} bytes are stored, and {quota.files} files with {quota.size} bytes are "
+        "allowed: the new file does not fit. Delete files that you no longer need."
+    )
+
+
+def over_storage(stored: int, most: int) -> ClientError:
+    """Return the error for a tenant that may store no more bytes at all."""
+    return _over(f"{stored} bytes are stored, and {most} are allowed. Delete files, responses or conversations.")
+
+
+def _over(why: str) -> ClientError:
+    return ClientError(
+        f"You exceeded your storage quota: {why}",
+        status=429,
+        type="insufficient_quota",
+        code="storage_quota_exceeded",
+        headers={"x-should-retry": "false"},
+    )

@@ -1,0 +1,75 @@
+"""Files and uploads as the API shows them, and names of files as they are kept."""
+
+from collections.abc import Sequence
+from typing import Any
+from unicodedata import category
+
+from antiphon.storage.contract import StoredFile, StoredPart, StoredUpload
+
+LONGEST_NAME = 255
+"""Bytes of a filename, as file systems have it."""
+
+LONGEST_ENDING = 32
+"""Bytes of a filename's ending, which stays when the name is cut."""
+
+_DIRECTIONS = frozenset("\u200e\u200f\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+"""Characters that end a line or turn the direction of text, so that `exe.txt` is shown for `txt.exe`."""
+
+
+def shown_file(file: StoredFile) -> dict[str, Any]:
+    """Return a file as the API shows it."""
+    return {
+        "id": file.id,
+        "object": "file",
+        "bytes": file.size,
+        "created_at": file.created_at,
+        "expires_at": file.expires_at,
+        "filename": file.filename,
+        "purpose": file.purpose,
+        "status": "processed",
+        "status_details": None,
+    }
+
+
+def shown_files(files: Sequence[StoredFile], has_more: bool) -> dict[str, Any]:
+    """Return a page of files as the API shows it."""
+    first, last = (files[0].id, files[-1].id) if files else (None, None)
+    data = [shown_file(file) for file in files]
+    return {"object": "list", "data": data, "first_id": first, "last_id": last, "has_more": has_more}
+
+
+def shown_upload(upload: StoredUpload, file: StoredFile | None = None) -> dict[str, Any]:
+    """Return an upload as the API shows it, with the file that it became."""
+    return {
+        "id": upload.id,
+        "object": "upload",
+        "bytes": upload.size,
+        "created_at": upload.created_at,
+        "expires_at": upload.expires_at,
+        "filename": upload.filename,
+        "purpose": upload.purpose,
+        "status": upload.status,
+        "file": None if file is None else shown_file(file),
+    }
+
+
+def shown_part(part: StoredPart) -> dict[str, Any]:
+    """Return a part of an upload as the API shows it."""
+    return {"id": part.id, "object": "upload.part", "created_at": part.created_at, "upload_id": part.upload}
+
+
+def clean_filename(name: str) -> str:
+    """Return the last component of a name, without control characters, in at most 255 bytes; empty where none is left.
+
+    A filename is data: this server opens nothing by it, but a client that saves the content may.
+    """
+    last = name.replace("\\", "/").rpartition("/")[2]
+    kept = "".join(mark for mark in last if category(mark) not in ("Cc", "Cs") and mark not in _DIRECTIONS).strip()
+    if not kept.strip("."):
+        return ""
+    if len(kept.encode()) <= LONGEST_NAME:
+        return kept
+    stem, dot, ending = kept.rpartition(".")
+    ending = f"{dot}{ending}" if stem and len(ending.encode()) < LONGEST_ENDING else ""
+    room = LONGEST_NAME - len(ending.encode())
+    return kept.removesuffix(ending).encode()[:room].decode("utf-8", "ignore") + ending

@@ -1,0 +1,216 @@
+"""Files: content that is streamed to and from the blob storage, and the rows that name it.
+
+`Files` needs a store and a blob storage and nothing else of the engine, so that runs and jobs can read files by it.
+"""
+
+from collections.abc import AsyncGenerator, AsyncIterable, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any, Protocol
+
+import msgspec
+
+from antiphon.errors import ClientError, StoreError, log
+from antiphon.ids import Clock, new_file_id, now
+from antiphon.protocol.files import FileForm, FilesQuery, lifetime_of
+from antiphon.runs.persistence import RequestIdentity
+from antiphon.storage.contract import BlobStorage, FilePage, FileQuery, Reply, Store, StoredFile
+from antiphon.stored.file_limits import FileLimits, Room, over_quota, room_of
+from antiphon.stored.file_objects import shown_file
+
+HOLD = 2 * 86_400
+"""Seconds that writing a blob may take; the slowest client that is accepted needs 18 hours for 512 MB."""
+
+RETRY = 3600
+"""Seconds after which a blob that could not be deleted is tried again."""
+
+SWEPT_AT_ONCE = 100
+"""Blobs that one look for stale ones deletes."""
+
+
+class Digest(Protocol):
+    """A digest of `hashlib`."""
+
+    def update(self, data: Any, /) -> object:
+        """Add bytes."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A blob that was written, and that no file has yet."""
+
+    blob: str
+    size: int
+    digest: bytes
+    """SHA-256 of the content."""
+
+
+class Files:
+    """The files of all tenants. See `FileReader`."""
+
+    def __init__(self, store: Store, blobs: BlobStorage, limits: FileLimits | None = None, clock: Clock = now) -> None:
+        self._store, self._blobs, self._now = store, blobs, clock
+        self.limits = limits or FileLimits()
+        self._receiving: dict[str, int] = {}
+        """Bytes of the content that is being received here, by its owner."""
+
+    @property
+    def held(self) -> int:
+        """Bytes of memory that writing one file takes."""
+        return self._blobs.held
+
+    async def find(self, tenant: str, file_id: str) -> StoredFile | None:
+        """Return a file of the tenant, None where it is unknown or has expired. Raises `StoreError`."""
+        return await self._store.load_file(tenant, file_id)
+
+    async def load(self, tenant: str, file_id: str) -> StoredFile:
+        """Return a file of the tenant. Raises `ClientError` (404) where it is unknown, `StoreError`."""
+        found = await self.find(tenant, file_id)
+        if found is None:
+            raise not_found(file_id)
+        return found
+
+    async def page(self, tenant: str | None, query: FilesQuery) -> FilePage:
+        """Return a page of the tenant's files, or of all tenants' files.
+
+        Raises `ClientError` (400) where `after` names none, `StoreError`.
+        """
+        wanted = FileQuery(query.limit, query.after, query.order == "desc", query.purpose)
+        page = await self._store.file_page(tenant, wanted)
+        if page.is_unknown:
+            text = f"Invalid 'after': no file with id '{query.after}'."
+            raise ClientError(text, code="invalid_value", param="after")
+        return page
+
+    def read(self, file: StoredFile, start: int = 0, end: int | None = None) -> AsyncGenerator[bytes, None]:
+        """Give the content from `start` up to and without `end`, in parts of at most 1 MiB. Raises `StoreError`."""
+        return self.read_blob(file.tenant, file.blob, start, file.size if end is None else min(end, file.size))
+
+    def read_blob(self, tenant: str, blob: str, start: int, end: int) -> AsyncGenerator[bytes, None]:
+        """Give a part of a blob. Raises `StoreError`."""
+        return self._blobs.read(blob, start, end, tenant)
+
+    async def room(self, tenant: str) -> Room:
+        """Return how large a file may be that the tenant sends now. Raises `ClientError` (429) where it has no room."""
+        stored = await self._store.stored_bytes(tenant) if self.limits.stored_bytes else 0
+        return room_of(self.limits, tenant, await self._store.file_use(tenant), stored)
+
+    async def write(
+        self, tenant: str, content: AsyncIterable[bytes], room: Room, also: Digest | None = None
+    ) -> Written:
+        """Write content to a new blob as it comes; `also` is another digest that is fed with it.
+
+        Raises the room's error where the content is larger, `StoreError`, and what `content` raises. Then nothing
+        stays.
+        """
+        blob, digest, size = self._blobs.new_name(), sha256(), 0
+
+        async def counted() -> AsyncGenerator[bytes, None]:
+            nonlocal size
+            async for piece in content:
+                size += len(piece)
+                self._count(room.owner, len(piece))
+                if size > room.size:
+                    raise room.error
+                if self._receiving.get(room.owner, 0) > room.shared:
+                    raise room.shared_error
+                digest.update(piece)
+                if also is not None:
+                    also.update(piece)
+                yield piece
+
+        await self._store.begin_blob(tenant, blob, HOLD)
+        try:
+            await self._blobs.write(blob, counted(), tenant)
+        except BaseException:
+            await self.drop(tenant, blob)
+            raise
+        finally:
+            self._count(room.owner, -size)
+        return Written(blob, size, digest.digest())
+
+    def _count(self, owner: str, size: int) -> None:
+        left = self._receiving.get(owner, 0) + size
+        if left:
+            self._receiving[owner] = left
+        else:
+            self._receiving.pop(owner, None)
+
+    async def create(self, form: FileForm, filename: str, written: Written, ticket: RequestIdentity) -> StoredFile:
+        """Make a file of what was written for the ticket's tenant; its key is answered with the file.
+
+        Raises `ClientError` (429) where the tenant's quota does not admit it, `StoreError`. Then `drop` the blob.
+        """
+        tenant, lifetime = ticket.tenant, lifetime_of(form.purpose, form.expires_after)
+        file = self.new_file(tenant, filename, form.purpose, written, lifetime)
+        reply = Reply(tenant, ticket.key, False, msgspec.json.encode(shown_file(file))) if ticket.key else None
+        stored = await self._store.put_file(file, self.limits.quota, reply, ticket.response_id)
+        if stored is None:
+            raise over_quota(await self._store.file_use(tenant), self.limits.quota)
+        if stored.blob != file.blob:
+            await self.sweep_now()
+        return stored
+
+    def new_file(self, tenant: str, filename: str, purpose: str, written: Written, lifetime: int | None) -> StoredFile:
+        """Return a file that is not stored yet, which expires after `lifetime` seconds."""
+        created_at = int(self._now())
+        expires_at = None if lifetime is None else created_at + lifetime
+        values = new_file_id(), tenant, filename, purpose, written.size, written.digest, written.blob
+        return StoredFile(*values, created_at, expires_at)
+
+    async def delete(self, tenant: str, file_id: str) -> None:
+        """Delete a file. Raises `ClientError` (404) where it is unknown, `StoreError`."""
+        if not await self._store.delete_file(tenant, file_id):
+            raise not_found(file_id)
+        await self.sweep_now()
+
+    async def drop(self, tenant: str, blob: str) -> None:
+        """Delete a blob that was written for nothing."""
+        try:
+            await self._store.spare_blob(tenant, blob)
+        except StoreError as error:
+            log.warning("Content without a file is deleted later: %s", error)
+        else:
+            await self.sweep_now()
+
+    async def sweep(self) -> int:
+        """Delete blobs that nothing uses any more; return how many were tried. Raises `StoreError`."""
+        stale = await self._store.claim_stale_blobs(SWEPT_AT_ONCE)
+        await self.delete_blobs(stale)
+        return len(stale)
+
+    async def delete_blobs(self, stale: Sequence[str]) -> None:
+        """Delete the bytes of blobs that were claimed. Raises `StoreError`.
+
+        What a directory or a bucket does not delete now waits for an hour.
+        """
+        gone, kept = [], []
+        for blob in stale:
+            try:
+                await self._blobs.delete(blob)
+            except StoreError as error:
+                log.warning("Content without a file could not be deleted: %s", error)
+                kept.append(blob)
+            else:
+                gone.append(blob)
+        if gone:
+            await self._store.forget_blobs(gone)
+        if kept:
+            await self._store.postpone_blobs(kept, RETRY)
+
+    async def sweep_now(self) -> None:
+        """Delete what became stale. The request is done by then, so what fails is left to the cleaner."""
+        try:
+            await self.sweep()
+        except StoreError as error:
+            log.warning("Content without a file is deleted later: %s", error)
+
+    async def close(self) -> None:
+        """Release the blob storage."""
+        await self._blobs.close()
+
+
+def not_found(file_id: str) -> ClientError:
+    """Return the error for a file that is unknown."""
+    return ClientError(f"No such File object: {file_id[:100]}", status=404, param="id")

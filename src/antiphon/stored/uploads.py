@@ -1,0 +1,183 @@
+"""Uploads in parts: each part is a blob of its own, and completing the upload joins them to the blob of a file."""
+
+from collections.abc import AsyncGenerator, AsyncIterable, Sequence
+from hashlib import md5
+
+import msgspec
+
+from antiphon.errors import ClientError, StoreError
+from antiphon.ids import Clock, NewId
+from antiphon.protocol.files import CompleteUpload, CreateUpload, lifetime_of
+from antiphon.runs.persistence import RequestIdentity
+from antiphon.storage.contract import Reply, Store, StoredFile, StoredPart, StoredUpload
+from antiphon.stored.file_limits import Room, over_quota, over_storage, too_large
+from antiphon.stored.file_objects import clean_filename, shown_upload
+from antiphon.stored.files import Files
+
+LIFETIME = 3600
+"""Seconds in which all parts must come."""
+
+PART = 64 * 1024 * 1024
+"""Bytes of a part."""
+
+ENDED = {
+    "completed": "is completed already",
+    "cancelled": "was cancelled",
+    "expired": "has expired: an upload must be completed within an hour",
+}
+
+
+class Uploads:
+    """The uploads of all tenants."""
+
+    def __init__(self, store: Store, files: Files, new_id: NewId, now: Clock) -> None:
+        self._store, self._files, self._new_id, self._now = store, files, new_id, now
+
+    async def create(self, request: CreateUpload, ticket: RequestIdentity) -> StoredUpload:
+        """Begin an upload under the id of the ticket.
+
+        Raises `ClientError`: 413 for a file that is too large, 429 where the tenant's quota does not admit it.
+        """
+        limits, tenant = self._files.limits, ticket.tenant
+        if request.bytes > limits.upload:
+            raise too_large(limits.upload, "bytes")
+        if limits.stored_bytes:
+            stored = await self._store.stored_bytes(tenant)
+            if stored + request.bytes > limits.stored_bytes:
+                raise over_storage(stored, limits.stored_bytes)
+        name, now = clean_filename(request.filename), int(self._now())
+        if not name:
+            raise ClientError("Invalid 'filename': no name is left of it.", code="invalid_value", param="filename")
+        lifetime = lifetime_of(request.purpose, request.expires_after)
+        values = name, request.purpose, request.bytes, request.mime_type, now, now + LIFETIME, lifetime
+        upload = StoredUpload(ticket.response_id, tenant, *values)
+        reply = Reply(tenant, ticket.key, False, msgspec.json.encode(shown_upload(upload))) if ticket.key else None
+        if not await self._store.create_upload(upload, limits.quota, reply):
+            raise over_quota(await self._store.file_use(tenant), limits.quota)
+        return upload
+
+    async def pending(self, tenant: str, upload_id: str) -> StoredUpload:
+        """Return an upload that takes parts. Raises `ClientError`: 404 where it is unknown, 400 where it has ended."""
+        upload = await self._store.load_upload(tenant, upload_id)
+        if upload is None:
+            raise not_found(upload_id)
+        if upload.status != "pending":
+            raise _ended(upload)
+        return upload
+
+    async def add_part(self, upload: StoredUpload, content: AsyncIterable[bytes]) -> StoredPart:
+        """Store a part of a pending upload.
+
+        Raises `ClientError`: 400 where all parts would be larger than the upload, 413 for a part that is too large.
+        """
+        room = _room_of(upload, PART, too_large(PART, "data"))
+        written = await self._files.write(upload.tenant, content, room)
+        try:
+            now = int(self._now())
+            part = StoredPart(self._new_id("part"), upload.tenant, upload.id, written.size, written.blob, now)
+            if not await self._store.put_part(part):
+                await self.pending(upload.tenant, upload.id)
+                raise _too_much(upload)
+        except BaseException:
+            await self._files.drop(upload.tenant, written.blob)
+            raise
+        return part
+
+    async def cancel(self, tenant: str, upload_id: str) -> StoredUpload:
+        """Cancel a pending upload. Raises `ClientError`: 404 where it is unknown, 400 where it has ended."""
+        upload = await self.pending(tenant, upload_id)
+        if not await self._store.cancel_upload(tenant, upload_id):
+            raise _ended(await self._found(tenant, upload_id))
+        await self._files.sweep_now()
+        return await self._found(tenant, upload.id)
+
+    async def complete(self, tenant: str, upload_id: str, request: CompleteUpload) -> tuple[StoredUpload, StoredFile]:
+        """Join the parts to a file, in the order of the request.
+
+        Raises `ClientError`: 404 where the upload is unknown, 400 where it has ended, for a part that is not its own,
+        and where the bytes or their MD5 differ from what was announced. Then the upload stays as it was.
+        """
+        upload = await self.pending(tenant, upload_id)
+        parts = _chosen(upload, await self._store.upload_parts(tenant, upload_id), request.part_ids)
+        digest = md5(usedforsecurity=False)
+        try:
+            room = _room_of(upload, upload.size, _too_much(upload))
+            written = await self._files.write(tenant, self._joined(parts), room, digest)
+        except StoreError:
+            await self.pending(tenant, upload_id)  # a request that ended it meanwhile has deleted its parts
+            raise
+        try:
+            if request.md5 is not None and digest.hexdigest() != request.md5.lower():
+                raise ClientError(
+                    f"The MD5 of the uploaded bytes is {digest.hexdigest()}, not the one in 'md5'. The upload is still "
+                    "pending: upload the damaged parts again, then complete it with the new part IDs.",
+                    code="invalid_value",
+                    param="md5",
+                )
+            file = self._files.new_file(tenant, upload.filename, upload.purpose, written, upload.lifetime)
+            stored = await self._store.complete_upload(upload_id, file)
+            if stored is None:  # it was completed, was cancelled or expired while its parts were joined
+                raise _ended(await self._found(tenant, upload_id))
+        except BaseException:
+            await self._files.drop(tenant, written.blob)
+            raise
+        await self._files.sweep_now()
+        return await self._found(tenant, upload_id), stored
+
+    async def _joined(self, parts: Sequence[StoredPart]) -> AsyncGenerator[bytes, None]:
+        for part in parts:
+            async for piece in self._files.read_blob(part.tenant, part.blob, 0, part.size):
+                yield piece
+
+    async def _found(self, tenant: str, upload_id: str) -> StoredUpload:
+        upload = await self._store.load_upload(tenant, upload_id)
+        if upload is None:
+            raise not_found(upload_id)
+        return upload
+
+
+def _room_of(upload: StoredUpload, most: int, error: ClientError) -> Room:
+    """Return the room for content of an upload; all that is received for it at once is no larger than the upload."""
+    return Room(most, error, upload.id, upload.size, _too_much(upload))
+
+
+def _chosen(upload: StoredUpload, parts: Sequence[StoredPart], part_ids: Sequence[str]) -> list[StoredPart]:
+    """Return these parts in this order. Raises `ClientError` (400) where they are not the whole upload."""
+    known = {part.id: part for part in parts}
+    chosen = []
+    for index, part_id in enumerate(part_ids):
+        part = known.pop(part_id, None)
+        if part is None:
+            raise ClientError(
+                f"Invalid 'part_ids[{index}]': '{part_id[:100]}' is not a part of this upload, or is named twice.",
+                code="invalid_value",
+                param=f"part_ids[{index}]",
+            )
+        chosen.append(part)
+    size = sum(part.size for part in chosen)
+    if size != upload.size:
+        raise ClientError(
+            f"The parts have {size} bytes together, and the upload was announced with {upload.size}. The upload is "
+            "still pending: upload what is missing, or name all parts.",
+            code="invalid_value",
+            param="part_ids",
+        )
+    return chosen
+
+
+def not_found(upload_id: str) -> ClientError:
+    """Return the error for an upload that is unknown."""
+    return ClientError(f"No such Upload object: {upload_id[:100]}", status=404, param="upload_id")
+
+
+def _ended(upload: StoredUpload) -> ClientError:
+    text = f"The upload '{upload.id}' {ENDED.get(upload.status, 'has changed meanwhile; try again')}."
+    return ClientError(text, code="upload_not_pending", param="upload_id")
+
+
+def _too_much(upload: StoredUpload) -> ClientError:
+    return ClientError(
+        f"The parts have more bytes together than the {upload.size} that the upload was announced with.",
+        code="invalid_value",
+        param="data",
+    )

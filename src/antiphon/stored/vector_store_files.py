@@ -1,0 +1,263 @@
+"""The files in vector stores and their batches: the operations on them (specification of hosted tools, section 3)."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from antiphon.documents.reader import DocumentError
+from antiphon.errors import ClientError
+from antiphon.protocol.vector_stores import (
+    AttachFile,
+    ChunkingStrategy,
+    CreateFileBatch,
+    StaticChunking,
+    StoreFilesQuery,
+    UpdateStoreFile,
+    VectorStoresQuery,
+)
+from antiphon.runs.engine import Engine
+from antiphon.search.contract import expired_store, unknown_store
+from antiphon.search.filters import read_attributes
+from antiphon.sharing.memory import Account
+from antiphon.storage.contract import (
+    Attached,
+    AttachResult,
+    FileCounts,
+    NewStoreFile,
+    StoreBatch,
+    StoreFile,
+    StoreFilePage,
+    StorePageQuery,
+    VectorStore,
+)
+from antiphon.stored.file_text import file_text, weight_of_file
+from antiphon.stored.large import shown
+from antiphon.telemetry.context import about
+
+AUTO = 800, 400
+"""Estimated tokens of a chunk and of the overlap where the client leaves it to the server."""
+
+
+async def attach(engine: Engine, tenant: str, store_id: str, request: AttachFile) -> dict[str, Any]:
+    """Attach a file; return it as it stands. Raises `ClientError`: 404 for an unknown store or file, 400 if expired."""
+    new = new_file(request.file_id, _attributes(request.attributes), request.chunking_strategy)
+    check_attached(await engine.store.attach_files(tenant, store_id, [new]), store_id)
+    return await retrieve(engine, tenant, store_id, request.file_id)
+
+
+async def list_files(
+    engine: Engine, tenant: str, store_id: str, query: StoreFilesQuery, batch_id: str | None = None
+) -> dict[str, Any]:
+    """Return a page of the files of a store, or of a batch. Raises `ClientError`: 404 for either, 400 for a bound."""
+    page = await load_page(engine, tenant, store_id, query, batch_id)
+    return await shown(engine, tenant, size_of(page), _page, page.files, page.has_more)
+
+
+async def load_page(
+    engine: Engine, tenant: str, store_id: str, query: StoreFilesQuery, batch_id: str | None = None
+) -> StoreFilePage:
+    """Load a page of the files of a store, or of a batch. Raises `ClientError` as `list_files`."""
+    if batch_id is None:
+        await load_store(engine, tenant, store_id)
+    else:
+        await _load_batch(engine, tenant, store_id, batch_id)
+    wanted = StorePageQuery(query.limit, query.after, query.before, query.order == "desc", query.filter)
+    page = await engine.store.store_file_page(tenant, store_id, wanted, batch_id)
+    if page.unknown:
+        raise unknown_bound(page.unknown, query, "file")
+    return page
+
+
+def size_of(page: StoreFilePage) -> int:
+    """Return how many bytes of attributes a page has."""
+    return sum(len(one.attributes) for one in page.files)
+
+
+async def retrieve(engine: Engine, tenant: str, store_id: str, file_id: str) -> dict[str, Any]:
+    """Return a file in a store. Raises `ClientError` (404) where the store or the file is unknown."""
+    return shown_store_file(await load_file(engine, tenant, store_id, file_id))
+
+
+async def update(engine: Engine, tenant: str, store_id: str, file_id: str, request: UpdateStoreFile) -> dict[str, Any]:
+    """Replace the attributes of a file; return it. Raises `ClientError` (404) where it is unknown."""
+    attributes = _attributes(request.attributes)
+    await load_store(engine, tenant, store_id)
+    file = await engine.store.update_store_file(tenant, store_id, file_id, attributes)
+    if file is None:
+        raise _no_such_file(store_id, file_id)
+    return shown_store_file(file)
+
+
+async def detach(engine: Engine, tenant: str, store_id: str, file_id: str) -> dict[str, Any]:
+    """Take a file out of a store. Raises `ClientError` (404) where the store or the file is unknown."""
+    await load_store(engine, tenant, store_id)
+    if not await engine.store.detach_file(tenant, store_id, file_id):
+        raise _no_such_file(store_id, file_id)
+    return {"id": file_id, "object": "vector_store.file.deleted", "deleted": True}
+
+
+async def content(engine: Engine, tenant: str, store_id: str, file_id: str) -> dict[str, Any]:
+    """Return the text of a file in a store. Raises `ClientError`: 404 where it is unknown, 400 where it has none."""
+    await load_file(engine, tenant, store_id, file_id)
+    file = await engine.files.find(tenant, file_id)
+    if file is None:
+        raise _no_such_file(store_id, file_id)
+    memory = Account(engine.memory, tenant)
+    try:
+        memory.take(weight_of_file(file, engine.memory.most(tenant)))
+        text = await file_text(engine, file)
+        return await shown(engine, tenant, len(text), _content, text)
+    except DocumentError as error:
+        raise ClientError(error.message, code=error.code, param="file_id") from error
+    finally:
+        memory.close()
+
+
+def _content(text: str) -> dict[str, Any]:
+    data = [{"type": "text", "text": text}]
+    return {"object": "vector_store.file_content.page", "data": data, "has_more": False, "next_page": None}
+
+
+async def create_batch(engine: Engine, tenant: str, store_id: str, request: CreateFileBatch) -> dict[str, Any]:
+    """Attach files together; return the batch. Raises `ClientError` and attaches none where one is unknown."""
+    if request.files is not None:
+        new = [
+            new_file(one.file_id, _attributes(one.attributes, f"files[{i}].attributes"), one.chunking_strategy)
+            for i, one in enumerate(request.files)
+        ]
+    else:
+        common = _attributes(request.attributes), request.chunking_strategy
+        new = [new_file(file_id, *common) for file_id in request.file_ids or ()]
+    distinct = {one.file_id: one for one in new}
+    batch_id = engine.new_id("vsfb")
+    outcome = await engine.store.attach_files(tenant, store_id, list(distinct.values()), batch_id)
+    check_attached(outcome, store_id)
+    return await retrieve_batch(engine, tenant, store_id, batch_id)
+
+
+async def retrieve_batch(engine: Engine, tenant: str, store_id: str, batch_id: str) -> dict[str, Any]:
+    """Return a batch. Raises `ClientError` (404) where the store or the batch is unknown."""
+    return _batch(await _load_batch(engine, tenant, store_id, batch_id))
+
+
+async def cancel_batch(engine: Engine, tenant: str, store_id: str, batch_id: str) -> dict[str, Any]:
+    """Cancel what is not done of a batch; return it. Raises `ClientError` (404) where it is unknown."""
+    await load_store(engine, tenant, store_id)
+    batch = await engine.store.cancel_store_batch(tenant, store_id, batch_id)
+    if batch is None:
+        raise _no_such_batch(batch_id)
+    return _batch(batch)
+
+
+async def load_store(engine: Engine, tenant: str, store_id: str) -> VectorStore:
+    """Return a store. Raises `ClientError` (404) where it is unknown."""
+    store = await engine.store.find_vector_store(tenant, store_id)
+    if store is None:
+        raise unknown_store(store_id)
+    return store
+
+
+async def load_file(engine: Engine, tenant: str, store_id: str, file_id: str) -> StoreFile:
+    """Return a file in a store. Raises `ClientError` (404) where the store or the file is unknown."""
+    await load_store(engine, tenant, store_id)
+    file = await engine.store.find_store_file(tenant, store_id, file_id)
+    if file is None:
+        raise _no_such_file(store_id, file_id)
+    return file
+
+
+async def _load_batch(engine: Engine, tenant: str, store_id: str, batch_id: str) -> StoreBatch:
+    await load_store(engine, tenant, store_id)
+    batch = await engine.store.find_store_batch(tenant, store_id, batch_id)
+    if batch is None:
+        raise _no_such_batch(batch_id)
+    return batch
+
+
+def new_file(file_id: str, attributes: bytes | None, strategy: ChunkingStrategy | None) -> NewStoreFile:
+    """Return a file to attach, with how it is cut."""
+    cut = AUTO
+    if isinstance(strategy, StaticChunking):
+        cut = strategy.static.max_chunk_size_tokens, strategy.static.chunk_overlap_tokens
+    return NewStoreFile(file_id, attributes or b"{}", *cut, about().api_key_id)
+
+
+def check_attached(outcome: Attached, store_id: str) -> None:
+    """Raise `ClientError` unless the files are attached."""
+    if outcome.result is AttachResult.UNKNOWN_STORE:
+        raise unknown_store(store_id)
+    if outcome.result is AttachResult.EXPIRED:
+        raise expired_store(store_id)
+    if outcome.result is AttachResult.UNKNOWN_FILE:
+        raise ClientError(f"No such File object: {outcome.unknown[:100]}", status=404, param="file_id")
+
+
+def unknown_bound(name: str, query: VectorStoresQuery, what: str) -> ClientError:
+    """Return the error for an `after` or `before` that is not in the list."""
+    bound = str(getattr(query, name))[:100]
+    return ClientError(f"Invalid '{name}': no {what} with id '{bound}'.", code="invalid_value", param=name)
+
+
+def page_of(data: Sequence[Mapping[str, Any]], *, has_more: bool) -> dict[str, Any]:
+    """Return objects as a page of a list."""
+    first, last = (data[0]["id"], data[-1]["id"]) if data else (None, None)
+    return {"object": "list", "data": data, "first_id": first, "last_id": last, "has_more": has_more}
+
+
+def counts_of(counts: FileCounts) -> dict[str, int]:
+    """Return how many files have which status."""
+    return {
+        "in_progress": counts.in_progress,
+        "completed": counts.completed,
+        "failed": counts.failed,
+        "cancelled": counts.cancelled,
+        "total": counts.total,
+    }
+
+
+def _attributes(value: Any, path: str = "attributes") -> bytes:
+    return msgspec.json.encode(read_attributes(value, path))
+
+
+def _no_such_file(store_id: str, file_id: str) -> ClientError:
+    text = f"No file found with id '{file_id[:100]}' in vector store '{store_id[:100]}'."
+    return ClientError(text, status=404, param="file_id")
+
+
+def _no_such_batch(batch_id: str) -> ClientError:
+    text = f"No vector store file batch found with id '{batch_id[:100]}'."
+    return ClientError(text, status=404, param="batch_id")
+
+
+def _page(files: Sequence[StoreFile], has_more: bool) -> dict[str, Any]:
+    return page_of([shown_store_file(one) for one in files], has_more=has_more)
+
+
+def shown_store_file(file: StoreFile) -> dict[str, Any]:
+    """Return a file in a store as the API shows it."""
+    sizes = {"max_chunk_size_tokens": file.chunk_tokens, "chunk_overlap_tokens": file.overlap_tokens}
+    error = None if file.error_code is None else {"code": file.error_code, "message": file.error_message or ""}
+    return {
+        "id": file.file_id,
+        "object": "vector_store.file",
+        "usage_bytes": file.usage_bytes,
+        "created_at": file.created_at,
+        "vector_store_id": file.store_id,
+        "status": file.status,
+        "last_error": error,
+        "chunking_strategy": {"type": "static", "static": sizes},
+        "attributes": msgspec.json.decode(file.attributes),
+    }
+
+
+def _batch(batch: StoreBatch) -> dict[str, Any]:
+    status = "cancelled" if batch.is_cancelled else "in_progress" if batch.counts.in_progress else "completed"
+    return {
+        "id": batch.id,
+        "object": "vector_store.files_batch",
+        "created_at": batch.created_at,
+        "vector_store_id": batch.store_id,
+        "status": status,
+        "file_counts": counts_of(batch.counts),
+    }

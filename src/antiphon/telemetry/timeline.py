@@ -1,0 +1,48 @@
+"""Times the calls of models and tools of each response, for the timeline that is stored with it."""
+
+import time
+
+from antiphon.telemetry.observers import Call, Observer, Span, ToolUse
+
+
+class Timeline(Observer):
+    """Adds a span to the record of a response for each call of a model and each use of a tool.
+
+    With `keeps_bodies`, the span of a call has what the backend received.
+    """
+
+    def __init__(self, *, keeps_bodies: bool = False) -> None:
+        self._keeps_bodies = keeps_bodies
+
+    def asked(self, call: Call) -> None:
+        """See `Observer.asked`."""
+        if call.record is not None:
+            call.span = span = Span("call", call.target.state.label, time.monotonic())
+            call.record.spans.append(span)
+            if self._keeps_bodies:
+                span.body = call.sent
+
+    def spoke(self, call: Call) -> None:
+        """See `Observer.spoke`."""
+        if call.span is not None and call.span.first is None:
+            call.span.first = time.monotonic()
+
+    def answered(self, call: Call) -> None:
+        """See `Observer.answered`."""
+        if call.span is not None:
+            call.span.ended = time.monotonic()
+            if call.error is not None:
+                call.span.error = call.error.code or str(call.error.status)
+                call.span.message = call.error.message
+
+    def used(self, use: ToolUse) -> None:
+        """See `Observer.used`."""
+        use.span = span = Span("tool", use.name, time.monotonic())
+        use.record.spans.append(span)
+
+    def returned(self, use: ToolUse) -> None:
+        """See `Observer.returned`."""
+        if use.span is not None:
+            use.span.ended = time.monotonic()
+            if use.error is not None:
+                use.span.error = use.error.code or "failed"

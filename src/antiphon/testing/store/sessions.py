@@ -1,0 +1,71 @@
+"""Promises about sessions of the console, and the one-time codes that begin them."""
+
+import asyncio
+import os
+import time
+from dataclasses import replace
+
+from antiphon.storage.contract import ConsoleSession, Store
+from antiphon.testing.store.making import Promise, hold
+
+
+def _new(lasts: int = 600) -> ConsoleSession:
+    now = int(time.time())
+    return ConsoleSession(os.urandom(32), "key_1", os.urandom(32), now, now, now + lasts)
+
+
+async def _are_found(store: Store) -> None:
+    """A session is found by its digest until it expires or is deleted; a session that was deleted stays deleted."""
+    session, other, operator = _new(), _new(), replace(_new(), key_id="", key_digest=b"")
+    for one in (session, other, operator):
+        await store.put_session(one)
+        hold(await store.find_session(one.digest) == one, f"{one} comes back as {await store.find_session(one.digest)}")
+    hold(await store.find_session(os.urandom(32)) is None, "an unknown digest is a session's")
+    await store.touch_session(session.digest, session.used_at + 60, session.expires_at + 60)
+    used = replace(session, used_at=session.used_at + 60, expires_at=session.expires_at + 60)
+    hold(await store.find_session(session.digest) == used, "the last use of a session is not kept")
+    hold(await store.delete_session(session.digest), "a session cannot be deleted")
+    hold(not await store.delete_session(session.digest), "a session is deleted twice")
+    await store.touch_session(session.digest, session.used_at, session.expires_at)
+    hold(await store.find_session(session.digest) is None, "a session that was deleted is found")
+    hold(await store.find_session(other.digest) == other, "another session was deleted or changed")
+
+
+async def _expire(store: Store) -> None:
+    """A session or a code that has expired is not found; `purge` deletes it and nothing else."""
+    await store.purge()
+    ended, good = _new(-1), _new()
+    code = os.urandom(32)
+    for one in (ended, good):
+        await store.put_session(one)
+    await store.put_code(code, int(time.time()) - 1)
+    hold(await store.find_session(ended.digest) is None, "a session that has expired is found")
+    hold(not await store.redeem_code(code), "a code that has expired is accepted")
+    for dry_run in (True, False):
+        gone = await store.purge(dry_run=dry_run)
+        counted = gone["sessions"], gone["codes"]
+        hold(counted == (1, 1), f"purge(dry_run={dry_run}) gave {counted} of sessions and codes instead of (1, 1)")
+    hold(await store.find_session(good.digest) == good, "a purge deleted a session that has not expired")
+
+
+async def _of_one_key_are_bounded(store: Store) -> None:
+    """Of more than 100 sessions of one key, those used last are kept; those of other keys are."""
+    other, first = replace(_new(), key_id="key_2"), replace(_new(), key_id="key_3", used_at=1)
+    later = [replace(_new(), key_id="key_3") for _ in range(100)]
+    for one in (other, first, *later):
+        await store.put_session(one)
+    hold(await store.find_session(first.digest) is None, "a key has more than 100 sessions")
+    for one in (other, later[0], later[-1]):
+        hold(await store.find_session(one.digest) is not None, "a session was ended that is not the oldest of its key")
+
+
+async def _codes_are_good_once(store: Store) -> None:
+    """Of many who redeem a code at once, one succeeds; an unknown code is refused."""
+    code, later = os.urandom(32), int(time.time()) + 60
+    await store.put_code(code, later)
+    hold(not await store.redeem_code(os.urandom(32)), "an unknown code is accepted")
+    redeemed = await asyncio.gather(*(store.redeem_code(code) for _ in range(16)))
+    hold(sum(redeemed) == 1, f"a code was accepted {sum(redeemed)} times")
+
+
+PROMISES: tuple[Promise, ...] = (_are_found, _expire, _of_one_key_are_bounded, _codes_are_good_once)

@@ -1,0 +1,47 @@
+"""Chunks that a search found, as passages for the model: neighbours joined, and no more than there is room for."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from antiphon.search.chunking import estimate_tokens
+from antiphon.search.contract import Hit
+from antiphon.search.passages import fitting, merged
+
+MOST_TOKENS = 16_000
+"""Estimated tokens of the passages of one search."""
+PART_OF_WINDOW = 3
+"""Passages take at most one of so many parts of the model's window."""
+
+
+def passages_of(hits: Sequence[Hit], window: int | None) -> tuple[list[Hit], int]:
+    """Return the passages of the best hits that fit, best first, and how many chunks were left out.
+
+    `hits` come best first; `window` is that of the model in tokens, None where it is not known.
+    """
+    most = MOST_TOKENS if window is None else min(MOST_TOKENS, window // PART_OF_WINDOW)
+    found = list(_once(hits))
+    shown = fitting(found, most) or [_cut(hit, most) for hit in found[:1]]
+    return merged(shown), len(found) - len(shown)
+
+
+def key_of(passage: Hit) -> str:
+    """Return the name under which a passage has its number: a passage of another place has another name."""
+    return f"{passage.file_id}#{passage.position}"
+
+
+def _cut(hit: Hit, most: int) -> Hit:
+    """Return the beginning of a chunk that does not fit whole: a model with a small window reads something too."""
+    text = hit.text
+    while text and (tokens := estimate_tokens(text)) > most:
+        text = text[: min(len(text) - 1, len(text) * most // tokens)]
+    return replace(hit, text=text)
+
+
+def _once(hits: Iterable[Hit]) -> Iterable[Hit]:
+    """Return each chunk once: a file may be in several of the stores."""
+    known = set[tuple[str, int]]()
+    for hit in hits:
+        chunk = hit.file_id, hit.position
+        if chunk not in known:
+            known.add(chunk)
+            yield hit

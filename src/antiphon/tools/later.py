@@ -1,0 +1,36 @@
+"""A hosted tool that is loaded by the first request that has it."""
+
+from collections.abc import Callable
+
+from antiphon.protocol.tools import FileSearchTool, Tool
+from antiphon.tools.base import FileSearches, ToolResult, Use
+
+
+class FileSearchLater:
+    """The `file_search` tool, built by `build` for the first request that has it. It is a `FileSearches`."""
+
+    def __init__(self, build: Callable[[], FileSearches]) -> None:
+        self._build = build
+        self._built: FileSearches | None = None
+
+    @property
+    def _tool(self) -> FileSearches:
+        self._built = self._built or self._build()
+        return self._built
+
+    def check(self, tool: Tool, path: str = "tools") -> None:
+        """See `HostedTool.check`."""
+        self._tool.check(tool, path)
+
+    async def check_stores(self, tool: FileSearchTool, tenant: str) -> None:
+        """See `FileSearches.check_stores`."""
+        await self._tool.check_stores(tool, tenant)
+
+    async def run(self, use: Use) -> ToolResult:
+        """See `HostedTool.run`."""
+        return await self._tool.run(use)
+
+    async def close(self) -> None:
+        """See `HostedTool.close`."""
+        if self._built is not None:
+            await self._built.close()

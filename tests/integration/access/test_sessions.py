@@ -1,0 +1,88 @@
+"""Sessions of the console over time."""
+
+import pytest
+
+from antiphon.access.sessions import CODE_LASTS, IDLE, LONGEST, TOUCH_EVERY, Sessions
+from antiphon.storage.contract import Store
+from antiphon.storage.sqlite.store import SqliteStore
+
+
+class Time:
+    """A clock that the test sets."""
+
+    now = 1_800_000_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def time() -> Time:
+    return Time()
+
+
+@pytest.fixture
+async def store(time: Time):
+    opened = SqliteStore.open("sqlite://", now=time)
+    yield opened
+    await opened.close()
+
+
+async def test_a_session_ends_twelve_hours_after_its_last_use(store: Store, time: Time) -> None:
+    sessions = Sessions(store, time)
+    token, _ = await sessions.begin(None)
+    for _ in range(2):
+        time.now += IDLE - 1
+        assert await sessions.find(token.encode()) is not None
+    time.now += IDLE
+    assert await sessions.find(token.encode()) is None
+
+
+async def test_a_session_ends_after_a_week_however_much_it_is_used(store: Store, time: Time) -> None:
+    sessions = Sessions(store, time)
+    token, _ = await sessions.begin(None)
+    began = time.now
+    while time.now < began + LONGEST - IDLE / 2:
+        time.now += IDLE / 2
+        assert await sessions.find(token.encode()) is not None
+    time.now = began + LONGEST
+    assert await sessions.find(token.encode()) is None
+
+
+async def test_the_use_of_a_session_is_written_once_a_minute(
+    store: Store, time: Time, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sessions, touched = Sessions(store, time), []
+    token, _ = await sessions.begin(None)
+    touch = store.touch_session
+
+    async def counted(digest: bytes, used_at: int, expires_at: int) -> None:
+        touched.append(used_at)
+        await touch(digest, used_at, expires_at)
+
+    monkeypatch.setattr(store, "touch_session", counted)
+    for _ in range(4 * TOUCH_EVERY):
+        await sessions.find(token.encode())
+        time.now += 1
+    assert len(touched) == 3
+
+
+async def test_the_store_has_neither_token_nor_code(store: Store, time: Time) -> None:
+    sessions = Sessions(store, time)
+    token, session = await sessions.begin(None)
+    code = await sessions.issue_code()
+
+    assert token.encode() not in (session.digest, session.key_digest)
+    assert await sessions.find(session.digest.hex().encode()) is None
+    assert not await sessions.redeem(token)
+    assert await sessions.find(code.encode()) is None
+    assert await sessions.redeem(code)
+
+
+async def test_a_code_ends_after_a_minute(store: Store, time: Time) -> None:
+    sessions = Sessions(store, time)
+    early, late = await sessions.issue_code(), await sessions.issue_code()
+    time.now += CODE_LASTS - 1
+    assert await sessions.redeem(early)
+    time.now += 1
+    assert not await sessions.redeem(late)

@@ -1,0 +1,299 @@
+"""Ingestion of files: its bounds, what fails it, who works on what, and that nothing is lost."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from antiphon.documents.reader import Document, DocumentError, DocumentReader
+from antiphon.errors import BackendError, StoreError
+from antiphon.ids import new_id
+from antiphon.jobs import ingestion
+from antiphon.runs.bounds import Bounds
+from antiphon.storage.contract import NewStoreFile, StoredFile, StoreFile, VectorStore
+from antiphon.testing.store.files import AMPLE, new_file
+from antiphon.upstream.http import HttpBackend
+from tests.support.replay import ReplayBackend
+from tests.support.server import Served, serve
+
+TEXT = "A line that says nothing but this.\n" * 40
+
+
+async def attached(served: Served, content: str = TEXT, model: str = "") -> tuple[str, str]:
+    """Attach a file to a new store; return the ids of both."""
+    file = (await served.sdk.files.create(file=("a.txt", content.encode()), purpose="assistants")).id
+    store = VectorStore(new_id("vs"), "", int(served.engine.now()), embedding_model=model)
+    await served.engine.store.create_vector_store(store, [NewStoreFile(file, b"{}", 100, 0)])
+    return store.id, file
+
+
+async def ended(served: Served, store: str, file: str) -> StoreFile:
+    async with asyncio.timeout(30):
+        while True:
+            found = await served.engine.store.find_store_file("", store, file)
+            if found is None or found.status != "in_progress":
+                assert found is not None
+                return found
+            await asyncio.sleep(0.01)
+
+
+@pytest.mark.parametrize(
+    ("bound", "value", "code", "words"),
+    [
+        ("MOST_TOKENS", 10, "invalid_file", "at most 10 are allowed"),
+        ("MOST_CHUNKS", 2, "invalid_file", "more than 2 chunks"),
+        ("SECONDS", 0.0, "server_error", "longer than 0 seconds"),
+        ("MOST_LOST", 0, "server_error", "stopped 0 times"),
+    ],
+)
+async def test_a_file_beyond_a_bound_fails_and_says_so(
+    stateful: Served, monkeypatch: pytest.MonkeyPatch, bound: str, value: float, code: str, words: str
+) -> None:
+    monkeypatch.setattr(ingestion, bound, value)
+    store, file = await attached(stateful)
+    found = await ended(stateful, store, file)
+    assert (found.status, found.error_code) == ("failed", code)
+    assert words in str(found.error_message)
+    assert await stateful.engine.store.searched_store("", store) in (None, await searched_nothing(stateful, store))
+
+
+async def searched_nothing(served: Served, store: str) -> Any:
+    found = await served.engine.store.searched_store("", store)
+    assert found is None or found.chunks == 0
+    return found
+
+
+async def test_a_tenant_without_room_has_its_file_fail(stateful: Served) -> None:
+    store, file = await attached(stateful)
+    await ended(stateful, store, file)
+    stateful.engine.bounds = Bounds(stored_bytes=1)
+    await stateful.engine.store.reindex_vector_store("", store, "")
+    found = await ended(stateful, store, file)
+    assert (found.status, found.error_code) == ("failed", "invalid_file")
+    assert "storage quota" in str(found.error_message)
+
+
+class Embeddings:
+    """Embeds every text alike, or fails."""
+
+    def __init__(self, model: str) -> None:
+        self.model = model
+
+    async def embed(self, texts: Sequence[str], tenant: str) -> Sequence[bytes]:
+        if self.model == "broken":
+            raise BackendError("The backend has no such model.")
+        return [b"\0\x3c" + b"\0" * 62 for _ in texts]
+
+
+async def test_a_store_with_a_model_has_vectors_and_a_failure_of_it_fails_the_file(stateful: Served) -> None:
+    stateful.engine.open_embeddings = Embeddings
+    store, file = await attached(stateful, model="m")
+    done = await ended(stateful, store, file)
+    assert (done.status, done.usage_bytes) == ("completed", len(TEXT) + 64 * done.chunks)
+    store, file = await attached(stateful, model="broken")
+    failed = await ended(stateful, store, file)
+    assert (failed.status, failed.error_code, failed.error_message) == (
+        "failed",
+        "server_error",
+        "The backend has no such model.",
+    )
+
+
+async def test_a_new_version_that_fails_in_the_middle_leaves_no_chunks_and_the_old_one_stays(
+    stateful: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ingestion, "AT_ONCE", 2)
+    store, file = await attached(stateful)
+    old = await ended(stateful, store, file)
+    parts = list[Sequence[str]]()
+
+    class Breaks(Embeddings):
+        async def embed(self, texts: Sequence[str], tenant: str) -> Sequence[bytes]:
+            parts.append(texts)
+            if len(parts) > 1:
+                raise BackendError("The backend has no such model.")
+            return await super().embed(texts, tenant)
+
+    stateful.engine.open_embeddings = Breaks
+    await stateful.engine.store.reindex_vector_store("", store, "m")
+    failed = await ended(stateful, store, file)
+    assert (failed.status, failed.chunks, old.chunks > 2) == ("failed", old.chunks, True)
+    assert await stateful.engine.store.sweep_chunks() == 2
+    kept = await stateful.engine.store.searched_store("", store)
+    assert kept is not None
+    assert kept.chunks == old.chunks
+
+
+async def test_a_file_that_the_worker_owns_and_does_not_know_of_waits_again(stateful: Served) -> None:
+    other = await attached(stateful)  # it is loaded and looks every second from now on
+    await ended(stateful, *other)
+    house = stateful.host._service  # type: ignore[attr-defined]
+    await house.ingester.close()
+    store, file = await attached(stateful)
+    assert await stateful.engine.store.claim_ingestion(stateful.engine.worker, 10) is not None
+    house.ingester.start()
+    stateful.engine.wakes.wake("")
+    assert (await ended(stateful, store, file)).status == "completed"
+
+
+async def test_a_file_that_expires_before_it_is_read_fails(stateful: Served) -> None:
+    store, file = await attached(stateful)
+    await ended(stateful, store, file)
+    real, found = stateful.engine.files, asyncio.Event()
+
+    class Expired:
+        async def find(self, tenant: str, file_id: str) -> None:
+            found.set()
+
+    stateful.engine._files = Expired()  # type: ignore[assignment]
+    await stateful.engine.store.reindex_vector_store("", store, "")
+    failed = await ended(stateful, store, file)
+    stateful.engine._files = real
+    assert (failed.status, failed.error_code, found.is_set()) == ("failed", "invalid_file", True)
+    assert (await stateful.sdk.vector_stores.search(store, query="nothing")).data, "its old content is lost"
+
+
+async def test_a_file_waits_again_where_the_readers_are_busy(stateful: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ingestion, "BUSY", 0.0)
+    reader, asked = stateful.engine.documents, []
+
+    class Busy:
+        async def read(self, *given: Any) -> Any:
+            asked.append(given)
+            if len(asked) < 3:
+                raise DocumentError("invalid_file", "Too many files are being read.", "busy")
+            return await reader.read(*given)
+
+    stateful.engine._documents = Busy()  # type: ignore[assignment]
+    store, file = await attached(stateful)
+    assert (await ended(stateful, store, file)).status == "completed"
+    assert len(asked) == 3
+
+
+async def test_a_server_that_ends_gives_back_what_it_reads(stateful: Served) -> None:
+    reading = asyncio.Event()
+
+    class Slow:
+        async def read(self, *given: Any) -> Any:
+            reading.set()
+            await asyncio.Event().wait()
+
+    stateful.engine.open_documents = Slow  # type: ignore[assignment]
+    stateful.engine._documents = None
+    store, file = await attached(stateful)
+    await asyncio.wait_for(reading.wait(), 30)
+    house = stateful.host._service  # type: ignore[attr-defined]
+    await house.ingester.close()
+    assert await stateful.engine.store.owned_ingestions(stateful.engine.worker) == {}
+    claimed = await stateful.engine.store.claim_ingestion("other", 10)
+    assert claimed is not None
+    assert (claimed.file.store_id, claimed.file.file_id, claimed.lost) == (store, file, 0)
+
+
+async def test_a_tenant_with_one_file_does_not_wait_for_the_crowd_of_another(stateful: Served) -> None:
+    house = stateful.host._service  # type: ignore[attr-defined]
+    await house.ingester.close()
+    keeper, order = stateful.engine.store, []
+    for tenant, count in (("crowd", 20), ("late", 1)):
+        files = [new_file(tenant, f"{i}".encode()) for i in range(count)]
+        for file in files:
+            await keeper.begin_blob(tenant, file.blob, 600)
+            await keeper.put_file(file, AMPLE)
+        store = VectorStore(new_id("vs"), tenant, int(stateful.engine.now()))
+        await keeper.create_vector_store(store, [NewStoreFile(file.id) for file in files])
+    while (one := await keeper.claim_ingestion("w", 4)) is not None:
+        order.append(one.file.tenant)
+    assert order[:2] == ["crowd", "late"]
+    assert order.count("crowd") == 4
+
+
+@pytest.mark.parametrize(("times", "status"), [(2, "completed"), (1000, "failed")])
+async def test_content_that_stays_unavailable_fails_the_file_after_some_attempts(
+    stateful: Served, monkeypatch: pytest.MonkeyPatch, times: int, status: str
+) -> None:
+    monkeypatch.setattr(ingestion, "PAUSES", (0.0, 0.0, 0.0))
+    files, attempts = stateful.engine.files, list[StoredFile]()
+    read = files.read
+
+    def unavailable(file: StoredFile) -> Any:
+        attempts.append(file)
+        if len(attempts) <= times:
+            raise StoreError("The bucket of files cannot be used: GenericError.")
+        return read(file)
+
+    monkeypatch.setattr(files, "read", unavailable)
+    store, file = await attached(stateful)
+    found = await ended(stateful, store, file)
+    assert found.status == status
+    if status == "failed":
+        assert (found.error_code, str(found.error_message)[:10]) == ("server_error", "The bucket")
+
+
+async def test_the_text_of_a_file_in_two_stores_is_read_once(stateful: Served) -> None:
+    store, file = await attached(stateful)
+    await ended(stateful, store, file)
+    stateful.engine._documents = None
+    stateful.engine.open_documents = None  # another file could not be read now
+    second = VectorStore(new_id("vs"), "", int(stateful.engine.now()))
+    await stateful.engine.store.create_vector_store(second, [NewStoreFile(file)])
+    assert (await ended(stateful, second.id, file)).status == "completed"
+    page = await stateful.sdk.vector_stores.files.content(file, vector_store_id=store)
+    assert "".join(part.text or "" for part in page.data) == TEXT
+
+
+async def test_work_that_ends_after_a_newer_version_of_its_file_frees_its_place(
+    stateful: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reader, first = stateful.engine.documents, asyncio.Event()
+    may_end = asyncio.Event()
+
+    class Stubborn:
+        async def read(self, *given: Any) -> Any:
+            if not first.is_set():
+                first.set()
+                try:
+                    await asyncio.Event().wait()
+                finally:  # as a child process that takes long to end
+                    await may_end.wait()
+            return await reader.read(*given)
+
+    stateful.engine._documents = Stubborn()  # type: ignore[assignment]
+    store, file = await attached(stateful)
+    await asyncio.wait_for(first.wait(), 30)
+    await stateful.engine.store.reindex_vector_store("", store, "")
+    assert (await ended(stateful, store, file)).status == "completed"
+    house = stateful.host._service  # type: ignore[attr-defined]
+    async with asyncio.timeout(30):
+        while house.ingester._running:
+            await asyncio.sleep(0.01)
+        may_end.set()
+        while house.ingester._slots.usage.in_use or stateful.engine.holding:
+            await asyncio.sleep(0.01)
+
+
+async def test_a_file_larger_than_the_memory_for_requests_is_ingested(backend: ReplayBackend) -> None:
+    """Its content passes in parts; it waits for all that its tenant may hold, and no longer."""
+    async with serve(HttpBackend("r", backend.url, ""), memory=8 * 1024 * 1024) as served:
+        store, file = await attached(served, TEXT * 200)
+        assert (await ended(served, store, file)).status == "completed"
+        assert served.engine.memory.left == served.engine.memory.size
+
+
+async def test_the_same_content_in_many_stores_is_read_once(stateful: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its text is kept by the digest of the content, unless the name of another file says that it is something else."""
+    names, real = [], DocumentReader.read
+
+    async def read(self: DocumentReader, content: Any, filename: str, tenant: str = "", size: int = 0) -> Document:
+        names.append(filename)
+        return await real(self, content, filename, tenant, size)
+
+    monkeypatch.setattr(DocumentReader, "read", read)
+    for _ in range(3):
+        store, file = await attached(stateful)
+        assert (await ended(stateful, store, file)).status == "completed"
+        assert (await stateful.get(f"/vector_stores/{store}/files/{file}/content"))[0] == 200
+    assert names == ["a.txt"]
+    other = await stateful.sdk.files.create(file=("a.csv", TEXT.encode()), purpose="assistants")
+    await stateful.sdk.vector_stores.files.create_and_poll(other.id, vector_store_id=store)
+    assert names == ["a.txt", "a.csv"]

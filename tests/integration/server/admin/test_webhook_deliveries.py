@@ -1,0 +1,102 @@
+"""Webhook deliveries in the console. No courier runs here, so they wait."""
+
+import time
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, replace
+
+import pytest
+
+from antiphon.ids import new_id
+from antiphon.server.application import create_app
+from antiphon.storage.contract import Announcement, Role, Store, StoredResponse, WebhookEndpoint
+from antiphon.storage.open import open_store
+from tests.support.engine import engine
+from tests.support.keys import bearing, issued
+from tests.support.signed_in import Answered, Browser
+
+DELIVERIES = "/admin/v1/webhook_deliveries"
+
+
+@dataclass
+class House:
+    """A store, an application over it, and headers of two keys."""
+
+    store: Store
+    program: Browser
+    admin: Mapping[str, str]
+    reader: Mapping[str, str]
+
+    async def ask(self, who: Mapping[str, str], method: str = "GET", path: str = "") -> Answered:
+        return await self.program.ask(method, DELIVERIES + path, **who)
+
+    async def announced(self, tenant: str, count: int) -> list[str]:
+        """Put deliveries into the outbox; return their ids, newest first."""
+        now = int(time.time())
+        place = ("n", "https://hooks.example/", ("response.completed",))
+        await self.store.put_endpoint(WebhookEndpoint(f"we_{tenant}", tenant, *place, now, now, "whsec_secret"))
+        for _ in range(count):
+            queued = StoredResponse(new_id("resp"), now, "queued", None, b"{}", tenant=tenant, expires_at=now + 600)
+            await self.store.enqueue(queued, b"", [])
+            job = await self.store.find_job(tenant, queued.id)
+            assert job is not None
+            event = Announcement(new_id("evt"), "response.completed", now, b'{"data":"words"}')
+            assert await self.store.finish(job, replace(queued, status="completed"), announcement=event)
+        return sorted((one.id for one in await self.store.deliveries() if one.endpoint.tenant == tenant), reverse=True)
+
+
+@pytest.fixture
+async def house(store_url: str) -> AsyncIterator[House]:
+    store = await open_store(store_url)
+    keys = [await issued(store, "acme", role=role) for role in (Role.ADMIN, Role.READ)]
+    app = create_app(engine(store=store)[0], None, has_console=True)  # type: ignore[arg-type]
+    yield House(store, Browser(app, page={}), *(bearing(key) for key, _ in keys))
+    await store.close()
+
+
+async def test_a_delivery_that_waits_is_listed_without_what_it_delivers(house: House) -> None:
+    (waiting,) = await house.announced("acme", 1)
+    answered = await house.ask(house.reader)
+    (found,) = answered.json["data"]
+
+    assert (found["id"], found["status"], found["tenant"]) == (waiting, "pending", "acme")
+    assert (found["endpoint_id"], found["url"]) == ("we_acme", "https://hooks.example/")
+    assert (found["event_type"], found["attempts"], found["failed_at"]) == ("response.completed", 0, None)
+    assert found["next_attempt_at"] is not None
+    assert not any(word in answered.body for word in (b"words", b"whsec"))
+
+
+async def test_a_list_is_filtered_and_goes_on_behind_an_id(house: House) -> None:
+    mine, theirs = await house.announced("acme", 3), await house.announced("other", 1)
+    await house.store.postpone(mine[1], None, "refused")
+
+    async def ids(who: Mapping[str, str], query: str = "") -> list[str]:
+        return [one["id"] for one in (await house.ask(who, path=query)).json["data"]]
+
+    assert await ids(house.admin) == sorted([*theirs, *mine], reverse=True)
+    assert await ids(house.admin, "?tenant=other") == theirs
+    assert await ids(house.reader) == mine
+    assert await ids(house.reader, "?status=failed") == [mine[1]]
+    assert await ids(house.reader, "?status=pending") == [mine[0], mine[2]]
+    first = (await house.ask(house.reader, path="?limit=2")).json
+    assert (first["has_more"], first["first_id"], first["last_id"]) == (True, mine[0], mine[1])
+    rest = (await house.ask(house.reader, path=f"?limit=2&after={first['last_id']}")).json
+    assert ([one["id"] for one in rest["data"]], rest["has_more"]) == ([mine[2]], False)
+
+
+@pytest.mark.parametrize("query", ["status=delivered", "limit=0", "limit=101", "limit=x", "after=%00"])
+async def test_a_wrong_query_is_refused_by_name(house: House, query: str) -> None:
+    answered = await house.ask(house.admin, path=f"?{query}")
+
+    assert (answered.status, answered.json["error"]["param"]) == (400, query.partition("=")[0])
+
+
+async def test_an_administrator_has_a_delivery_attempted_again(house: House) -> None:
+    (given_up,) = await house.announced("other", 1)
+    await house.store.postpone(given_up, None, "refused")
+    refused = await house.ask(house.reader, "POST", f"/{given_up}/retry")
+    answered = await house.ask(house.admin, "POST", f"/{given_up}/retry")
+
+    assert (refused.status, refused.code) == (403, "not_allowed")
+    assert (answered.status, answered.json["status"]) == (200, "pending")
+    assert [one.failed_at for one in await house.store.deliveries()] == [None]
+    assert (await house.ask(house.admin, "POST", "/wh_none/retry")).status == 404

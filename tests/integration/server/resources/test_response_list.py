@@ -1,0 +1,153 @@
+"""`GET /v1/responses`: a tenant's responses as summaries, in pages, by filters."""
+
+import asyncio
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from antiphon.storage.contract import FactsQuery
+from antiphon.testing.store.facts import new_facts
+from antiphon.upstream.http import HttpBackend
+from tests.support.replay import ReplayBackend
+from tests.support.server import Served, serve
+
+
+async def listed(served: Served, query: str = "") -> dict[str, Any]:
+    status, page = await served.get(f"/responses{query}")
+    assert status == 200, page
+    return page
+
+
+async def test_a_response_is_listed_as_a_summary(stateful: Served) -> None:
+    made = await stateful.sdk.responses.create(model="m", input="What is it?", metadata={"team": "billing"})
+    page = await listed(stateful)
+
+    (one,) = page["data"]
+    assert {name: page[name] for name in page if name != "data"} == {
+        "object": "list",
+        "first_id": made.id,
+        "last_id": made.id,
+        "has_more": False,
+    }
+    assert abs(one.pop("created_at") - made.created_at) <= 1
+    assert one.pop("completed_at") >= made.created_at
+    times = [one.pop(name) for name in ("queue_ms", "first_token_ms", "duration_ms")]
+    assert times == sorted(times) and one.pop("request_bytes") > 10
+    assert one == {
+        "id": made.id,
+        "object": "response.summary",
+        "status": "completed",
+        "error_code": None,
+        "error_message": None,
+        "model": "m",
+        "served_model": "m",
+        "backend": "replay",
+        "api_key_id": None,
+        "previous_response_id": None,
+        "conversation_id": None,
+        "store": True,
+        "stream": False,
+        "background": False,
+        "websocket": False,
+        "cached": False,
+        "tools": [],
+        "calls": 1,
+        "attempts": 1,
+        "usage": {
+            "input_tokens": 5,
+            "input_tokens_details": {"cached_tokens": 0},
+            "output_tokens": 1,
+            "output_tokens_details": {"reasoning_tokens": 0},
+            "total_tokens": 6,
+        },
+        "input": "What is it?",
+        "output": made.output_text,
+    }
+
+
+async def test_an_unstored_response_is_listed_without_words(served: Served) -> None:
+    await served.sdk.responses.create(model="m", input="A secret", store=False)
+    while not (found := (await listed(served))["data"]):
+        await asyncio.sleep(0.01)
+
+    assert (found[0]["store"], found[0]["input"], found[0]["output"]) == (False, None, None)
+
+
+async def test_pages_follow_each_other_in_both_directions(stateful: Served) -> None:
+    made = [(await stateful.sdk.responses.create(model="m", input=f"{i}")).id for i in range(5)]
+    for order, ids in (("desc", made[::-1]), ("asc", made)):
+        first = await listed(stateful, f"?limit=2&order={order}")
+        assert ([one["id"] for one in first["data"]], first["has_more"]) == (ids[:2], True)
+        rest = await listed(stateful, f"?order={order}&after={first['last_id']}")
+        assert ([one["id"] for one in rest["data"]], rest["has_more"]) == (ids[2:], False)
+        before = await listed(stateful, f"?order={order}&before={ids[1]}")
+        assert [one["id"] for one in before["data"]] == ids[:1]
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("", ["Why?", "Which light house?"]),
+        ("model:m", ["Why?", "Which light house?"]),
+        ("status:failed", []),
+        ('"LIGHT house"', ["Which light house?"]),
+        ("metadata.team:billing status:completed", ["Which light house?"]),
+        ("took:>1h", []),
+        ("since:1h until:2100-01-01", ["Why?", "Which light house?"]),
+    ],
+)
+async def test_filters_choose(stateful: Served, line: str, expected: list[str]) -> None:
+    await stateful.sdk.responses.create(model="m", input="Which light house?", metadata={"team": "billing"})
+    await stateful.sdk.responses.create(model="m", input="Why?")
+
+    page = await listed(stateful, f"?q={quote(line)}")
+    assert [one["input"] for one in page["data"]] == expected
+
+
+async def test_a_list_that_stopped_early_says_where_it_goes_on(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    facts = [new_facts(tenant="", began=began, backend="b" if began == 1 else "a") for began in range(1, 11)]
+    await served.engine.store.put_facts(facts)
+    found = served.engine.store.list_facts
+
+    async def few(tenant: str, query: FactsQuery) -> Any:
+        names = FactsQuery.__struct_fields__
+        return await found(tenant, FactsQuery(**{name: getattr(query, name) for name in names} | {"most_read": 6}))
+
+    monkeypatch.setattr(served.engine.store, "list_facts", few)
+    page = await listed(served, "?q=backend:b")
+    assert page == {
+        "object": "list",
+        "data": [],
+        "first_id": None,
+        "last_id": None,
+        "has_more": True,
+        "partial": True,
+        "after": facts[4].id,
+    }
+    rest = await listed(served, f"?q=backend:b&after={page['after']}")
+    assert ([one["id"] for one in rest["data"]], rest["has_more"]) == ([facts[0].id], False)
+
+
+@pytest.mark.parametrize(
+    ("query", "param", "part"),
+    [
+        ("?q=colour:red", "q", "Unknown filter 'colour'. The filters are: backend, background,"),
+        ("?q=status:done", "q", "Valid values are: queued, in_progress,"),
+        ("?after=resp_x", "after", "Invalid 'after': no response with id 'resp_x'."),
+        ("?before=resp_x", "before", "Invalid 'before': no response with id 'resp_x'."),
+        ("?limit=0", "limit", "limit"),
+        ("?order=up", "order", "Supported values are"),
+    ],
+)
+async def test_a_wrong_query_is_refused_by_name(served: Served, query: str, param: str, part: str) -> None:
+    status, body = await served.get(f"/responses{query}")
+    error: Any = body["error"]
+    assert (status, error["param"]) == (400, param)
+    assert part in error["message"]
+
+
+async def test_without_facts_the_list_is_empty(backend: ReplayBackend) -> None:
+    async with serve(HttpBackend("replay", backend.url), facts=False) as served:
+        await served.sdk.responses.create(model="m", input="Hi")
+        assert (await listed(served))["data"] == []

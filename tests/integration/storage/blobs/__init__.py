@@ -1,0 +1,1 @@
+"""Where the content of files is."""

@@ -1,0 +1,81 @@
+"""The console of the real server, with two scripted backends behind it."""
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from antiphon.storage.contract import ApiKey, Role
+from antiphon.tools.files.tool import FileSearch
+from antiphon.tools.later import FileSearchLater
+from antiphon.tools.registry import Toolset
+from antiphon.upstream.http import HttpBackend
+from tests.support.browser import a_page
+from tests.support.console.visitor import Visitor
+from tests.support.keys import bearing, issued
+from tests.support.replay import ReplayBackend, echo
+from tests.support.server import Served, serve
+from tests.support.tools import Servers
+
+BODY = {"model": "m", "input": "Hello"}
+
+
+@dataclass
+class RealConsole(Visitor):
+    """The server, its backends `a` and `b`, of which `a` is called first, its tools, and keys by tenant."""
+
+    served: Served
+    a: ReplayBackend
+    b: ReplayBackend
+    tools: Servers
+    keys: dict[str, str] = field(default_factory=dict)
+
+    async def key(self, tenant: str = "acme", role: Role = Role.USE, name: str = "test") -> tuple[str, ApiKey]:
+        """Create an API key; return it and what is stored of it."""
+        store = self.served.engine.store
+        key, stored = await issued(store, tenant, role=role)
+        stored = replace(stored, name=name)
+        await store.put_api_key(stored)
+        self.served.engine.api_keys.forget()
+        return key, stored
+
+    async def sign_in(self, role: Role = Role.ADMIN, tenant: str = "acme", *, path: str = "") -> ApiKey:
+        """Sign in with a new key, by the form; return the key."""
+        key, stored = await self.key(tenant, role, f"{role.value} of {tenant}")
+        await self.open(path, shows="Sign in to Antiphon")
+        await self.write("input", key)
+        await self.page.press("Enter")
+        await self.page.wait_for("document.querySelector('nav') !== null")
+        self.page.complaints.clear()  # the browser reports the 401 before
+        return stored
+
+    async def create(self, tenant: str = "acme", **body: Any) -> dict[str, Any]:
+        """Create a response with a key of a tenant; return it."""
+        async with self.served.http.post(
+            f"{self.served.url}/responses", json=BODY | body, headers=await self.headers(tenant)
+        ) as reply:
+            created: dict[str, Any] = await reply.json()
+            return created
+
+    async def headers(self, tenant: str = "acme") -> dict[str, str]:
+        """Return the headers of a program with a key of a tenant."""
+        if tenant not in self.keys:
+            self.keys[tenant], _ = await self.key(tenant, name=f"program of {tenant}")
+        return dict(bearing(self.keys[tenant]))
+
+
+@asynccontextmanager
+async def real_console(folder: Path) -> AsyncIterator[RealConsole]:
+    """Serve two backends that repeat what they receive, and open a browser with its profile in `folder`."""
+    async with AsyncExitStack() as stack:
+        a, b = [await stack.enter_async_context(ReplayBackend(echo).serve()) for _ in "ab"]
+        backends = [HttpBackend(name, replay.url, "sk-secret-backend-key") for name, replay in (("a", a), ("b", b))]
+        served = await stack.enter_async_context(serve(*backends))
+        await served.engine.models.refresh()
+        tools = Servers()
+        files = FileSearchLater(lambda: FileSearch(served.engine.search))
+        served.engine.toolset = Toolset(mcp=tools, file_search=files)
+        page = await stack.enter_async_context(a_page(folder))
+        await page.resize(1440)
+        yield RealConsole(page, f"{served.url.removesuffix('v1')}console/", served, a, b, tools)

@@ -1,0 +1,319 @@
+"""The scripted server: the bundle with the headers of the real server, and `/admin/v1` by its contract."""
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from aiohttp import web
+from aiohttp.test_utils import TestServer
+
+from antiphon.stored.console.reports import Reports
+from tests.support.console import admin, one
+from tests.support.console.figures import figures
+from tests.support.console.files import MockFiles
+from tests.support.console.reports import known_reports, report_routes
+from tests.support.console.rows import samples
+
+BUNDLE = Path(__file__).parents[3] / "src/antiphon/server/console/static"
+HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
+        "font-src 'none'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'; "
+        "require-trusted-types-for 'script'; trusted-types 'none'"
+    ),
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+SESSION = {
+    "object": "session",
+    "role": "admin",
+    "tenant": None,
+    "key_id": "key_1",
+    "key_name": "admin",
+    "key_shown": "sk-antiphon-…Yx0w",
+    "needs_key": True,
+    "expires_at": 2_000_000_000,
+    "version": "0.1.0",
+    "currency": "USD",
+    "has_prices": True,
+    "retention_days": 30,
+}
+KEY = "sk-antiphon-good"
+NEW_SECRET = "sk-antiphon-new-and-shown-once"
+
+
+class MockServer:
+    """What the server has, and what it received."""
+
+    def __init__(self, *, is_signed_in: bool = True, prefix: str = "") -> None:
+        self.prefix = prefix
+        self.is_signed_in = is_signed_in
+        self.rows = samples(int(time.time() * 1000))
+        self.streams = 0
+        """Live lists that were opened."""
+        self.bodies: list[dict[str, Any]] = []
+        """Bodies of `POST /v1/responses`."""
+        self.queries: list[str] = []
+        """The filter lines of lists."""
+        self.live: asyncio.Queue[tuple[str, Any]] = asyncio.Queue()
+        """Events for the live list."""
+        self.output = one.output()
+        self.known_keys = admin.keys()
+        self.noted: list[str] = []
+        """Paths of requests that changed something else."""
+        self.script: list[dict[str, Any]] | None = None
+        """Events of the next streamed response."""
+        self.files = MockFiles()
+        self.reports: Reports | None = None
+        """Reports of `antiphon verify`, while it is served."""
+
+    def application(self) -> web.Application:
+        """Return the application."""
+        app = web.Application()
+        root, v1 = f"{self.prefix}/admin/v1", f"{self.prefix}/v1"
+        app.add_routes(
+            [
+                web.get(f"{self.prefix}/console/assets/{{name}}", self.asset),
+                web.get(f"{self.prefix}/console/{{path:.*}}", self.page),
+                web.get(f"{root}/session", self.session),
+                web.post(f"{root}/session", self.sign_in),
+                web.delete(f"{root}/session", self.sign_out),
+                web.get(f"{root}/responses", self.list_rows),
+                web.get(f"{root}/responses/stream", self.stream),
+                web.get(f"{root}/figures", self.figures),
+                web.get(f"{root}/responses/{{id}}", self.details),
+                web.get(f"{root}/responses/{{id}}/{{part}}", self.part),
+                web.get(f"{v1}/models", self.models),
+                web.post(f"{v1}/responses", self.create),
+                web.post(f"{v1}/responses/{{id}}/cancel", self.change),
+                web.delete(f"{v1}/responses/{{id}}", self.change),
+                web.get(f"{root}/backends", answer(admin.backends)),
+                web.get(f"{root}/keys", self.keys),
+                web.post(f"{root}/keys", self.create_key),
+                web.post(f"{root}/keys/{{id}}/rotate", self.create_key),
+                web.delete(f"{root}/keys/{{id}}", self.revoke_key),
+                web.get(f"{root}/webhook_deliveries", answer(admin.deliveries)),
+                web.post(f"{root}/webhook_deliveries/{{id}}/retry", self.note),
+                web.get(f"{root}/conversations", answer(admin.conversations)),
+                web.get(f"{v1}/conversations/{{id}}/items", answer(admin.items)),
+                web.delete(f"{v1}/conversations/{{id}}/items/{{item}}", self.note),
+                web.get(f"{v1}/webhook_endpoints", answer(lambda: admin.listed([admin.endpoint()]))),
+                web.post(f"{v1}/webhook_endpoints", self.create_endpoint),
+                web.post(f"{v1}/webhook_endpoints/{{id}}/test", self.note),
+                web.get(f"{v1}/usage", self.usage),
+                *self.files.routes(self.prefix),
+                *report_routes(root, self._known_reports),
+            ]
+        )
+        return app
+
+    def _known_reports(self) -> Reports:
+        assert self.reports is not None
+        return self.reports
+
+    async def asset(self, request: web.Request) -> web.StreamResponse:
+        return web.FileResponse(BUNDLE / "assets" / request.match_info["name"], headers=HEADERS)
+
+    async def page(self, request: web.Request) -> web.Response:
+        """Return the shell; its relative addresses lead to the assets from every depth."""
+        depth = request.match_info["path"].count("/")
+        text = (BUNDLE / "index.html").read_text().replace('"./assets/', f'"{"../" * depth or "./"}assets/')
+        return web.Response(text=text, content_type="text/html", headers=HEADERS)
+
+    def _refused(self, request: web.Request) -> web.Response | None:
+        if not self.is_signed_in:
+            return failure(401, "invalid_session", "Sign in to use the console.")
+        if request.headers.get("antiphon-console") != "1":
+            return failure(403, "not_allowed", "The header antiphon-console is missing.")
+        return None
+
+    async def session(self, request: web.Request) -> web.Response:
+        return self._refused(request) or web.json_response(SESSION)
+
+    async def sign_in(self, request: web.Request) -> web.Response:
+        sent = await request.json()
+        if sent.get("key", sent.get("code")) != KEY:
+            return failure(401, "invalid_api_key", "The API key is unknown. Ask the server's operator for a valid key.")
+        self.is_signed_in = True
+        return web.json_response(SESSION)
+
+    async def sign_out(self, request: web.Request) -> web.Response:
+        self.is_signed_in = False
+        return web.Response(status=204)
+
+    async def list_rows(self, request: web.Request) -> web.Response:
+        if refused := self._refused(request):
+            return refused
+        line = request.query.get("q", "")
+        self.queries.append(line)
+        if line.startswith("colour:"):
+            return failure(400, "invalid_value", "Invalid 'q': unknown filter 'colour'. Filters: status, model, key.")
+        rows = [row for row in self.rows if matches(row, line)]
+        return web.json_response({"object": "list", "data": rows, "has_more": False, "first_id": None, "last_id": None})
+
+    async def stream(self, request: web.Request) -> web.StreamResponse:
+        self.streams += 1
+        response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+        await response.prepare(request)
+        await response.write(b"event: ping\ndata: {}\n\n")
+        while request.transport is not None:
+            event, data = await self.live.get()
+            await response.write(f"event: {event}\ndata: {json.dumps(data)}\n\n".encode())
+        return response
+
+    async def figures(self, request: web.Request) -> web.Response:
+        since, until, step = (int(float(request.query[name])) for name in ("since", "until", "step"))
+        return web.json_response(figures(since, until, step, request.query.get("by", "")))
+
+    def _row(self, request: web.Request) -> dict[str, Any] | None:
+        return next((row for row in self.rows if row["id"] == request.match_info["id"]), None)
+
+    async def details(self, request: web.Request) -> web.Response:
+        if refused := self._refused(request):
+            return refused
+        row = self._row(request)
+        return (
+            web.json_response(one.details(row)) if row else failure(404, "not_found", "This response does not exist.")
+        )
+
+    async def part(self, request: web.Request) -> web.Response:
+        row = self._row(request)
+        if row is None:
+            return failure(404, "not_found", "This response does not exist.")
+        after = int(request.query.get("after", -1))
+        parts = {
+            "body": lambda: one.body(row) | {"output": self.output},
+            "input_items": lambda: {"object": "list", "data": one.input_items(), "has_more": False},
+            "events": lambda: {"object": "list", "data": one.events()[after + 1 :], "has_more": False},
+            "request": lambda: one.request(row),
+            "calls": one.calls,
+        }
+        return web.json_response(parts[request.match_info["part"]]())
+
+    async def models(self, request: web.Request) -> web.Response:
+        names = ("fast", "qwen3-32b", "qwen3-coder", "deepseek-r1")
+        return web.json_response(
+            {"object": "list", "data": [{"id": name, "object": "model", "owned_by": "gpu-b"} for name in names]}
+        )
+
+    async def create(self, request: web.Request) -> web.StreamResponse:
+        sent = await request.json()
+        self.bodies.append(sent)
+        output = self.output
+        completed = {
+            "id": "resp_play",
+            "object": "response",
+            "status": "completed",
+            "model": sent["model"],
+            "output": output,
+            "usage": {
+                "input_tokens": 4873,
+                "input_tokens_details": {"cached_tokens": 0},
+                "output_tokens": 138,
+                "output_tokens_details": {"reasoning_tokens": 24},
+                "total_tokens": 5011,
+            },
+            "error": None,
+        }
+        if not sent.get("stream"):
+            return web.json_response(completed)
+        response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+        await response.prepare(request)
+        for number, event in enumerate(self.script or streamed(completed)):
+            text = json.dumps(event | {"sequence_number": number})
+            await response.write(f"event: {event['type']}\ndata: {text}\n\n".encode())
+        return response
+
+    async def change(self, request: web.Request) -> web.Response:
+        row = self._row(request)
+        if row is None:
+            return failure(404, "not_found", "This response does not exist.")
+        if request.method == "DELETE":
+            self.rows.remove(row)
+        else:
+            row["status"] = "cancelled"
+        return web.json_response({"id": row["id"], "object": "response"})
+
+    async def keys(self, request: web.Request) -> web.Response:
+        return web.json_response(admin.listed(self.known_keys))
+
+    async def create_key(self, request: web.Request) -> web.Response:
+        sent = await request.json()
+        self.bodies.append(sent)
+        made = admin.key(sent.get("name", "rotated"), role=sent.get("role", "use"))
+        self.known_keys = [made, *(one for one in self.known_keys if one["id"] != made["id"])]
+        return web.json_response(made | {"key": NEW_SECRET})
+
+    async def revoke_key(self, request: web.Request) -> web.Response:
+        revoked = next(one for one in self.known_keys if one["id"] == request.match_info["id"])
+        revoked["status"] = "revoked"
+        return web.json_response(revoked)
+
+    async def create_endpoint(self, request: web.Request) -> web.Response:
+        self.bodies.append(await request.json())
+        return web.json_response(admin.endpoint() | {"signing_secret": NEW_SECRET})
+
+    async def usage(self, request: web.Request) -> web.Response:
+        return web.json_response(admin.usage(request.query["group_by"], time.time()))
+
+    async def note(self, request: web.Request) -> web.Response:
+        self.noted.append(f"{request.method} {request.path}")
+        return web.json_response({"status_code": 200})
+
+
+def answer(make: Callable[[], dict[str, Any]]) -> Callable[[web.Request], Awaitable[web.Response]]:
+    """Return a handler that returns what a function makes."""
+
+    async def handle(request: web.Request) -> web.Response:
+        return web.json_response(make())
+
+    return handle
+
+
+def streamed(response: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the events of a response, with its texts in two deltas each."""
+    start = response | {"status": "in_progress", "output": []}
+    events: list[dict[str, Any]] = [
+        {"type": f"response.{name}", "response": start} for name in ("created", "in_progress")
+    ]
+    for at, item in enumerate(response["output"]):
+        empty = item | ({"content": []} if "content" in item else {})
+        events.append({"type": "response.output_item.added", "output_index": at, "item": empty})
+        for index, part in enumerate(item.get("content") or ()):
+            kind = "reasoning_text" if item["type"] == "reasoning" else "output_text"
+            place = {"output_index": at, "content_index": index, "item_id": item["id"]}
+            events.append({"type": "response.content_part.added", "part": part | {"text": ""}} | place)
+            half = len(part["text"]) // 2
+            events += [
+                {"type": f"response.{kind}.delta", "delta": text} | place
+                for text in (part["text"][:half], part["text"][half:])
+            ]
+        events.append({"type": "response.output_item.done", "output_index": at, "item": item})
+    return [*events, {"type": "response.completed", "response": response}]
+
+
+def matches(row: dict[str, Any], line: str) -> bool:
+    """Whether a row has every word of a line, or the status that the line names."""
+    parts = line.split()
+    return all(
+        row["status"] in part[7:].split(",") if part.startswith("status:") else part in str(row) for part in parts
+    )
+
+
+def failure(status: int, code: str, message: str) -> web.Response:
+    """Return an error in the API's envelope."""
+    error = {"message": message, "type": "invalid_request_error", "code": code, "param": None}
+    return web.json_response({"error": error}, status=status)
+
+
+@asynccontextmanager
+async def serving_console(server: MockServer) -> AsyncIterator[str]:
+    """Serve it; yield the URL of the console."""
+    async with known_reports() as server.reports, TestServer(server.application()) as served:
+        yield str(served.make_url(f"{server.prefix}/console/"))

@@ -1,0 +1,76 @@
+"""A reader of the console: a page of a browser at a server's console."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from tests.support.browser import Page
+from tests.support.console.bundle import AXE
+
+
+@dataclass
+class Visitor:
+    """A page of a browser, and the URL of the console that it shows."""
+
+    page: Page
+    url: str
+
+    async def open(self, path: str = "", *, shows: str = "") -> None:
+        """Open a page, and wait until it shows a text."""
+        await self.page.goto("about:blank")
+        await self.page.goto(self.url + path)
+        await self.page.wait_for(
+            "document.querySelector('h1') && !document.querySelector('.loading, [aria-busy=true]')"
+        )
+        if shows:
+            await self.page.see(shows)
+
+    async def click(self, selector: str) -> None:
+        """Click what a selector finds, once it is there."""
+        await self.page.wait_for(
+            f"document.querySelector({selector!r}) && (document.querySelector({selector!r}).click(), true)"
+        )
+
+    async def choose(self, text: str) -> None:
+        """Click the button or link with a text, once it is there."""
+        find = f"[...document.querySelectorAll('button, a')].find(each => each.innerText?.trim() === {text!r})"
+        await self.page.wait_for(f"{find} && ({find}.click(), true)")
+
+    async def write(self, selector: str, text: str) -> None:
+        """Replace the text of a field."""
+        await self.page.wait_for(
+            f"(field => field && (field.focus(), field.select(), true))(document.querySelector({selector!r}))"
+        )
+        await self.page.type(text)
+
+    async def attach(self, *paths: Path, selector: str = "input[type=file]") -> None:
+        """Choose files of this machine in a field, as the dialog of the browser does."""
+        await self.page.wait_for(f"document.querySelector({selector!r}) !== null")
+        document = await self.page.send("DOM.getDocument")
+        place = {"nodeId": document["root"]["nodeId"], "selector": selector}
+        node = (await self.page.send("DOM.querySelector", **place))["nodeId"]
+        await self.page.send("DOM.setFileInputFiles", files=[str(path) for path in paths], nodeId=node)
+
+    async def findings(self) -> list[str]:
+        """Return what axe-core finds wrong with the page. Its script is evaluated, so no policy is loosened for it."""
+        await self.page.evaluate(f"{AXE.read_text()}; true")
+        run = "axe.run(document, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa', 'best-practice']})"
+        shown = "r => r.violations.flatMap(v => v.nodes.map(n => `${v.id}: ${n.target} ${n.failureSummary}`))"
+        found: list[str] = await self.page.evaluate(f"{run}.then({shown})")
+        return found
+
+    async def overflow(self) -> int:
+        """Return by how many pixels the page is wider than its window."""
+        wider: int = await self.page.evaluate(
+            "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+        )
+        return wider
+
+    def check(self, *expected: str) -> None:
+        """No error in the browser's console, no report of the policy, and no request to another host.
+
+        The browser also reports each reply with an error there; `expected` are words of reports that a test provokes.
+        """
+        complaints = [line for line in self.page.complaints if not any(words in line for words in expected)]
+        assert complaints == [], complaints
+        assert self.page.hosts() <= {urlsplit(self.url).netloc}

@@ -1,0 +1,122 @@
+"""Pictures of every page of the console: `python -m tests.system.console.screenshots [PAGE...]`.
+
+Each page in both colour schemes at 1440 pixels, and at 390 pixels in the light one. `--docs` renews the pictures of the
+documentation instead, which are small and are committed.
+"""
+
+import asyncio
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+
+from tests.support.browser import Page, a_page
+from tests.support.console.server import MockServer, serving_console
+
+DOCS = Path(__file__).parents[3] / "docs"
+FOLDER = DOCS / "_build/screenshots"
+
+
+async def ready(page: Page) -> None:
+    """Wait until a page shows its data."""
+    await page.wait_for("document.querySelector('h1') && !document.querySelector('.loading, [aria-busy=true]')")
+    await page.evaluate("new Promise(done => setTimeout(done, 400))")
+
+
+async def play(page: Page) -> None:
+    """Send a message in the playground."""
+    await ready(page)
+    await page.evaluate("document.querySelector('.compose textarea').focus()")
+    await page.type("Is it issue 431? If it is fixed, close it.")
+    await page.evaluate("document.querySelector('[aria-label=Send]').click()")
+    await ready(page)
+
+
+async def report(page: Page) -> None:
+    """Open the newest report, and its third area."""
+    await ready(page)
+    await page.evaluate("document.querySelector('.row-name a').click()")
+    await page.see("Changes")
+    await page.evaluate("document.querySelectorAll('.area summary')[2].click()")
+    await ready(page)
+
+
+async def search(page: Page) -> None:
+    """Search a vector store."""
+    await ready(page)
+    await page.evaluate("document.querySelector('[type=search]').focus()")
+    await page.type("which issues block the release")
+    await page.press("Enter")
+    await page.see("0.913")
+    await ready(page)
+
+
+async def tool(page: Page) -> None:
+    """Open the form of a file search; on a phone the settings come first."""
+    await ready(page)
+    await page.evaluate("document.querySelector('.settings-toggle').click()")
+    await page.evaluate("document.querySelector(\"[aria-label='Edit file_search']\").click()")
+    await page.see("Contracts")
+    await ready(page)
+
+
+PAGES: dict[str, tuple[str, Callable[[Page], Awaitable[None]]]] = {
+    "responses": ("", ready),
+    "response": ("r/resp_7e08", ready),
+    "playground": ("play", play),
+    "files": ("files", ready),
+    "stores": ("files/stores", ready),
+    "store": ("files/vs_1", search),
+    "file search": ("play?store=vs_1", tool),
+    **{name: (name, ready) for name in ("conversations", "backends", "usage", "webhooks", "keys", "conformance")},
+    "compare": ("conformance/compare", ready),
+    "report": ("conformance", report),
+    "conversation": ("conversations/conv_1", ready),
+}
+
+
+SHOWN = ("responses", "response", "store")
+"""Pages whose pictures the documentation has."""
+
+
+async def take_for_docs() -> AsyncIterator[tuple[str, bytes]]:
+    """Yield the name of each picture of the documentation, and the picture."""
+    with tempfile.TemporaryDirectory() as profile:
+        async with serving_console(MockServer()) as url, a_page(Path(profile)) as page:
+            await page.resize(1440)
+            await page.prefer("light")
+            for name in SHOWN:
+                path, prepare = PAGES[name]
+                await page.goto(url + path)
+                await prepare(page)
+                yield f"console-{name}.webp", await page.screenshot(form="webp")
+
+
+async def take(names: list[str]) -> AsyncIterator[tuple[str, bytes]]:
+    """Yield the name of each picture, and the picture."""
+    with tempfile.TemporaryDirectory() as profile:
+        async with serving_console(MockServer()) as url, a_page(Path(profile)) as page:
+            for name in names or PAGES:
+                path, prepare = PAGES[name]
+                for scheme, width in (("light", 1440), ("dark", 1440), ("light", 390)):
+                    await page.resize(width)
+                    await page.prefer(scheme)
+                    await page.goto(url + path)
+                    await prepare(page)
+                    picture = await page.screenshot(whole=width > 500 and name in ("response", "store"))
+                    yield f"{name}-{scheme if width > 500 else 'phone'}.png", picture
+            print("\n".join(page.complaints), end="")
+
+
+async def main() -> None:
+    """Save the pictures of the pages that the command line names, or of all."""
+    names = sys.argv[1:]
+    folder, pictures = (DOCS / "images", take_for_docs()) if names == ["--docs"] else (FOLDER, take(names))
+    folder.mkdir(parents=True, exist_ok=True)
+    async for name, picture in pictures:
+        (folder / name).write_bytes(picture)
+    print(folder)
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

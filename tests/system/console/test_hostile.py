@@ -1,0 +1,48 @@
+"""Hostile text in every place that shows text: nothing runs, and nothing is requested."""
+
+from typing import Any
+
+import pytest
+
+from tests.support.browser import needs_browser
+from tests.system.console.conftest import Console
+
+pytestmark = [needs_browser, pytest.mark.timeout(300)]
+
+CORPUS = (
+    "<script>window.harm = 1</script>",
+    "<img src=x onerror='window.harm=1'><img src='http://tracker.example/p.png'>",
+    "<svg onload='window.harm=1'><style>*{display:none}</style>",
+    "[link](javascript:window.harm=1) ![p](http://tracker.example/p.png)",
+    "</textarea></pre></script><script>window.harm=1</script>",
+    "\u202egnp.exe\u200b\ufeff]]>{{constructor.constructor('window.harm=1')()}}",
+    "x" * 100_000,
+)
+
+
+def poisoned(value: Any, text: str) -> Any:
+    """Return a value with every text of it that a model or a client wrote replaced."""
+    if isinstance(value, dict):
+        keep = {"id", "type", "object", "status", "tenant", "role", "image_url"}
+        return {name: each if name in keep else poisoned(each, text) for name, each in value.items()}
+    if isinstance(value, list):
+        return [poisoned(each, text) for each in value]
+    return text if isinstance(value, str) else value
+
+
+@pytest.mark.parametrize("text", CORPUS, ids=range(len(CORPUS)))
+async def test_hostile_text_does_nothing(console: Console, text: str) -> None:
+    server = console.server
+    server.rows = [poisoned(row, text) for row in server.rows]
+    server.output = poisoned(server.output, text)
+    server.output.append({"type": text, "id": "x", "constructor": text, "__proto__": {"a": text}})
+    await console.open("", shows="Started")
+    await console.open("r/resp_7e08", shows="Assistant")
+    await console.open("play", shows="fast")
+    await console.page.evaluate("document.querySelector('.compose textarea').focus()")
+    await console.page.type("Hello")
+    await console.page.press("Enter")
+    await console.page.see("Open this response")
+    assert await console.page.evaluate("window.harm") is None
+    assert await console.page.evaluate("document.querySelectorAll('main script, main style, main iframe').length") == 0
+    console.check()

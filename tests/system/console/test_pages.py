@@ -1,0 +1,116 @@
+"""Every page in a browser: complete, accessible, within its width, and without a request to another host."""
+
+import pytest
+
+from tests.support.browser import needs_browser
+from tests.system.console.conftest import Console
+
+pytestmark = [needs_browser, pytest.mark.timeout(300)]
+
+PAGES = {
+    "": "Draft the release notes",
+    "r/resp_7e08": "Two issues block 2.4",
+    "play": "Instructions",
+    "files": "release-notes-2.4.pdf",
+    "files/stores": "Handbook and release notes",
+    "files/vs_1": "The PDF has pictures and no text.",
+    "conversations": "topic: release",
+    "conversations/conv_1": "Two issues block 2.4",
+    "backends": "connection refused",
+    "usage": "qwen3-coder",
+    "conformance": "antiphon over gpu-a",
+    "conformance/compare": "Only differences",
+    "webhooks": "Connection refused",
+    "keys": "2,000,000 tokens/day",
+}
+WIDTHS = (320, 390, 768, 1440, 3840)
+FAINT = """
+(() => {
+  const parsed = text => (text.match(/[\\d.]+/g) || []).map(Number);
+  const light = ([r, g, b]) => [r, g, b].map(c => (c /= 255) <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, c, at) => sum + c * [0.2126, 0.7152, 0.0722][at], 0);
+  const behind = each => {
+    for (; each; each = each.parentElement) {
+      const color = parsed(getComputedStyle(each).backgroundColor);
+      if (color.length === 3 || color[3] === 1) return color;
+    }
+    return matchMedia('(prefers-color-scheme: dark)').matches ? [0, 0, 0] : [255, 255, 255];
+  };
+  const hasText = each => [...each.childNodes].some(node => node.nodeType === 3 && node.data.trim());
+  const shown = [...document.querySelectorAll('body *')].filter(each => hasText(each) && each.checkVisibility());
+  return shown.filter(each => {
+    const [a, b] = [light(parsed(getComputedStyle(each).color)), light(behind(each))];
+    return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05) < 4.5 && !each.closest('[disabled], .vh');
+  }).map(each => `${each.className || each.tagName}: ${each.textContent.trim().slice(0, 40)}`);
+})()
+"""
+"""Gives the texts whose contrast with what is behind them is below 4.5."""
+
+
+@pytest.mark.parametrize("path", PAGES)
+async def test_a_page_is_complete_and_accessible_in_both_schemes(console: Console, path: str) -> None:
+    for scheme in ("light", "dark"):
+        await console.page.prefer(scheme)
+        await console.open(path, shows=PAGES[path])
+        assert await console.findings() == [], scheme
+    console.check()
+
+
+@pytest.mark.parametrize("path", PAGES)
+async def test_a_page_never_scrolls_sideways(console: Console, path: str) -> None:
+    for width in WIDTHS:
+        await console.page.resize(width)
+        await console.open(path)
+        overflow = await console.page.evaluate(
+            "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+        )
+        assert overflow <= 0, width
+    console.check()
+
+
+@pytest.mark.parametrize("path", PAGES)
+async def test_a_page_at_200_percent_zoom_never_scrolls_sideways(console: Console, path: str) -> None:
+    await console.page.resize(1280 // 2, 900 // 2, scale=2)
+    await console.open(path, shows="" if path == "play" else PAGES[path])
+    assert await console.overflow() <= 0
+    assert await console.findings() == []
+    console.check()
+
+
+@pytest.mark.parametrize("path", PAGES)
+async def test_the_text_of_a_page_is_visible_in_forced_colours(console: Console, path: str) -> None:
+    for scheme in ("light", "dark"):
+        await console.page.prefer(scheme, forced_colors=True)
+        await console.open(path, shows=PAGES[path])
+        assert await console.page.evaluate("matchMedia('(forced-colors: active)').matches")
+        assert await console.page.evaluate(FAINT) == [], scheme
+    console.check()
+
+
+@pytest.mark.parametrize("path", PAGES)
+async def test_a_page_is_accessible_on_a_phone(console: Console, path: str) -> None:
+    await console.page.resize(390)
+    await console.open(path, shows="" if path == "play" else PAGES[path])
+    assert await console.findings() == []
+    console.check()
+
+
+@pytest.mark.parametrize("console", [{"prefix": "/llm/api"}], indirect=True)
+@pytest.mark.parametrize("path", PAGES)
+async def test_the_console_works_below_a_prefix(console: Console, path: str) -> None:
+    await console.open(path, shows=PAGES[path])
+    console.check()
+
+
+async def test_the_first_page_needs_few_requests(console: Console) -> None:
+    await console.open("", shows="Draft the release notes")
+    files = [url for url in console.page.requests if "/console/" in url]
+    assert len(files) <= 6, files
+    data = [url for url in console.page.requests if "/admin/v1/" in url]
+    assert len(data) == 4, data  # session, rows, figures, live rows
+
+
+async def test_an_unknown_page_leads_back(console: Console) -> None:
+    await console.open("nowhere", shows="This page does not exist")
+    await console.choose("Open Responses")
+    await console.page.see("Draft the release notes")

@@ -1,0 +1,206 @@
+"""Each format of files becomes text, and what cannot be read says why."""
+
+import sys
+from html import unescape
+
+import pytest
+
+from antiphon.documents.extraction import formats
+from antiphon.documents.extraction.kinds import OLE
+from antiphon.documents.extraction.problem import INSTALL, Problem
+from antiphon.documents.extraction.tables import MOST_ROWS
+from antiphon.extras import command
+from tests.support.documents import (
+    crowd,
+    deep,
+    docx,
+    docx_bomb,
+    entities,
+    odt,
+    pdf,
+    pptx,
+    text_of_all_kinds,
+    xlsx,
+    zipped,
+)
+from tests.support.extras import without
+
+LONGEST = 1_000_000
+TEXTS = ["Plain words", "Größe, Maß & Übermut", "人人生而自由", "يولد جميع الناس أحرارا"]
+
+
+def read(content: bytes, name: str = "", longest: int = LONGEST) -> str:
+    _, output = formats.read(content, name, longest)
+    return output.content().decode()
+
+
+def problem(content: bytes, name: str = "") -> tuple[str, str, str]:
+    with pytest.raises(Problem) as raised:
+        read(content, name)
+    return raised.value.code, raised.value.reason, raised.value.message
+
+
+@pytest.mark.parametrize("text", TEXTS)
+@pytest.mark.parametrize("name", text_of_all_kinds("x"))
+def test_every_format_keeps_the_text_in_every_script(name: str, text: str) -> None:
+    assert text in unescape(read(text_of_all_kinds(text)[name], name))
+
+
+@pytest.mark.parametrize("name", text_of_all_kinds("x"))
+def test_the_bytes_decide_and_not_the_name(name: str) -> None:
+    content = text_of_all_kinds("seen")[name]
+    if name.rpartition(".")[2] in ("pdf", "docx", "pptx", "xlsx", "odt", "rtf"):
+        assert formats.read(content, "wrong.txt", LONGEST)[0] == name.rpartition(".")[2]
+
+
+def test_a_word_document_has_headings_lists_tables_and_notes() -> None:
+    body = (
+        "<w:p><w:pPr><w:pStyle w:val='Heading2'/></w:pPr><w:r><w:t>Head</w:t></w:r></w:p>"
+        "<w:p><w:pPr><w:numPr/></w:pPr><w:r><w:t>item</w:t></w:r></w:p>"
+        "<w:tbl><w:tr><w:tc><w:p><w:r><w:t>a</w:t></w:r></w:p></w:tc><w:tc><w:p><w:r><w:t>b</w:t></w:r></w:p></w:tc></w:tr></w:tbl>"
+        "<w:p><w:r><w:t>one</w:t><w:br/><w:t>two</w:t><w:tab/><w:t>three</w:t></w:r></w:p>"
+        "<w:p><w:del><w:r><w:t>unseen</w:t></w:r></w:del></w:p>"
+        "<mc:AlternateContent xmlns:mc='m'><mc:Fallback><w:t>unseen</w:t></mc:Fallback></mc:AlternateContent>"
+    )
+    notes = "<w:footnotes xmlns:w='w'><w:p><w:r><w:t>a note</w:t></w:r></w:p></w:footnotes>"
+    text = read(docx("first", body=body, footnotes=notes))
+    assert text == "first\n\n## Head\n\n- item\n\n| a | b |\n\none\ntwo\tthree\n\n\n\na note\n\n"
+
+
+def test_an_open_document_has_headings_tables_and_blanks() -> None:
+    body = (
+        "<text:h text:outline-level='2'>Head</text:h><text:p>a<text:s text:c='3'/>b<text:line-break/>c</text:p>"
+        "<table:table><table:table-row><table:table-cell><text:p>x</text:p></table:table-cell></table:table-row></table:table>"
+    )
+    assert read(odt(body)) == "## Head\n\na   b\nc\n\n| x |\n"
+
+
+def test_slides_come_in_their_order_with_their_notes() -> None:
+    text = read(pptx(["One", "first"], ["Two"], notes="Say this"))
+    assert text == "## Slide 1\n\nOne\nfirst\n\n## Slide 2\n\nTwo\n\nNotes:\nSay this\n\n"
+
+
+def test_cells_of_a_sheet_stand_in_their_columns_and_dates_are_dates() -> None:
+    styles = "<numFmts><numFmt numFmtId='170' formatCode='dd/mm/yyyy'/></numFmts>"
+    styles += "<cellXfs><xf numFmtId='0'/><xf numFmtId='170'/><xf numFmtId='22'/></cellXfs>"
+    rows = (
+        "<row><c r='A1' t='s'><v>1</v></c><c r='C1'><v>2.5</v></c><c r='D1' t='b'><v>1</v></c></row>"
+        "<row><c r='A2' s='1'><v>45292</v></c><c r='B2' s='2'><v>45292.5</v></c><c r='C2' t='str'><v>a,b</v></c></row>"
+    )
+    text = read(xlsx({"Sums & more": rows}, strings=["zero", "one"], styles=styles))
+    assert text == '## Sheet: Sums & more\n\none,,2.5,TRUE\n2024-01-01,2024-01-01 12:00:00,"a,b"\n\n'
+
+
+@pytest.mark.parametrize("rows", [MOST_ROWS, MOST_ROWS + 7])
+def test_a_sheet_keeps_its_first_rows_and_says_what_is_cut(rows: int) -> None:
+    table = [[f"row {number}"] for number in range(1, rows + 1)]
+    as_csv = "".join(f'"{row[0]}\n",2\n' for row in table)
+    for text in (read(xlsx({"One": table})), read(as_csv.encode(), "a.csv")):
+        assert f"row {MOST_ROWS}" in text
+        assert f"row {MOST_ROWS + 1}" not in text
+        assert (f"[Only the first {MOST_ROWS:,} of {rows:,} rows are shown.]" in text) == (rows > MOST_ROWS)
+
+
+def test_empty_rows_of_a_sheet_are_not_counted_as_left_out() -> None:
+    rows = [["cell"]] * (MOST_ROWS + 1) + [[]] * 5
+    text = read(xlsx({"S": rows}), "a.xlsx")
+    assert f"[Only the first {MOST_ROWS:,} of {MOST_ROWS + 1:,} rows are shown.]" in text
+
+
+def test_an_rtf_has_no_fonts_and_no_pictures() -> None:
+    content = rb"""{\rtf1\ansi\ansicpg1252{\fonttbl{\f0 Arial;}{\f1\fcharset204 Times;}}{\*\generator unseen}
+{\info{\title unseen}}{\pict 00ff}Caf\'e9 \u8211? end\par {\f1 \'cc\'e8\'f0}\line \{x\}\emdash\~y \u-10179?\u-8703?}"""
+    assert read(content) == "Caf\u00e9 \u2013 end\n\n\u041c\u0438\u0440\n{x}\u2014\u00a0y \U0001f601"
+
+
+def test_a_page_of_html_is_markdown() -> None:
+    content = "<h1>Größe</h1><p>See <a href='https://e.example/x'>this</a><script>unseen</script>".encode("cp1252")
+    text = read(b"<meta charset=windows-1252>" + content, "a.htm")
+    assert text == "# Größe\n\nSee [this](https://e.example/x)\n"
+
+
+def test_pages_of_a_pdf_are_numbered() -> None:
+    assert read(pdf("first", "second")) == "[Page 1]\nfirst\n\n[Page 2]\nsecond\n\n"
+
+
+def test_a_long_text_is_cut_between_characters() -> None:
+    kind, output = formats.read("äöü".encode(), "a.txt", 3)
+    assert (kind, output.content().decode(), output.is_cut) == ("text", "ä", True)
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "words"),
+    [
+        (pdf("secret", encrypted=True), "a.pdf", "The PDF is protected by a password. Send a copy without a password."),
+        (OLE + "EncryptedPackage".encode("utf-16-le"), "a.docx", "The document is protected by a password."),
+        (odt("", "<x><encryption-data/></x>"), "a.odt", "The document is protected by a password."),
+    ],
+)
+def test_a_file_with_a_password_says_so(content: bytes, name: str, words: str) -> None:
+    code, reason, message = problem(content, name)
+    assert (code, reason) == ("invalid_file", "password")
+    assert message.startswith(words)
+
+
+@pytest.mark.parametrize(
+    ("content", "name"), [(pdf("", ""), "a.pdf"), (docx(), "a.docx"), (b" \n", "a.txt"), (b"", "a.csv"), (pptx([]), "")]
+)
+def test_a_file_without_text_says_so(content: bytes, name: str) -> None:
+    code, reason, message = problem(content, name)
+    assert (code, reason) == ("invalid_file", "no_text")
+    assert "contains no text" in message
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "words"),
+    [
+        (b"%PDF-1.7\nbroken", "a.pdf", "The file is not a valid PDF"),
+        (b"no archive", "a.docx", "The file is not a valid Word document"),
+        (b"PK\x03\x04broken", "a.docx", "The file is not a valid ZIP archive"),
+        (docx("x")[:-30], "a.docx", "The file is not a valid ZIP archive"),
+        (zipped({"word/document.xml": "<w:document"}), "a.docx", "The file is not a valid document"),
+        ("Größe".encode("latin-1"), "a.txt", "The file is not text in UTF-8 or UTF-16."),
+        (docx_bomb(300 * 2**20), "a.docx", "The file unpacks to more than 200 times its size"),
+        (entities(), "a.docx", "The document declares XML entities"),
+        (deep(501), "a.docx", "The document nests more than 500 elements"),
+        (crowd(5_000), "a.docx", "The file is an archive of more than 5,000 files"),
+    ],
+)
+def test_a_file_that_is_broken_or_a_bomb_is_invalid(content: bytes, name: str, words: str) -> None:
+    code, _, message = problem(content, name)
+    assert code == "invalid_file"
+    assert message.startswith(words)
+
+
+@pytest.mark.parametrize(
+    ("content", "name"),
+    [
+        (OLE + b"\0" * 100, "a.doc"),
+        (b"\x89PNG\r\n\x1a\n", "a.pdf"),
+        (b"x", "a.ppt"),
+        (b"x", "a.xls"),
+        (zipped({"a.txt": "x"}), "a.zip"),
+        (b"a\0b", "a.bin"),
+    ],
+)
+def test_a_format_that_is_not_read_is_unsupported(content: bytes, name: str) -> None:
+    code, _, message = problem(content, name)
+    assert code == "unsupported_file"
+    assert message.endswith(".")
+
+
+def test_a_document_within_the_limits_is_read() -> None:
+    assert "x" in read(docx("x", body="<w:p>" * 490 + "</w:p>" * 490))
+
+
+def test_without_the_extra_the_error_is_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert command("files") == INSTALL
+    monkeypatch.setitem(sys.modules, "antiphon.documents.extraction.hypertext", None)
+    with without("files"):
+        for content, name, what in (
+            (pdf("A page."), "a.pdf", "PDF files"),
+            (b"<p>A</p>", "a.html", "HTML files"),
+        ):
+            with pytest.raises(Problem, match=f"cannot read {what}.*pip install 'antiphon\\[files]'") as raised:
+                read(content, name)
+            assert raised.value.code == "unsupported_file"
