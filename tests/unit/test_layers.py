@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).parents[2] / "src"
-BASES = {"upstream.backend", "storage.contract", "storage.records", "tools.base"}
+BASES = {"upstream.backend", "storage.contract", "storage.records", "tools.base", "sandbox.contract"}
 
 ARROWS: dict[str, set[str]] = {
     "errors": set(),
@@ -38,7 +38,8 @@ ARROWS: dict[str, set[str]] = {
     "documents.extraction": set(),
     "documents": {"sharing", "documents.extraction"},
     "upstream": {"upstream.backend", "translation", "sharing", "periodic"},
-    "tools": {"tools.base", "outbound", "documents", "search"},
+    "sandbox": {"sandbox.contract", "outbound", "sharing"},
+    "tools": {"tools.base", "outbound", "documents", "search", "sandbox.contract", "storage.contract"},
     "tools.registry": {"tools.base"},
     "telemetry.context": {"errors"},
     "telemetry.formatters": {"telemetry.context"},

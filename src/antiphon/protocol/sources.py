@@ -17,6 +17,22 @@ class CitedFile(Struct, frozen=True):
     filename: str
 
 
+class MadeFile(Struct, frozen=True):
+    """A file that code made in a container. A link to its path becomes a `container_file_citation`.
+
+    A figure that was shown and that the text links nowhere is cited at 0 to 0.
+    """
+
+    container_id: str
+    file_id: str
+    """`cfile_…`."""
+    path: str
+    """In the container: the model writes `sandbox:` and this path."""
+    filename: str
+    is_figure: bool = False
+    """The code showed it as a figure."""
+
+
 Source = str | CitedFile | None
 """One source: the title of a page, a passage of a file, or None for a number that this answer cannot cite.
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from antiphon.protocol.items.content import InputImage, InputText
-from antiphon.protocol.sources import Sources
-from antiphon.protocol.tools import FileSearchTool, McpTool, Tool
+from antiphon.protocol.sources import MadeFile, Sources
+from antiphon.protocol.tools import CodeInterpreterTool, FileSearchTool, McpTool, ShellTool, Tool
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +31,8 @@ class Use:
     """
     window: int | None = None
     """Tokens of the model's window, None where that is not known."""
+    container_id: str = ""
+    """The container of the response, for code and shell commands; empty for all other tools."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,8 @@ class ToolResult:
     is_failed: bool = False
     sources: Sources = field(default_factory=dict)
     """What the model may cite from now on, beside what it could before."""
+    files: Sequence[MadeFile] = ()
+    """Files of a container that the call made or changed, which the model may link to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,4 +100,17 @@ class FileSearches(HostedTool, Protocol):
 
     async def check_stores(self, tool: FileSearchTool, tenant: str) -> None:
         """Raise `ClientError`: 404 for a store that the tenant does not have, 400 for one that has expired."""
+        ...
+
+
+class ContainerTools(HostedTool, Protocol):
+    """Python code and shell commands in containers (specification section 6, `code_interpreter` and `shell`)."""
+
+    async def container_for(self, tool: CodeInterpreterTool | ShellTool, tenant: str, newest: str) -> str:
+        """Return the id of the container in which all calls of a response run.
+
+        That is the container of the request; or `newest`, the one of the newest call in the conversation, if it still
+        runs; or a new id, with which the first call creates a container. Raises `ClientError`: 404 for an unknown
+        container of the request, 400 for an expired one.
+        """
         ...

@@ -1,0 +1,128 @@
+"""What a sandbox does, whatever isolates it: bubblewrap, gVisor, Firecracker, a Kubernetes job or a remote service.
+
+A new technology is one new file with a `Sandbox`. Everything that a machine returns was made by untrusted code.
+"""
+
+from collections.abc import AsyncGenerator, AsyncIterable, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+DATA = "/mnt/data"
+"""The working directory in every machine, and the only place whose files are kept."""
+
+Ending = Literal["completed", "timeout", "memory", "lost"]
+"""How a call ended: by itself (also with an exception), at its time limit, at the memory limit, or with the machine.
+
+After every ending but `completed` the machine is dead: its variables are lost, its files can still be read if
+`Machine.files` returns them.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class MachineLimits:
+    """What one machine may use."""
+
+    memory: int
+    """Bytes of memory of all its processes together."""
+    processes: int = 64
+    file_size: int = 256 * 1024 * 1024
+    """Bytes of one file."""
+    disk: int = 512 * 1024 * 1024
+    """Bytes of all files."""
+    files: int = 100
+    """Files that are kept."""
+    output: int = 1024 * 1024
+    """Bytes of text that one call returns; the middle of a longer text is cut out."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundFile:
+    """One file in `DATA`."""
+
+    name: str
+    """One path component."""
+    size: int
+    version: str
+    """Differs after the file was changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class CodeResult:
+    """What came of Python code, in the order of a notebook: what was printed, the figures, the last value."""
+
+    printed: str = ""
+    """Standard output and standard error in their order, with the traceback of an exception."""
+    figures: Sequence[bytes] = ()
+    """PNG images of the figures that the code showed."""
+    value: str = ""
+    """`repr` of the last expression; empty where there is none, or it is None."""
+    ending: Ending = "completed"
+
+
+@dataclass(frozen=True, slots=True)
+class CommandResult:
+    """What came of one shell command."""
+
+    stdout: str = ""
+    stderr: str = ""
+    exit_code: int | None = 0
+    """None where the command did not end by itself."""
+    ending: Ending = "completed"
+    """After `timeout` the machine lives on, unlike after code: only the command is ended."""
+
+
+class Machine(Protocol):
+    """One running machine. One call at a time uses it; every method raises `SandboxError` if the machine is lost."""
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the machine still runs, with its variables."""
+        ...
+
+    async def put(self, name: str, content: AsyncIterable[bytes]) -> None:
+        """Write a file into `DATA`. Raises `ValueError` unless `name` is one path component."""
+        ...
+
+    async def files(self) -> Sequence[FoundFile]:
+        """Return the regular files in `DATA`, without links, devices and sockets, at most `MachineLimits.files`."""
+        ...
+
+    def read(self, name: str, limit: int) -> AsyncGenerator[bytes, None]:
+        """Give the content of a file in `DATA`, at most `limit` bytes, in parts of at most 1 MiB."""
+        ...
+
+    async def run_code(self, code: str, seconds: float) -> CodeResult:
+        """Run Python code; variables, imports and the working directory stay for the next call. Raises nothing else."""
+        ...
+
+    async def run_command(self, command: str, seconds: float, output: int) -> CommandResult:
+        """Run a command by `sh -c` in `DATA`; `output` is how many characters of each stream are returned."""
+        ...
+
+    def memory(self) -> int:
+        """Return the bytes of memory that the machine uses now; 0 where that is unknown."""
+        ...
+
+    async def close(self) -> None:
+        """End the machine with all its processes, and delete its files. Raises nothing."""
+        ...
+
+
+class Sandbox(Protocol):
+    """Makes machines."""
+
+    async def probe(self) -> str:
+        """Return why no machine can run here, in a sentence that names the cure; empty where machines run."""
+        ...
+
+    async def start(self, limits: MachineLimits) -> Machine:
+        """Return a new machine, ready for its first call. Raises `SandboxError`."""
+        ...
+
+    async def close(self) -> None:
+        """End every machine."""
+        ...
+
+
+class SandboxError(Exception):
+    """A machine cannot be started, or is lost. The message is for the operator and for the model."""
