@@ -1,0 +1,100 @@
+"""Containers and their files, as acts."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from antiphon.storage.operations import containers
+from antiphon.storage.records.containers import (
+    ContainerFilePage,
+    ContainerPage,
+    ContainerQuery,
+    ContainerQuota,
+    StoredContainer,
+    StoredContainerFile,
+)
+from antiphon.storage.sql_store.performer import Performer
+
+EMPTIED_AT_ONCE = 10
+"""Containers whose files one step drops, so that other writes come between."""
+
+
+class SqlContainers(Performer):
+    """See `Containers`."""
+
+    async def put_container(
+        self, container: StoredContainer, files: Sequence[StoredContainerFile], quota: ContainerQuota
+    ) -> bool:
+        """See `Store.put_container`."""
+        shift = int(self._shift)
+        times = container.created_at + shift, container.last_active_at + shift
+        dated = replace(container, created_at=times[0], last_active_at=times[1])
+        return await self._write(lambda: containers.put(dated, files, quota, self._now()), container.tenant)
+
+    async def load_container(self, tenant: str, container_id: str, *, is_used: bool = False) -> StoredContainer | None:
+        """See `Store.load_container`. A use is written at most once a minute, or four times before the expiry."""
+        found = await self._read(lambda: containers.load(tenant, container_id, self._now()), tenant)
+        if not is_used or found is None or found.status == "expired":
+            return found
+        if self._now() - found.last_active_at < min(60, found.idle_minutes * 15):
+            return found
+        return await self._write(lambda: containers.use(tenant, container_id, self._now()), tenant)
+
+    async def delete_container(self, tenant: str, container_id: str) -> bool:
+        """See `Store.delete_container`."""
+        return await self._write(lambda: containers.delete(tenant, container_id), tenant)
+
+    async def container_page(self, tenant: str | None, query: ContainerQuery) -> ContainerPage:
+        """See `Store.container_page`."""
+        return await self._read(lambda: containers.page(tenant, query, self._now()), tenant)
+
+    async def hold_container(
+        self, tenant: str, container_id: str, holder: str, worker: str, seconds: float
+    ) -> StoredContainer | None:
+        """See `Store.hold_container`."""
+        return await self._write(
+            lambda: containers.hold(tenant, container_id, holder, worker, seconds, self._now()), tenant
+        )
+
+    async def renew_hold(self, tenant: str, container_id: str, holder: str, seconds: float) -> bool:
+        """See `Store.renew_hold`."""
+        return await self._write(
+            lambda: containers.renew_hold(tenant, container_id, holder, seconds, self._now()), tenant
+        )
+
+    async def end_hold(self, tenant: str, container_id: str, holder: str) -> None:
+        """See `Store.end_hold`."""
+        await self._write(lambda: containers.end_hold(tenant, container_id, holder, self._now()), tenant)
+
+    async def put_container_files(
+        self, container_id: str, files: Sequence[StoredContainerFile], quota: ContainerQuota, holder: str = ""
+    ) -> Sequence[StoredContainerFile] | None:
+        """See `Store.put_container_files`."""
+        if not files:
+            return []
+        tenant = files[0].tenant
+        return await self._write(lambda: containers.put_files(container_id, files, quota, holder, self._now()), tenant)
+
+    async def load_container_file(self, tenant: str, container_id: str, file_id: str) -> StoredContainerFile | None:
+        """See `Store.load_container_file`."""
+        return await self._read(lambda: containers.load_file(tenant, container_id, file_id, self._now()), tenant)
+
+    async def delete_container_files(self, tenant: str, container_id: str, file_ids: Sequence[str]) -> int:
+        """See `Store.delete_container_files`."""
+        return await self._write(lambda: containers.delete_files(tenant, container_id, file_ids, self._now()), tenant)
+
+    async def container_file_page(self, tenant: str, container_id: str, query: ContainerQuery) -> ContainerFilePage:
+        """See `Store.container_file_page`."""
+        return await self._read(lambda: containers.file_page(tenant, container_id, query, self._now()), tenant)
+
+    async def expire_containers(self, limit: int) -> int:
+        """See `Store.expire_containers`; nothing is written where none has expired."""
+        emptied = 0
+        while emptied < limit and await self._read(lambda: containers.has_expired(self._now())):
+            step = await self._empty(min(EMPTIED_AT_ONCE, limit - emptied))
+            if not step:  # another process does it
+                break
+            emptied += step
+        return emptied
+
+    async def _empty(self, most: int) -> int:
+        return await self._write(lambda: containers.empty_expired(self._now(), most))
