@@ -6,6 +6,7 @@ from math import ceil
 
 from antiphon.errors import StoreError
 from antiphon.storage.operations.lists import part
+from antiphon.storage.operations.responses import answer
 from antiphon.storage.operations.step import Operation, Row, announce_read, ask, first
 from antiphon.storage.records.containers import (
     ContainerFilePage,
@@ -15,12 +16,17 @@ from antiphon.storage.records.containers import (
     StoredContainer,
     StoredContainerFile,
 )
+from antiphon.storage.records.tenants import Reply
 
 MINUTE = 60
 
 
 def put(
-    container: StoredContainer, files: Sequence[StoredContainerFile], quota: ContainerQuota, now: int
+    container: StoredContainer,
+    files: Sequence[StoredContainerFile],
+    quota: ContainerQuota,
+    reply: Reply | None,
+    now: int,
 ) -> Operation[bool]:
     """Put a new container in with its files, if the quota admits them."""
     yield from ask("lock_containers_of", container.tenant)
@@ -34,6 +40,7 @@ def put(
     name = container.name.encode()
     ((seq,),) = yield from ask("put_container", container.id, container.tenant, name, *times, *limits)
     yield from _put_files(seq, container.tenant, list({file.path: file for file in files}.values()), {})
+    yield from answer(reply, container.id)
     return True
 
 
@@ -111,7 +118,12 @@ def end_hold(tenant: str, container_id: str, holder: str, now: int) -> Operation
 
 
 def put_files(
-    container_id: str, files: Sequence[StoredContainerFile], quota: ContainerQuota, holder: str, now: int
+    container_id: str,
+    files: Sequence[StoredContainerFile],
+    quota: ContainerQuota,
+    holder: str,
+    reply: Reply | None,
+    now: int,
 ) -> Operation[Sequence[StoredContainerFile] | None]:
     """Put files in, in place of those at their paths, if the quota admits all of them."""
     files, tenant = list({file.path: file for file in files}.values()), files[0].tenant
@@ -124,6 +136,7 @@ def put_files(
         return None
     kept = [replace(file, id=known[file.path][0]) if file.path in known else file for file in files]
     yield from _put_files(row[-1], tenant, kept, {path: seq for path, (_, _, seq) in known.items()})
+    yield from answer(reply, files[0].id)
     return kept
 
 

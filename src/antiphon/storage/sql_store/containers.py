@@ -12,6 +12,7 @@ from antiphon.storage.records.containers import (
     StoredContainer,
     StoredContainerFile,
 )
+from antiphon.storage.records.tenants import Reply
 from antiphon.storage.sql_store.performer import Performer
 
 EMPTIED_AT_ONCE = 10
@@ -22,13 +23,18 @@ class SqlContainers(Performer):
     """See `Containers`."""
 
     async def put_container(
-        self, container: StoredContainer, files: Sequence[StoredContainerFile], quota: ContainerQuota
+        self,
+        container: StoredContainer,
+        files: Sequence[StoredContainerFile],
+        quota: ContainerQuota,
+        *,
+        reply: Reply | None = None,
     ) -> bool:
         """See `Store.put_container`."""
         shift = int(self._shift)
         times = container.created_at + shift, container.last_active_at + shift
         dated = replace(container, created_at=times[0], last_active_at=times[1])
-        return await self._write(lambda: containers.put(dated, files, quota, self._now()), container.tenant)
+        return await self._write(lambda: containers.put(dated, files, quota, reply, self._now()), container.tenant)
 
     async def load_container(self, tenant: str, container_id: str, *, is_used: bool = False) -> StoredContainer | None:
         """See `Store.load_container`. A use is written at most once a minute, or four times before the expiry."""
@@ -66,13 +72,21 @@ class SqlContainers(Performer):
         await self._write(lambda: containers.end_hold(tenant, container_id, holder, self._now()), tenant)
 
     async def put_container_files(
-        self, container_id: str, files: Sequence[StoredContainerFile], quota: ContainerQuota, holder: str = ""
+        self,
+        container_id: str,
+        files: Sequence[StoredContainerFile],
+        quota: ContainerQuota,
+        holder: str = "",
+        *,
+        reply: Reply | None = None,
     ) -> Sequence[StoredContainerFile] | None:
         """See `Store.put_container_files`."""
         if not files:
             return []
         tenant = files[0].tenant
-        return await self._write(lambda: containers.put_files(container_id, files, quota, holder, self._now()), tenant)
+        return await self._write(
+            lambda: containers.put_files(container_id, files, quota, holder, reply, self._now()), tenant
+        )
 
     async def load_container_file(self, tenant: str, container_id: str, file_id: str) -> StoredContainerFile | None:
         """See `Store.load_container_file`."""
