@@ -10,11 +10,10 @@ from antiphon.storage.contract import ContainerQuota, StoredContainer, StoredCon
 from antiphon.stored.container_objects import ContainerLimits, shown_container, shown_container_file
 from antiphon.stored.containers import Containers as StoredContainers
 from antiphon.stored.file_limits import Room
-from antiphon.stored.file_objects import clean_filename
 from antiphon.stored.files import Files, Written
 from antiphon.stored.vector_store_files import page_of
 
-__all__ = ["Containers", "clean_filename"]
+__all__ = ["Containers", "StoredContainer", "Written"]
 
 
 class Containers:

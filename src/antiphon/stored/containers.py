@@ -72,8 +72,8 @@ class Containers:
     async def create(self, request: CreateContainer, ticket: RequestIdentity) -> StoredContainer:
         """Create a container with copies of files for the ticket's tenant; its key is answered with the container.
 
-        Raises `ClientError`: 400 for a memory limit above the operator's maximum or more than a container holds, 404 for
-        an unknown file, 429 where the tenant has too many containers.
+        Raises `ClientError`: 400 for a memory limit above the operator's maximum and for more than a container holds,
+        404 for an unknown file, 429 where the tenant has too many containers.
         """
         memory = request.memory_limit or SMALLEST
         self._check_memory(memory)
@@ -133,7 +133,7 @@ class Containers:
         return found
 
     async def running(self, tenant: str, container_id: str) -> StoredContainer:
-        """Return a container that runs; this is a use. Raises `ClientError`: 404 for an unknown one, 400 after it expired."""
+        """Return a container that runs; this is a use. Raises `ClientError`: 404 for an unknown one, 400 if expired."""
         found = await self.load(tenant, container_id)
         if found.status == "expired":
             raise container_expired()
@@ -148,13 +148,13 @@ class Containers:
         return page
 
     async def delete(self, tenant: str, container_id: str) -> None:
-        """Delete a container with its files, also one that is in use. Raises `ClientError` (404) where it is unknown."""
+        """Delete a container with its files, also while a call runs. Raises `ClientError` (404) where it is unknown."""
         if not await self._store.delete_container(tenant, container_id):
             raise container_not_found()
         await self._files.sweep_now()
 
     async def room(self, container: StoredContainer) -> Room:
-        """Return how large a file may be that is sent to a container now. Raises `ClientError` where there is no room."""
+        """Return how large a file may be that a client sends now. Raises `ClientError` where there is no room."""
         quota, tenant = self.limits.quota, container.tenant
         sizes = [file.size async for file in self.files_of(container)]
         left, error = quota.size - sum(sizes), container_full(quota)

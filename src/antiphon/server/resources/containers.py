@@ -4,7 +4,7 @@ from contextlib import aclosing
 from functools import partial
 
 from antiphon.gateway import Gateway, RequestIdentity
-from antiphon.gateway.files import Written
+from antiphon.gateway.containers import StoredContainer, Written
 from antiphon.protocol.validation import refusals
 from antiphon.protocol.validation.containers import (
     CONTAINER,
@@ -18,7 +18,6 @@ from antiphon.server.admission import IDEMPOTENCY_HEADER, acquire, decoded, rese
 from antiphon.server.reply import Reply, Resources, encode_json, json_reply
 from antiphon.server.request import HttpRequest
 from antiphon.server.resources.files import content_reply, filename_of, form_of
-from antiphon.storage.contract import StoredContainer
 
 ONE = "/v1/containers/{container_id}"
 FILE = f"{ONE}/files/{{file_id}}"
