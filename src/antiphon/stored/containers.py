@@ -90,25 +90,6 @@ class Containers:
         )
         return await self._put(container, request.file_ids or (), ticket)
 
-    async def create_auto(
-        self,
-        tenant: str,
-        container_id: str,
-        file_ids: Sequence[str] = (),
-        memory_limit: MemoryLimit = SMALLEST,
-        network_policy: str = "",
-    ) -> StoredContainer:
-        """Create the container of a tool with `container: auto`, under an id that was made before; see `create`.
-
-        If it is there already, it stays as it is and is returned.
-        """
-        self._check_memory(memory_limit)
-        used = int(self._now())
-        limits = memory_limit, network_policy
-        container = StoredContainer(container_id, tenant, "auto", used, used, IDLE_MINUTES, *limits, is_auto=True)
-        await self._put(container, file_ids, RequestIdentity(tenant))
-        return await self._store.load_container(tenant, container_id) or container
-
     async def _put(
         self, container: StoredContainer, file_ids: Sequence[str], ticket: RequestIdentity
     ) -> StoredContainer:

@@ -170,11 +170,6 @@ def file_page(tenant: str, container_id: str, query: ContainerQuery, now: int) -
     return ContainerFilePage(tuple(map(_file, rows)), has_more)
 
 
-def has_expired(now: int) -> Operation[bool]:
-    """Whether a container has expired whose files were not dropped."""
-    return bool((yield from first("has_expired_container", now)))
-
-
 def empty_expired(now: int, limit: int) -> Operation[int]:
     """Drop the files of containers that have expired, and mark the containers; return how many."""
     expired = yield from ask("expired_containers", now, limit)
