@@ -47,11 +47,10 @@ class SqlContainers(Performer):
         found: StoredContainer | None = await self._read(
             lambda: _operations().load(tenant, container_id, self._now()), tenant
         )
-        if not is_used or found is None or found.status == "expired":
-            return found
-        if self._now() - found.last_active_at < min(60, found.idle_minutes * 15):
-            return found
-        found = await self._write(lambda: _operations().use(tenant, container_id, self._now()), tenant)
+        if is_used and found is not None and found.status == "running":
+            idle = self._now() - found.last_active_at
+            if idle >= min(60, found.idle_minutes * 15):
+                found = await self._write(lambda: _operations().use(tenant, container_id, self._now()), tenant)
         return found
 
     async def delete_container(self, tenant: str, container_id: str) -> bool:
