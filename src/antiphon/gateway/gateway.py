@@ -50,6 +50,7 @@ from antiphon.webhooks.endpoints import shown_delivery
 if TYPE_CHECKING:
     from antiphon.access.key_admin import KeyAdmin
     from antiphon.access.sessions import FailedAttempts, Sessions
+    from antiphon.gateway.containers import Containers
     from antiphon.gateway.files import Files
     from antiphon.gateway.vector_stores import VectorStores
     from antiphon.stored.console.reader import ConsoleReader
@@ -107,6 +108,13 @@ class Gateway:
         from antiphon.gateway.vector_stores import VectorStores  # noqa: PLC0415 - for vector stores alone
 
         return VectorStores(self._engine)
+
+    @cached_property
+    def containers(self) -> "Containers":
+        """`/v1/containers`; loaded by the first request for them."""
+        from antiphon.gateway.containers import Containers  # noqa: PLC0415 - for containers alone
+
+        return Containers(self._engine)
 
     # What this process is, and does.
 

@@ -31,6 +31,14 @@ class Bounds:
     """Bytes of these."""
     stored_bytes: int = 0
     """Bytes that a tenant may have stored."""
+    containers: int = 1_000
+    """Running containers that a tenant may have."""
+    container_files: int = 100
+    """Files in a container."""
+    container_bytes: int = 512 * MEBIBYTE
+    """Bytes of these."""
+    container_memory: int = 4096 * MEBIBYTE
+    """Bytes of the largest `memory_limit` that a container may have."""
 
     def check_history(self, extent: ChainExtent) -> None:
         """Raise `ClientError` (400) for a history that is too long to be loaded."""

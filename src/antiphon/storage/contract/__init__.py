@@ -5,6 +5,7 @@ from typing import Protocol
 
 from antiphon.storage.contract.chat_completions import ChatCompletions
 from antiphon.storage.contract.chunks import Chunks
+from antiphon.storage.contract.containers import Containers
 from antiphon.storage.contract.conversations import Conversations, Keys
 from antiphon.storage.contract.facts import ResponseFacts
 from antiphon.storage.contract.files import BlobStorage, FileReader, Files
@@ -29,6 +30,11 @@ from antiphon.storage.records import (
     CompletionPage,
     CompletionQuery,
     ConsoleSession,
+    ContainerFilePage,
+    ContainerPage,
+    ContainerQuery,
+    ContainerQuota,
+    ContainerStatus,
     Delivery,
     DueDelivery,
     ExhaustedBudget,
@@ -65,6 +71,8 @@ from antiphon.storage.records import (
     StoreBatch,
     StoredAnswer,
     StoredCompletion,
+    StoredContainer,
+    StoredContainerFile,
     StoredConversation,
     StoredFile,
     StoredItem,
@@ -104,6 +112,12 @@ __all__ = [
     "CompletionPage",
     "CompletionQuery",
     "ConsoleSession",
+    "ContainerFilePage",
+    "ContainerPage",
+    "ContainerQuery",
+    "ContainerQuota",
+    "ContainerStatus",
+    "Containers",
     "Delivery",
     "DueDelivery",
     "ExhaustedBudget",
@@ -146,6 +160,8 @@ __all__ = [
     "StorePageQuery",
     "StoredAnswer",
     "StoredCompletion",
+    "StoredContainer",
+    "StoredContainerFile",
     "StoredConversation",
     "StoredFile",
     "StoredItem",
@@ -184,6 +200,7 @@ class Store(
     Profiles,
     Reports,
     Files,
+    Containers,
     Protocol,
 ):
     """Keeps what must survive. Every method raises `StoreError` where the storage itself fails.

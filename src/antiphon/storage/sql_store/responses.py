@@ -108,7 +108,7 @@ class SqlResponses(Performer):
 
     async def purge(self, retention: int = RETENTION, *, dry_run: bool = False) -> Mapping[str, int]:
         """See `Store.purge`."""
-        step, ages = self._count_old if dry_run else self._purge, {**_AGES, "facts": retention}
+        step, ages = self._count_old if dry_run else self._purge, {**_AGES, "facts": retention, "containers": retention}
         return {table: await step(table, self._now() - age) for table, age in ages.items()}
 
     async def _count_old(self, table: str, before: int) -> int:

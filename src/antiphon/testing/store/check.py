@@ -19,6 +19,8 @@ from antiphon.testing.store import (
     budgets,
     chat_completions,
     chunks,
+    container_files,
+    containers,
     conversations,
     facts,
     figures,
@@ -161,4 +163,6 @@ _PROMISES: tuple[Promise, ...] = (
     *reports.PROMISES,
     *sessions.PROMISES,
     *chunks.PROMISES,
+    *containers.PROMISES,
+    *container_files.PROMISES,
 )

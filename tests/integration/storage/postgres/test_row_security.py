@@ -14,6 +14,7 @@ from antiphon.storage.contract import (
     ApiKey,
     Budget,
     ConsoleSession,
+    ContainerQuota,
     FileText,
     MoneyClaim,
     NewStoreFile,
@@ -34,6 +35,7 @@ from antiphon.storage.postgres.store import PostgresStore
 from antiphon.storage.records.chunks import ChunkRow, IndexedFile
 from antiphon.storage.sql import QUERIES
 from antiphon.testing import check_store
+from antiphon.testing.store.containers import new_container, new_container_file
 from antiphon.testing.store.facts import new_facts
 from antiphon.testing.store.files import AMPLE, new_file, put
 from tests.support.postgres import Postgres, owned_by_a_role
@@ -48,6 +50,7 @@ WALLED = {
     *("tenant_files", "blobs", "files", "uploads", "upload_parts"),
     *("searched_stores", "indexed_files", "file_texts"),
     *("vector_stores", "vector_store_files", "vector_store_batches"),
+    *("containers", "container_files"),
     *OF_THE_SERVER,
 }
 WITHOUT = {
@@ -105,6 +108,8 @@ async def fill(store: PostgresStore, tenant: str) -> None:
     await store.create_upload(StoredUpload(upload, tenant, "a", "vision", 7, "", now, now + 600, None), AMPLE)
     await store.begin_blob(tenant, blob, 600)
     await store.put_part(StoredPart(new_id("part"), tenant, upload, 1, blob, now))
+    container = new_container(tenant)
+    await store.put_container(container, [new_container_file(container, blob=file.blob)], ContainerQuota(1, 1, 100))
     key = ApiKey(new_id("key"), tenant, "n", tenant.encode() * 8, "sk", now)
     await store.put_api_key(key)
     await store.charge([UsageRecord(tenant, key.id, now, 1, 1, 1)])
