@@ -196,7 +196,7 @@ class Settings(Struct, kw_only=True, forbid_unknown_fields=True):
     code_sandbox: Literal["", "bubblewrap", "e2b"] = ""
     """What isolates code of `code_interpreter` and `shell`: `bubblewrap`, `e2b`, or empty for no such tools."""
     code_python: str = ""
-    """Python of a virtual environment that code runs in, an absolute path; by default the server's, without packages."""
+    """Python of the virtual environment for code, an absolute path; by default the server's Python without packages."""
     code_timeout: Annotated[float, Meta(gt=0, le=3600)] = 120.0
     """How long one call of code or of shell commands may run."""
     code_memory_max: Literal["1g", "4g", "16g", "64g"] = "4g"

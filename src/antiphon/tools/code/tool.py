@@ -126,9 +126,7 @@ class CodeTools:
         """Return what runs here now; `sandbox` is its name in the settings."""
         usage, kernels = self._turns.usage, self._kernels
         calls, rejections = dict(self._calls), dict(self._rejections)
-        return CodeState(
-            sandbox, "", kernels.live, usage.in_use, usage.waiting, kernels.memory, calls, rejections
-        )
+        return CodeState(sandbox, "", kernels.live, usage.in_use, usage.waiting, kernels.memory, calls, rejections)
 
     def check(self, tool: Tool, path: str = "tools") -> None:
         """Raise `ClientError` (400) for fields that make no sense, or that no container here can have."""
@@ -260,9 +258,7 @@ class CodeTools:
         self._calls[done.ending] += 1
         return self._result(kernel, container, work, done, outcome)
 
-    async def _stored(
-        self, container: StoredContainer, options: Options, holder: str
-    ) -> list[StoredContainerFile]:
+    async def _stored(self, container: StoredContainer, options: Options, holder: str) -> list[StoredContainerFile]:
         """Return the files of the container, with those that the tool names now."""
         tenant, container_id = container.tenant, container.id
         stored = await self._files.stored(tenant, container_id)

@@ -95,8 +95,12 @@ class Commands:
             results.append(await machine.run_command(command, allowed, self.output))
             if results[-1].ending in ("memory", "lost"):
                 break
-        fatal = next((one.ending for one in results if one.ending in ("memory", "lost")), "completed")
-        return Done(fatal, {"output": [*map(shown_command, results)]}, partial(text_of_commands, results))
+        last = results[-1].ending
+        return Done(
+            last if last in ("memory", "lost") else "completed",
+            {"output": [*map(shown_command, results)]},
+            partial(text_of_commands, results),
+        )
 
 
 def work_of(name: str, arguments: Mapping[str, Any]) -> Work:
