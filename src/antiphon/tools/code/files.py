@@ -9,7 +9,7 @@ from antiphon.errors import log
 from antiphon.ids import Clock, NewId
 from antiphon.protocol.sources import MadeFile
 from antiphon.protocol.untrusted import visible
-from antiphon.sandbox.contract import DATA, FoundFile
+from antiphon.sandbox.contract import DATA, FoundFile, SandboxError
 from antiphon.storage.contract.containers import Containers
 from antiphon.storage.records import StoredFile
 from antiphon.storage.records.containers import ContainerQuery, ContainerQuota, StoredContainerFile
@@ -26,6 +26,7 @@ LONGEST_SUFFIX = 20
 REMOVE_SECONDS = 10.0
 
 FULL = "the container has no room for it. Delete files in /mnt/data that are no longer needed."
+CHANGING = "a process of the container deleted or replaced it while it was read."
 NO_ROOM = "The new files were not kept: the container has no room for them. Delete files that are no longer needed."
 
 
@@ -195,6 +196,11 @@ class _Writing:
         except TooLargeError:
             self._leave_out(found)
             return
+        except SandboxError:
+            if not self._kernel.machine.is_alive:
+                raise
+            self._leave_out(found, CHANGING)
+            return
         self.versions[path] = found.version
         self._add(row, copy)
 
@@ -203,9 +209,9 @@ class _Writing:
         self._room.files -= replaced is None
         self._room.size -= row.size - (replaced.size if replaced else 0)
 
-    def _leave_out(self, found: FoundFile) -> None:
+    def _leave_out(self, found: FoundFile, why: str = FULL) -> None:
         name = " ".join(visible(found.name).split())[:LONGEST_NAME]
-        self.outcome.left_out.append(f"The file {name} was not kept: {FULL}")
+        self.outcome.left_out.append(f"The file {name} was not kept: {why}")
 
 
 def name_of(file: StoredContainerFile) -> str:

@@ -189,7 +189,7 @@ class Kernels:
 
     def _limits(self, memory_limit: str) -> MachineLimits:
         memory = min(MEMORY_LIMITS.get(memory_limit, MEMORY_LIMITS[SMALLEST]), self._memory_max)
-        return MachineLimits(memory, disk=self._disk, files=self._files)
+        return MachineLimits(memory, file_size=self._disk, disk=self._disk, files=self._files)
 
     def _begin_watch(self) -> None:
         if self._watch is None:
