@@ -22,10 +22,6 @@ HEAD = 0.6
 _PNG = b"\x89PNG\r\n\x1a\n"
 
 NOTHING_PRINTED = "The code ran and printed nothing."
-HOW_TO_LINK = (
-    "To give the user a file, write a Markdown link to its path behind `sandbox:`, as in "
-    "[Download the file](sandbox:/mnt/data/name)."
-)
 
 
 def cut(text: str, most: int) -> str:
@@ -118,7 +114,7 @@ def notes_of_files(files: Sequence[MadeFile], left_out: Sequence[str]) -> list[s
     if figures:
         notes.append(f"Figures that the user sees: {_paths(figures)}.")
     if others:
-        notes += [f"New and changed files: {_paths(others)}.", HOW_TO_LINK]
+        notes.append(f"New and changed files: {_paths(others)}.")
     return [*notes, *left_out]
 
 
