@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 
 from antiphon.periodic import Periodic
-from antiphon.sandbox.contract import Machine, MachineLimits, Sandbox
+from antiphon.sandbox.contract import Machine, MachineLimits, Sandbox, SandboxError
 from antiphon.storage.contract.containers import Containers
 from antiphon.storage.records.containers import StoredContainer
 from antiphon.tools.code.options import MEMORY_LIMITS, SMALLEST
@@ -17,6 +17,8 @@ LOOK_EVERY = 30.0
 
 MOST_KERNELS = 200
 """Machines of all tenants together that one process keeps."""
+
+CLOSED = "This server is shutting down."
 
 START_SECONDS = 60.0
 """Seconds that the start of a machine may take."""
@@ -86,6 +88,7 @@ class Kernels:
         self._live: dict[str, Kernel] = {}
         self._starting: Counter[str] = Counter()
         self._watch: _Watch | None = None
+        self._is_closed = False
 
     @property
     def live(self) -> int:
@@ -117,10 +120,12 @@ class Kernels:
         return kernel
 
     async def start(self, container: StoredContainer) -> Kernel:
-        """Return a new machine, without files. Raises `SandboxError`, `TimeoutError`.
+        """Return a new machine, without files. Raises `SandboxError`, also after `close`, and `TimeoutError`.
 
         A machine that the container has here already is out of date, and is ended.
         """
+        if self._is_closed:
+            raise SandboxError(CLOSED)
         old = self._live.get(container.id)
         if old is not None:
             await self.end(old)
@@ -198,6 +203,7 @@ class Kernels:
 
     async def close(self) -> None:
         """End every machine."""
+        self._is_closed = True
         if self._watch is not None:
             await self._watch.close()
         for kernel in list(self._live.values()):

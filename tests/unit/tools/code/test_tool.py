@@ -11,6 +11,7 @@ from antiphon.errors import ClientError
 from antiphon.protocol.tools import CodeInterpreterTool, ShellTool
 from antiphon.tools.base import ToolResult, Use
 from antiphon.tools.code import holds
+from antiphon.tools.code.kernels import CLOSED
 from antiphon.tools.code.tool import (
     BUSY,
     FILES_LOST,
@@ -455,3 +456,4 @@ async def test_closing_ends_every_machine(bench: Bench) -> None:
     await bench.tools.close()
 
     assert not bench.sandbox.alive and bench.sandbox.is_closed
+    assert CLOSED in str((await bench.code("1")).said) and not bench.sandbox.alive
