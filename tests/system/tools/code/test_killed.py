@@ -13,7 +13,7 @@ from openai import AsyncOpenAI
 
 from antiphon.tools.code.tool import LOST_VARIABLES
 from tests.support.code import AUTO, OUTPUTS, coding, container_of, logs, skip_without_machines
-from tests.support.command import Serving, pids_below, serving
+from tests.support.command import Serving, serving
 from tests.support.replay import ReplayBackend
 
 PATIENCE = 90.0
@@ -56,9 +56,21 @@ def is_running(pid: int) -> bool:
 
 
 def below(pid: int) -> list[int]:
-    """The processes below this one, at every depth."""
-    children = pids_below(pid)
+    """The processes below this one, at every depth, whichever thread has started them."""
+    try:
+        found = [file.read_text().split() for file in Path(f"/proc/{pid}/task").glob("*/children")]
+    except OSError:
+        return []
+    children = [int(child) for one in found for child in one]
     return [*children, *(one for child in children for one in below(child))]
+
+
+def has_begun(pid: int) -> bool:
+    """Whether this is a process of a machine in which the second call has begun: its code opens a file."""
+    try:
+        return Path(f"/proc/{pid}/root/mnt/data/running").exists()
+    except OSError:
+        return False
 
 
 async def until_none(pids: Iterable[int]) -> None:
@@ -82,11 +94,11 @@ async def test_a_call_whose_server_is_killed_fails_and_is_not_made_again(tmp_pat
             first = await run(sdk, "x = 1; open('kept', 'w').write('1')")
             code = "open('kept', 'a').write('2')\nopen('running', 'w')\nimport time; time.sleep(1000)"
             killed = await run(sdk, code, previous_response_id=first.id, background=True)
-            (idle,) = pids_below(one.process.pid)
-            async with asyncio.timeout(PATIENCE):
-                while not is_call_begun(idle):
-                    await asyncio.sleep(0.02)
             machines = below(one.process.pid)
+            assert machines
+            async with asyncio.timeout(PATIENCE):
+                while not any(map(has_begun, machines)):
+                    await asyncio.sleep(0.02)
             os.kill(one.process.pid, signal.SIGKILL)
             await one.process.wait()
             await until_none(machines)
@@ -103,17 +115,6 @@ async def test_a_call_whose_server_is_killed_fails_and_is_not_made_again(tmp_pat
     assert "Whether the call was carried out is not known" in str(lost["messages"][-1])
     assert logs(again) == ["('1', False)"] and container_of(again) == container_of(first)
     assert LOST_VARIABLES in str(model.requests[-1]["messages"][-1])
-
-
-def is_call_begun(machine: int) -> bool:
-    """Whether the code of the second call has begun to run in the machine: it opens a file there."""
-    for pid in below(machine):
-        try:
-            if Path(f"/proc/{pid}/root/mnt/data/running").exists():
-                return True
-        except OSError:
-            continue
-    return False
 
 
 @pytest.mark.timeout(4 * PATIENCE)
