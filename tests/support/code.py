@@ -69,7 +69,12 @@ def coder(request: dict[str, Any]) -> Chunks:
 
 def coding(request: dict[str, Any]) -> Answer:
     """The same, as a backend over HTTP answers."""
-    return Answer([sse(*coder(request))]) if request.get("stream") else Answer([completion("Done.")], JSON)
+    chunks = coder(request)
+    if request.get("stream"):
+        return Answer([sse(*chunks)])
+    delta = chunks[0]["choices"][0]["delta"]
+    calls = [{name: value for name, value in call.items() if name != "index"} for call in delta.get("tool_calls", ())]
+    return Answer([completion(None, tool_calls=calls) if calls else completion(delta["content"])], JSON)
 
 
 def logs(response: Any) -> list[str]:
