@@ -14,6 +14,7 @@ from antiphon.access.api_keys import KeyMemory
 from antiphon.access.keyring import Keyring, read_key
 from antiphon.access.spending import warn_of_unpriced
 from antiphon.application.backends import backends_of
+from antiphon.application.code import open_sandbox
 from antiphon.application.engine import engine_of
 from antiphon.application.files import check_files
 from antiphon.application.keys import open_keyring
@@ -163,7 +164,9 @@ async def build(
     begin_traces = tracing_of(settings, environment)
     shared, measures = SharedResources(), Measures()
     look_up = Lookups(shared.add("dns_lookups", lookup_turns()))
-    toolset = toolset_of(settings, environment, shared, look_up, measures, lambda: engine.search)
+    code = await open_sandbox(settings, environment)
+    code_tools = code.tools(lambda: engine) if code is not None else None
+    toolset = toolset_of(settings, environment, shared, look_up, measures, lambda: engine.search, code_tools)
     line = await backends_of(settings, environment, own=backends)
     reads = shared.add("reads", shared_reads())
     store, keyring = await _open_store(settings, keys, reads, measures)
@@ -171,6 +174,7 @@ async def build(
     listing = asyncio.create_task(models.refresh())
     await asyncio.wait({listing}, timeout=FIRST_LOOK)
     engine = engine_of(settings, models, store, toolset, keyring, measures, shared, reads, look_up)
+    engine.code_state = code.state if code is not None else None
     if key_memory is not None:
         await engine.api_keys.remember_in(key_memory)
     with suppress(StoreError):  # a server starts without the warning

@@ -32,6 +32,7 @@ def check(settings: Settings) -> None:
     _check_names(settings)
     _check_web_search(settings)
     _check_file_storage(settings)
+    _check_code(settings)
     if settings.metrics_listen:
         listen_address(settings.metrics_listen)
 
@@ -174,6 +175,26 @@ def _check_file_storage(settings: Settings) -> None:
         raise ConfigError(
             f"file_storage_endpoint '{redacted(endpoint)}' is not valid. Give the service's URL without a key, such as "
             "http://127.0.0.1:9000."
+        )
+
+
+def _check_code(settings: Settings) -> None:
+    """Raise `ConfigError` where the settings of the sandbox for code do not go together."""
+    if settings.code_python and not settings.code_python.startswith(("/", "~/")):
+        raise ConfigError(
+            f"code_python is '{redacted(settings.code_python)}', which is not an absolute path. Give the path of the "
+            "Python of a virtual environment, such as /opt/code/bin/python."
+        )
+    place = settings.code_e2b_url
+    if settings.code_sandbox == "e2b" and not place:
+        raise ConfigError(
+            "code_sandbox is 'e2b' without a URL. Set code_e2b_url to the base URL of the service's API, such as "
+            "https://api.e2b.app."
+        )
+    if place and (not _is_url(place) or "?" in place):
+        raise ConfigError(
+            f"code_e2b_url '{redacted(place)}' is not valid. Give the service's base URL without a key, and name the "
+            "variable that holds the key in code_e2b_key_env."
         )
 
 

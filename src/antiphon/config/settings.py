@@ -193,6 +193,26 @@ class Settings(Struct, kw_only=True, forbid_unknown_fields=True):
     """How long a search may take."""
     web_search_results: Annotated[int, Meta(ge=1, le=20)] = 10
     """Results that the model is told of a search, where the request asks for a medium context and names no number."""
+    code_sandbox: Literal["", "bubblewrap", "e2b"] = ""
+    """What isolates code of `code_interpreter` and `shell`: `bubblewrap`, `e2b`, or empty for no such tools."""
+    code_python: str = ""
+    """Python of the virtual environment for code, an absolute path; by default the server's Python without packages."""
+    code_timeout: Annotated[float, Meta(gt=0, le=3600)] = 120.0
+    """How long one call of code or of shell commands may run."""
+    code_memory_max: Literal["1g", "4g", "16g", "64g"] = "4g"
+    """Largest `memory_limit` that a container may have."""
+    code_kernels_per_tenant: Annotated[int, Meta(ge=1, le=1_000)] = 10
+    """Containers of a tenant that a process keeps running between calls; the others keep their files only."""
+    code_running: Annotated[int, Meta(ge=0, le=10_000)] = 0
+    """Calls of code that a process runs at once, shared between tenants; 0 for two per core."""
+    code_containers_per_tenant: Annotated[int, Meta(ge=1, le=1_000_000)] = 1_000
+    """Running containers that a tenant may have."""
+    code_e2b_url: str = ""
+    """Base URL of the service that speaks E2B's protocol."""
+    code_e2b_key_env: str = "E2B_API_KEY"
+    """Environment variable with the key of that service."""
+    code_e2b_template: str = "code-interpreter-v1"
+    """Template from which that service makes its sandboxes."""
     loop_calls: Annotated[int, Meta(ge=0, le=100)] = 4
     """Identical rounds of calls after which the model gets a note; twice as many end the response. 0 for never."""
     loop_text: Annotated[int, Meta(ge=0, le=1_000_000)] = 8192

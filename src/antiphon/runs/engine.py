@@ -28,6 +28,7 @@ from antiphon.storage.contract import FileReader, Store
 from antiphon.storage.notifications import Notifier
 from antiphon.telemetry.metrics import Measures
 from antiphon.telemetry.observers import Observers
+from antiphon.tools.base import CodeState
 from antiphon.tools.registry import Toolset
 from antiphon.upstream.registry import ModelRegistry
 from antiphon.upstream.router import Router
@@ -114,6 +115,8 @@ class Engine:
     upkeep: Upkeep = field(default_factory=Upkeep)
     shared: SharedResources = field(default_factory=SharedResources)
     """What tenants share in this process."""
+    code_state: Callable[[], CodeState] | None = None
+    """Returns how the sandbox for code is; None where the settings name none."""
     max_responses: int = MAX_RESPONSES
     """Responses of requests with an API key that are made at once; 0 for any number."""
     runs: set[ActiveRun] = field(default_factory=set)

@@ -114,3 +114,25 @@ class ContainerTools(HostedTool, Protocol):
         container of the request, 400 for an expired one.
         """
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class CodeState:
+    """How the sandbox of this process is, for the status, metrics and the console."""
+
+    sandbox: str
+    """What the settings name; empty where they name none."""
+    problem: str = ""
+    """Why the tools are left out, in a sentence that names the cure; empty where they work."""
+    kernels: int = 0
+    """Machines that run now, between calls too."""
+    running: int = 0
+    """Calls that run now."""
+    waiting: int = 0
+    """Calls that wait for their tenant's turn."""
+    memory: int = 0
+    """Bytes of memory that the machines use now."""
+    calls: Mapping[str, int] = field(default_factory=dict)
+    """Calls that ended since the start of the process, by `Ending` of the sandbox, or `failed`."""
+    rejections: Mapping[str, int] = field(default_factory=dict)
+    """Calls that were not run, by their reason."""

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.tool_bindings import Kind
 from antiphon.protocol.tools import FileSearchTool, McpTool, Tool, WebSearchTool
-from antiphon.tools.base import FileSearches, HostedTool, ToolServers
+from antiphon.tools.base import ContainerTools, FileSearches, HostedTool, ToolServers
 
 KINDS: Mapping[Kind, type[Tool]] = {"mcp": McpTool, "web_search": WebSearchTool, "file_search": FileSearchTool}
 """The tool of the API behind each kind of call."""
@@ -27,6 +27,7 @@ class Toolset:
     needs_lists: bool = True
     """A response fails where the tools of a server cannot be listed; otherwise it goes on without them."""
     file_search: FileSearches | None = None
+    code: ContainerTools | None = None
     served: frozenset[type[Tool]] = field(init=False)
     """The tools of the API that this server runs."""
     _behind: dict[Kind, HostedTool] = field(init=False)

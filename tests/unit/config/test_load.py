@@ -113,6 +113,16 @@ def test_every_setting_can_be_an_environment_variable() -> None:
         "WEB_SEARCH_KEY_ENV": "MY_KEY",
         "WEB_SEARCH_TIMEOUT": "3",
         "WEB_SEARCH_RESULTS": "4",
+        "CODE_SANDBOX": "e2b",
+        "CODE_PYTHON": "/opt/code/bin/python",
+        "CODE_TIMEOUT": "5",
+        "CODE_MEMORY_MAX": "16g",
+        "CODE_KERNELS_PER_TENANT": "3",
+        "CODE_RUNNING": "6",
+        "CODE_CONTAINERS_PER_TENANT": "7",
+        "CODE_E2B_URL": "https://e2b.example",
+        "CODE_E2B_KEY_ENV": "SANDBOX_KEY",
+        "CODE_E2B_TEMPLATE": "python",
         "WEBHOOK_ENDPOINTS_PER_TENANT": "3",
         "MAX_CONNECTION_BYTES": "5000",
         "MAX_RESPONSES": "77",
@@ -165,6 +175,27 @@ def test_every_setting_can_be_an_environment_variable() -> None:
     assert (settings.metrics_key_env, settings.metrics_networks) == ("WATCH_KEY", ["10.2.0.0/16", "::1"])
     assert (settings.metrics_listen, settings.metrics_tenants) == ("[::1]:9321", 20)
     assert settings.outgoing_networks == ["10.1.0.0/16", "fd00::/8", "127.0.0.1"]
+    assert (settings.code_sandbox, settings.code_python) == ("e2b", "/opt/code/bin/python")
+    assert (settings.code_timeout, settings.code_memory_max) == (5.0, "16g")
+    assert (settings.code_kernels_per_tenant, settings.code_running) == (3, 6)
+    assert settings.code_containers_per_tenant == 7
+    assert (settings.code_e2b_url, settings.code_e2b_key_env) == ("https://e2b.example", "SANDBOX_KEY")
+    assert settings.code_e2b_template == "python"
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"code_sandbox": "docker"}, "code_sandbox"),
+        ({"code_memory_max": "2g"}, "code_memory_max"),
+        ({"code_python": "bin/python"}, "which is not an absolute path"),
+        ({"code_sandbox": "e2b"}, "Set code_e2b_url"),
+        ({"code_e2b_url": "https://key@e2b.example"}, "is not valid"),
+    ],
+)
+def test_settings_of_a_sandbox_that_cannot_be_are_refused(values: dict[str, str], words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        load({f"ANTIPHON_{name.upper()}": value for name, value in values.items()})
 
 
 @pytest.mark.parametrize(

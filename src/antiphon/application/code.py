@@ -1,0 +1,151 @@
+"""Settings become what runs code: nothing without `code_sandbox`, and most of it for the first request alone."""
+
+import os
+from collections.abc import AsyncGenerator, AsyncIterable, Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING
+
+from antiphon.config import Settings, clean_key
+from antiphon.errors import ClientError, ConfigError, log
+from antiphon.runs.engine import Engine
+from antiphon.tools.base import CodeState, ContainerTools
+from antiphon.tools.later import ContainerToolsLater
+
+if TYPE_CHECKING:
+    from antiphon.sandbox.contract import Sandbox
+    from antiphon.storage.records import StoredFile
+    from antiphon.stored.files import Files
+    from antiphon.tools.code.content import WrittenBlob
+    from antiphon.tools.code.tool import CodeLimits, CodeTools
+
+
+class CodeSandbox:
+    """The sandbox that the settings name, after its probe; `problem` is why it cannot be used."""
+
+    def __init__(self, sandbox: "Sandbox", settings: Settings, problem: str) -> None:
+        self._sandbox, self._settings, self._problem = sandbox, settings, problem
+        self._tools: CodeTools | None = None
+
+    def tools(self, engine: Callable[[], Engine]) -> ContainerTools | None:
+        """Return the tools that run code for an engine, None where the sandbox cannot be used."""
+        if self._problem:
+            return None
+        return ContainerToolsLater(partial(self._open, engine), self._sandbox.close)
+
+    def state(self) -> CodeState:
+        """Return how the sandbox is now."""
+        name = self._settings.code_sandbox
+        return self._tools.state(name) if self._tools is not None else CodeState(name, self._problem)
+
+    def _open(self, engine: Callable[[], Engine]) -> "CodeTools":
+        from antiphon.tools.code.tool import CodeTools  # noqa: PLC0415 - for requests with code alone
+
+        parts, limits = engine(), limits_of(self._settings)
+        content = FileContent(parts)
+        self._tools = CodeTools(
+            self._sandbox, parts.store, content, parts.worker, limits, parts.shared, parts.new_id, parts.now
+        )
+        return self._tools
+
+
+async def open_sandbox(settings: Settings, environment: Mapping[str, str] | None = None) -> CodeSandbox | None:
+    """Return the sandbox that the settings name, after it was tried; None where they name none.
+
+    A sandbox that does not work is logged, and the server starts without it. Raises `ConfigError` where its key is
+    missing.
+    """
+    if not settings.code_sandbox:
+        return None
+    sandbox = _sandbox_of(settings, os.environ if environment is None else environment)
+    problem = await _tried(sandbox)
+    if problem:
+        log.warning(
+            "The sandbox '%s' does not work, so the tools code_interpreter and shell are left out: %s",
+            settings.code_sandbox,
+            problem,
+        )
+        await sandbox.close()
+    return CodeSandbox(sandbox, settings, problem)
+
+
+async def _tried(sandbox: "Sandbox") -> str:
+    try:
+        return await sandbox.probe()
+    except Exception as error:
+        log.debug("The probe of the sandbox failed", exc_info=error)
+        return f"The probe failed: {error or type(error).__name__}"  # never a reason not to start
+
+
+def _sandbox_of(settings: Settings, environment: Mapping[str, str]) -> "Sandbox":
+    if settings.code_sandbox == "bubblewrap":
+        from antiphon.sandbox.bubblewrap import Bubblewrap  # noqa: PLC0415 - for servers that run code alone
+
+        return Bubblewrap(settings.code_python)
+    from antiphon.sandbox.e2b import E2bSandbox  # noqa: PLC0415 - the same
+
+    name = settings.code_e2b_key_env
+    key = clean_key(environment, name) if name else ""
+    if name and not key:
+        raise ConfigError(
+            f"The sandbox 'e2b' takes its key from {name}, which is not set. Set it, name another variable as "
+            "code_e2b_key_env, or none for a service without keys."
+        )
+    return E2bSandbox(settings.code_e2b_url, key, settings.code_e2b_template)
+
+
+def limits_of(settings: Settings) -> "CodeLimits":
+    """Return the limits of calls and containers."""
+    from antiphon.tools.code.tool import CodeLimits  # noqa: PLC0415 - for requests with code alone
+
+    return CodeLimits(
+        settings.code_timeout,
+        settings.code_memory_max,
+        settings.code_kernels_per_tenant,
+        settings.code_running,
+        settings.code_containers_per_tenant,
+    )
+
+
+class FileContent:
+    """The content of files of an engine. See `Content`."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    @property
+    def _files(self) -> "Files":
+        from antiphon.stored.files import Files  # noqa: PLC0415 - for requests with code alone
+
+        files = self._engine.files
+        assert isinstance(files, Files)  # noqa: S101 - `open_files` returns these
+        return files
+
+    async def find(self, tenant: str, file_id: str) -> "StoredFile | None":
+        """See `Content.find`."""
+        return await self._files.find(tenant, file_id)
+
+    def read(self, tenant: str, blob: str, size: int) -> AsyncGenerator[bytes, None]:
+        """See `Content.read`."""
+        return self._files.read_blob(tenant, blob, 0, size)
+
+    async def write(self, tenant: str, content: AsyncIterable[bytes], most: int) -> "WrittenBlob":
+        """See `Content.write`. The limit of what the tenant may have stored counts too."""
+        from antiphon.stored.file_limits import Room  # noqa: PLC0415 - for requests with code alone
+        from antiphon.tools.code.content import TooLargeError, WrittenBlob  # noqa: PLC0415 - the same
+
+        files, left = self._files, most
+        if limit := files.limits.stored_bytes:
+            left = min(most, limit - await self._engine.store.stored_bytes(tenant))
+        refusal = ClientError("The container has no room for the file.")
+        room = Room(left, refusal, f"code of {tenant}", max(left, 0), refusal)
+        try:
+            written = await files.write(tenant, content, room)
+        except ClientError as error:
+            if error is refusal:
+                raise TooLargeError from error
+            raise
+        return WrittenBlob(written.blob, written.size)
+
+    async def drop(self, tenant: str, blob: str) -> None:
+        """See `Content.drop`."""
+        await self._files.drop(tenant, blob)

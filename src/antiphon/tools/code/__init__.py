@@ -1,0 +1,1 @@
+"""The `code_interpreter` tool and the hosted `shell`: Python code and commands in containers."""

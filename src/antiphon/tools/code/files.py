@@ -1,0 +1,250 @@
+"""The files of a container on their way into its machine before a call, and out of it after the call."""
+
+import shlex
+from collections.abc import AsyncGenerator, AsyncIterable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from antiphon.errors import log
+from antiphon.ids import Clock, NewId
+from antiphon.protocol.sources import MadeFile
+from antiphon.protocol.untrusted import visible
+from antiphon.sandbox.contract import DATA, FoundFile, SandboxError
+from antiphon.storage.contract.containers import Containers
+from antiphon.storage.records import StoredFile
+from antiphon.storage.records.containers import ContainerQuery, ContainerQuota, StoredContainerFile
+from antiphon.tools.code.content import Content, TooLargeError, WrittenBlob
+from antiphon.tools.code.holds import HOLD_SECONDS, LostHoldError
+from antiphon.tools.code.kernels import Copy, Kernel
+
+LONGEST_NAME = 255
+"""Bytes of a file's name in a machine."""
+
+LONGEST_SUFFIX = 20
+"""Characters of a file's extension that a shortened name keeps."""
+
+REMOVE_SECONDS = 10.0
+
+FULL = "the container has no room for it. Delete files in /mnt/data that are no longer needed."
+CHANGING = "a process of the container deleted or replaced it while it was read."
+NO_ROOM = "The new files were not kept: the container has no room for them. Delete files that are no longer needed."
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What a call made of the files of its container."""
+
+    made: list[MadeFile] = field(default_factory=list)
+    """New and changed files, figures first."""
+    left_out: list[str] = field(default_factory=list)
+    """Sentences about what could not be kept."""
+
+
+@dataclass(slots=True)
+class _Room:
+    """How many more files, and bytes of them, the container has room for."""
+
+    files: int
+    size: int
+
+
+class ContainerFiles:
+    """Copies files between the store and machines."""
+
+    def __init__(
+        self, containers: Containers, content: Content, quota: ContainerQuota, new_id: NewId, clock: Clock
+    ) -> None:
+        self._containers, self._content, self._quota = containers, content, quota
+        self._new_id, self._now = new_id, clock
+
+    async def stored(self, tenant: str, container_id: str) -> list[StoredContainerFile]:
+        """Return all files of a container. Raises `StoreError`."""
+        found: list[StoredContainerFile] = []
+        after: str | None = None
+        while True:
+            query = ContainerQuery(self._quota.files, after, descending=False)
+            page = await self._containers.container_file_page(tenant, container_id, query)
+            found += page.files
+            if not (page.has_more and page.files):
+                return found
+            after = page.files[-1].id
+
+    async def of_tool(self, tenant: str, container_id: str, file_ids: Iterable[str]) -> list[StoredContainerFile]:
+        """Return files of the tenant as files of a container, not stored yet; without those that are deleted."""
+        found = [await self._content.find(tenant, one) for one in file_ids]
+        return [
+            self.row(tenant, container_id, path_of(one), WrittenBlob(one.blob, one.size), "user")
+            for one in found
+            if one is not None
+        ]
+
+    async def copy_in(self, kernel: Kernel, stored: Sequence[StoredContainerFile]) -> None:
+        """Have the machine hold the container's files as they are stored. Raises `SandboxError`, `StoreError`."""
+        wanted = {name_of(file): file for file in stored}
+        await _remove(kernel, [name for name in kernel.copies if name not in wanted])
+        changed = [name for name, file in wanted.items() if _is_other(kernel.copies.get(name), file)]
+        for name in changed:
+            file = wanted[name]
+            try:
+                await kernel.machine.put(name, self._content.read(kernel.tenant, file.blob, file.size))
+            except ValueError:
+                log.warning("The file %s of a container has a name that no machine can have.", file.id)
+                continue
+            kernel.copies[name] = Copy(file.id, file.blob, file.size, "")
+        if changed:
+            for found in await kernel.machine.files():
+                if found.name in changed:
+                    kernel.copies[found.name].version = found.version
+
+    async def copy_out(self, kernel: Kernel, holder: str, figures: Sequence[bytes]) -> Outcome:
+        """Store what a call changed, and its figures. Raises `LostHoldError`, `SandboxError`, `StoreError`."""
+        found = await kernel.machine.files()
+        if kernel.machine.is_alive and len(found) < self._quota.files:
+            await self._forget(kernel, {one.name for one in found})
+        writing = _Writing(self, kernel, self._room(kernel))
+        try:
+            for image in figures:
+                await writing.add_figure(image)
+            for one in found:
+                if _has_changed(kernel.copies.get(one.name), one):
+                    await writing.add(one)
+            await self._store(kernel, holder, writing)
+        except BaseException:
+            await self._drop(writing)
+            raise
+        return writing.outcome
+
+    def _room(self, kernel: Kernel) -> _Room:
+        used = sum(copy.size for copy in kernel.copies.values())
+        return _Room(self._quota.files - len(kernel.copies), self._quota.size - used)
+
+    async def _forget(self, kernel: Kernel, found: Collection[str]) -> None:
+        """Delete the files that the code has deleted."""
+        gone = [name for name in kernel.copies if name not in found]
+        if gone:
+            file_ids = [kernel.copies.pop(name).file_id for name in gone]
+            await self._containers.delete_container_files(kernel.tenant, kernel.container_id, file_ids)
+
+    async def write(self, kernel: Kernel, path: str, content: AsyncIterable[bytes], most: int) -> StoredContainerFile:
+        """Write the content of a file; return its row. Raises `TooLargeError`, and what the content raises."""
+        written = await self._content.write(kernel.tenant, content, most)
+        return self.row(kernel.tenant, kernel.container_id, path, written, "assistant")
+
+    def row(
+        self, tenant: str, container_id: str, path: str, content: WrittenBlob, source: Literal["user", "assistant"]
+    ) -> StoredContainerFile:
+        """Return the row of a file. The path of a figure has the id of its file."""
+        file_id = self._new_id("cfile")
+        path = path or f"{DATA}/{file_id}.png"
+        return StoredContainerFile(
+            file_id, tenant, container_id, path, content.size, content.blob, source, int(self._now())
+        )
+
+    async def _store(self, kernel: Kernel, holder: str, writing: "_Writing") -> None:
+        """Store the rows of what was written, and note the files of the machine as they are stored now."""
+        if not writing.rows:
+            return
+        kept = await self._containers.put_container_files(kernel.container_id, writing.rows, self._quota, holder)
+        if kept is None:
+            if not await self._containers.renew_hold(kernel.tenant, kernel.container_id, holder, HOLD_SECONDS):
+                raise LostHoldError
+            await self._drop(writing)
+            writing.outcome.left_out.append(NO_ROOM)
+            return
+        for file in kept:
+            name = name_of(file)
+            version = writing.versions.get(file.path)
+            if version is not None:
+                kernel.copies[name] = Copy(file.id, file.blob, file.size, version)
+            writing.outcome.made.append(MadeFile(kernel.container_id, file.id, file.path, name, version is None))
+
+    async def _drop(self, writing: "_Writing") -> None:
+        for row in writing.rows:
+            await self._content.drop(row.tenant, row.blob)
+        writing.rows.clear()
+
+
+class _Writing:
+    """Writes the content of new files, as far as the container has room for them."""
+
+    def __init__(self, files: ContainerFiles, kernel: Kernel, room: _Room) -> None:
+        self._files, self._kernel, self._room = files, kernel, room
+        self.rows: list[StoredContainerFile] = []
+        """Files whose content was written."""
+        self.versions: dict[str, str] = {}
+        """What the machine said of them, by path; figures are in no machine yet."""
+        self.outcome = Outcome()
+
+    async def add_figure(self, image: bytes) -> None:
+        """Write a figure."""
+        if self._room.files < 1 or self._room.size < len(image):
+            self.outcome.left_out.append(f"A figure was not kept as a file: {FULL}")
+            return
+        row = await self._files.write(self._kernel, "", _one(image), len(image))
+        self._add(row, None)
+
+    async def add(self, found: FoundFile) -> None:
+        """Write a file of the machine."""
+        copy = self._kernel.copies.get(found.name)
+        room = self._room.size + (copy.size if copy else 0)
+        if found.size > room or (copy is None and self._room.files < 1):
+            self._leave_out(found)
+            return
+        path = f"{DATA}/{found.name}"
+        try:
+            row = await self._files.write(self._kernel, path, self._kernel.machine.read(found.name, room + 1), room)
+        except TooLargeError:
+            self._leave_out(found)
+            return
+        except SandboxError:
+            if not self._kernel.machine.is_alive:
+                raise
+            self._leave_out(found, CHANGING)
+            return
+        self.versions[path] = found.version
+        self._add(row, copy)
+
+    def _add(self, row: StoredContainerFile, replaced: Copy | None) -> None:
+        self.rows.append(row)
+        self._room.files -= replaced is None
+        self._room.size -= row.size - (replaced.size if replaced else 0)
+
+    def _leave_out(self, found: FoundFile, why: str = FULL) -> None:
+        name = " ".join(visible(found.name).split())[:LONGEST_NAME]
+        self.outcome.left_out.append(f"The file {name} was not kept: {why}")
+
+
+def name_of(file: StoredContainerFile) -> str:
+    """Return the name of a file in its machine."""
+    return file.path.removeprefix(f"{DATA}/")
+
+
+def path_of(file: StoredFile) -> str:
+    """Return the path in a container of a file that the tenant has uploaded."""
+    name = "".join("_" if one in "/\0" or not one.isprintable() else one for one in file.filename)
+    whole = f"{file.id}-{name}"
+    stem, dot, suffix = whole.rpartition(".")
+    suffix = f"{dot}{suffix}" if stem and len(suffix) <= LONGEST_SUFFIX else ""
+    room = LONGEST_NAME - len(suffix.encode())
+    return f"{DATA}/{whole.removesuffix(suffix).encode()[:room].decode(errors='ignore')}{suffix}"
+
+
+async def _one(content: bytes) -> AsyncGenerator[bytes, None]:
+    yield content
+
+
+async def _remove(kernel: Kernel, names: Sequence[str]) -> None:
+    """Delete files of the machine that clients have deleted."""
+    if names:
+        quoted = " ".join(shlex.quote(name) for name in names)
+        await kernel.machine.run_command(f"rm -f -- {quoted}", REMOVE_SECONDS, 0)
+        for name in names:
+            del kernel.copies[name]
+
+
+def _is_other(copy: Copy | None, file: StoredContainerFile) -> bool:
+    return copy is None or copy.blob != file.blob
+
+
+def _has_changed(copy: Copy | None, found: FoundFile) -> bool:
+    return copy is None or copy.version != found.version

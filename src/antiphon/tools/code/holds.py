@@ -1,0 +1,133 @@
+"""One call at a time in a container: in this process by a queue, between processes by a hold in the store."""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncGenerator, Coroutine
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
+
+from antiphon.errors import StoreError, log
+from antiphon.ids import new_id
+from antiphon.sharing.offload import ended
+from antiphon.storage.contract.containers import Containers
+from antiphon.storage.records.containers import StoredContainer
+
+HOLD_SECONDS = 20.0
+"""Seconds after which the hold of a lost worker ends."""
+
+RENEW_EVERY = 5.0
+"""Seconds between two renewals; the same time passes at most until a call in a deleted container is ended."""
+
+WAIT_SECONDS = 600.0
+"""Seconds that a call waits for the calls before it in its container."""
+
+FIRST_PAUSE, LONGEST_PAUSE = 0.02, 1.0
+"""Seconds between two attempts to hold a container that another process holds."""
+
+T = TypeVar("T")
+
+
+class BusyError(Exception):
+    """Other calls held the container for too long."""
+
+
+class LostHoldError(Exception):
+    """The container was deleted or has expired during the call, or the store was unreachable for too long."""
+
+
+class Queues:
+    """The calls of this process that use or wait for each container, first come, first served."""
+
+    def __init__(self) -> None:
+        self._locks: dict[str, asyncio.Lock] = {}
+        self._waiting: Counter[str] = Counter()
+
+    def has(self, container_id: str) -> bool:
+        """Whether a call uses the container or waits for it."""
+        return container_id in self._locks
+
+    @asynccontextmanager
+    async def turn(self, container_id: str) -> AsyncGenerator[None, None]:
+        """Hold the container in this process. Raises `BusyError`."""
+        lock = self._locks.setdefault(container_id, asyncio.Lock())
+        self._waiting[container_id] += 1
+        try:
+            try:
+                async with asyncio.timeout(WAIT_SECONDS):
+                    await lock.acquire()
+            except TimeoutError as error:
+                raise BusyError from error
+            try:
+                yield
+            finally:
+                lock.release()
+        finally:
+            self._waiting[container_id] -= 1
+            if not self._waiting[container_id]:
+                del self._waiting[container_id], self._locks[container_id]
+
+
+class Hold:
+    """The hold of one call on a container, between all processes."""
+
+    def __init__(self, containers: Containers, tenant: str, container_id: str, worker: str) -> None:
+        self._containers, self._tenant, self._container_id, self._worker = containers, tenant, container_id, worker
+        self.holder = new_id("hold")
+
+    async def begin(self) -> StoredContainer | None:
+        """Hold the container once no other call does; return it as it was before, None if unknown or expired.
+
+        Raises `BusyError`, `StoreError`.
+        """
+        loop = asyncio.get_running_loop()
+        until, pause = loop.time() + WAIT_SECONDS, FIRST_PAUSE
+        while True:
+            found = await self._containers.hold_container(
+                self._tenant, self._container_id, self.holder, self._worker, HOLD_SECONDS
+            )
+            if found is None or not found.is_busy:
+                return found
+            if loop.time() >= until:
+                raise BusyError
+            await asyncio.sleep(pause)
+            pause = min(LONGEST_PAUSE, 1.5 * pause)
+
+    async def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Return what the work returns, and renew the hold meanwhile. If the hold is lost, the work is cancelled.
+
+        Raises `LostHoldError`, and what the work raises. However this ends, the work has ended then.
+        """
+        working, renewing = asyncio.ensure_future(work), asyncio.ensure_future(self._renew())
+        try:
+            await asyncio.wait((working, renewing), return_when=asyncio.FIRST_COMPLETED)
+            if working.done():
+                return working.result()
+            raise LostHoldError
+        finally:
+            working.cancel()
+            renewing.cancel()
+            await ended(working)
+            await ended(renewing)
+
+    async def _renew(self) -> None:
+        """Renew the hold until it is lost."""
+        loop = asyncio.get_running_loop()
+        until = loop.time() + HOLD_SECONDS
+        while True:
+            await asyncio.sleep(RENEW_EVERY)
+            try:
+                if not await self._containers.renew_hold(self._tenant, self._container_id, self.holder, HOLD_SECONDS):
+                    return
+            except StoreError as error:
+                log.warning("A call in the container '%s' could not renew its hold: %s", self._container_id, error)
+                if loop.time() + RENEW_EVERY >= until:
+                    return
+            else:
+                until = loop.time() + HOLD_SECONDS
+
+    async def end(self) -> None:
+        """Let the next call begin, also where this one does not hold the container."""
+        ending = asyncio.ensure_future(self._containers.end_hold(self._tenant, self._container_id, self.holder))
+        await ended(ending)
+        if not ending.cancelled() and (error := ending.exception()) is not None:
+            log.warning("The container '%s' is free only after %.0f s: %s", self._container_id, HOLD_SECONDS, error)

@@ -1,0 +1,211 @@
+"""The machines of this process: at most one for each container, kept between calls while there is room for it."""
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass, field
+
+from antiphon.periodic import Periodic
+from antiphon.sandbox.contract import Machine, MachineLimits, Sandbox, SandboxError
+from antiphon.storage.contract.containers import Containers
+from antiphon.storage.records.containers import StoredContainer
+from antiphon.tools.code.options import MEMORY_LIMITS, SMALLEST
+
+LOOK_EVERY = 30.0
+"""Seconds between two looks for kernels that are idle for too long, or whose container is gone."""
+
+MOST_KERNELS = 200
+"""Machines of all tenants together that one process keeps."""
+
+CLOSED = "This server is shutting down."
+
+START_SECONDS = 60.0
+"""Seconds that the start of a machine may take."""
+
+
+@dataclass(slots=True)
+class Copy:
+    """A file of the container, as it is in the machine."""
+
+    file_id: str
+    blob: str
+    size: int
+    version: str
+    """What the machine said of its copy; empty where that is not known yet."""
+
+
+@dataclass(eq=False, slots=True)
+class Kernel:
+    """A machine with the variables of a container."""
+
+    container_id: str
+    tenant: str
+    machine: Machine
+    calls: int
+    """The number of the newest call of the container that the machine has seen: another worker may make later ones."""
+    idle_seconds: float
+    used_at: float
+    is_busy: bool = True
+    has_lost: bool = False
+    """Variables of earlier calls are lost, and the model has not read so yet."""
+    copies: dict[str, Copy] = field(default_factory=dict)
+    """The files in the machine, by name."""
+
+
+class _Watch(Periodic):
+    """Looks after idle machines."""
+
+    def __init__(self, look: Callable[[], Awaitable[None]]) -> None:
+        super().__init__(LOOK_EVERY, "Idle kernels wait")
+        self._look = look
+
+    async def look(self) -> None:
+        await self._look()
+
+
+class Kernels:
+    """Starts machines, finds them again, and ends those that are used least.
+
+    `is_wanted` returns whether a call waits for its turn in a container: its machine is not idle.
+    """
+
+    def __init__(
+        self,
+        sandbox: Sandbox,
+        containers: Containers,
+        per_tenant: int,
+        memory_max: str,
+        files: int,
+        disk: int,
+        is_wanted: Callable[[str], bool] = lambda container_id: False,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._sandbox, self._containers = sandbox, containers
+        self._per_tenant, self._memory_max = per_tenant, MEMORY_LIMITS[memory_max]
+        self._files, self._disk = files, disk
+        self._is_wanted, self._clock = is_wanted, clock
+        self._live: dict[str, Kernel] = {}
+        self._starting: Counter[str] = Counter()
+        self._watch: _Watch | None = None
+        self._is_closed = False
+
+    @property
+    def live(self) -> int:
+        """Machines that run now."""
+        return len(self._live)
+
+    @property
+    def memory(self) -> int:
+        """Bytes of memory that the machines use now."""
+        return sum(kernel.machine.memory() for kernel in self._live.values())
+
+    def note_call(self, container: StoredContainer) -> None:
+        """Note that a call of this process holds the container, which is as it was before."""
+        kernel = self._live.get(container.id)
+        if kernel is not None and kernel.calls == container.calls:
+            kernel.calls += 1
+
+    def find(self, container: StoredContainer) -> Kernel | None:
+        """Return the machine with the variables of the container, None where it is lost or in another process.
+
+        The call was noted. The machine is busy from now on, until `rest` or `end`.
+        """
+        kernel = self._live.get(container.id)
+        if kernel is None or kernel.tenant != container.tenant:
+            return None
+        if not kernel.machine.is_alive or kernel.calls != container.calls + 1:
+            return None
+        kernel.is_busy = True
+        return kernel
+
+    async def start(self, container: StoredContainer) -> Kernel:
+        """Return a new machine, without files. Raises `SandboxError`, also after `close`, and `TimeoutError`.
+
+        A machine that the container has here already is out of date, and is ended.
+        """
+        if self._is_closed:
+            raise SandboxError(CLOSED)
+        old = self._live.get(container.id)
+        if old is not None:
+            await self.end(old)
+        await self._make_room(container.tenant)
+        self._starting[container.tenant] += 1
+        try:
+            async with asyncio.timeout(START_SECONDS):
+                machine = await self._sandbox.start(self._limits(container.memory_limit))
+        finally:
+            self._starting[container.tenant] -= 1
+        self._begin_watch()
+        idle = 60.0 * container.idle_minutes
+        kernel = Kernel(container.id, container.tenant, machine, container.calls + 1, idle, self._clock())
+        kernel.has_lost = container.calls > 0
+        self._live[container.id] = kernel
+        return kernel
+
+    def rest(self, kernel: Kernel) -> None:
+        """Keep a machine for the next call."""
+        kernel.is_busy, kernel.used_at = False, self._clock()
+
+    async def end(self, kernel: Kernel) -> None:
+        """End a machine. Its variables are lost."""
+        if self._live.get(kernel.container_id) is kernel:
+            del self._live[kernel.container_id]
+        await kernel.machine.close()
+
+    async def look(self) -> None:
+        """End machines that are idle for too long, whose container is gone, or that another worker has replaced."""
+        now = self._clock()
+        for kernel in [one for one in self._live.values() if self._is_idle(one)]:
+            if now - kernel.used_at >= kernel.idle_seconds or not await self._is_newest(kernel):
+                await self._end_idle(kernel)
+
+    def _is_idle(self, kernel: Kernel) -> bool:
+        return not (kernel.is_busy or self._is_wanted(kernel.container_id))
+
+    async def _is_newest(self, kernel: Kernel) -> bool:
+        container = await self._containers.load_container(kernel.tenant, kernel.container_id)
+        return container is not None and container.status == "running" and container.calls == kernel.calls
+
+    async def _end_idle(self, kernel: Kernel) -> None:
+        """End a machine unless a call has begun to use it meanwhile."""
+        if self._is_idle(kernel):
+            await self.end(kernel)
+
+    async def _make_room(self, tenant: str) -> None:
+        """End the machines that were idle for longest, of the tenant and then of all, until one more has its place."""
+        while self._count(tenant) >= self._per_tenant:
+            if not await self._end_oldest(one for one in self._live.values() if one.tenant == tenant):
+                break
+        while len(self._live) + self._starting.total() >= MOST_KERNELS:
+            if not await self._end_oldest(self._live.values()):
+                break
+
+    def _count(self, tenant: str) -> int:
+        return self._starting[tenant] + sum(one.tenant == tenant for one in self._live.values())
+
+    async def _end_oldest(self, kernels: Iterable[Kernel]) -> bool:
+        """Return whether there was one that no call uses. Those that a call waits for come last."""
+        resting = [one for one in kernels if not one.is_busy]
+        if not resting:
+            return False
+        await self.end(min(resting, key=lambda one: (self._is_wanted(one.container_id), one.used_at)))
+        return True
+
+    def _limits(self, memory_limit: str) -> MachineLimits:
+        memory = min(MEMORY_LIMITS.get(memory_limit, MEMORY_LIMITS[SMALLEST]), self._memory_max)
+        return MachineLimits(memory, file_size=self._disk, disk=self._disk, files=self._files)
+
+    def _begin_watch(self) -> None:
+        if self._watch is None:
+            self._watch = _Watch(self.look)
+            self._watch.start()
+
+    async def close(self) -> None:
+        """End every machine."""
+        self._is_closed = True
+        if self._watch is not None:
+            await self._watch.close()
+        for kernel in list(self._live.values()):
+            await self.end(kernel)
+        await self._sandbox.close()

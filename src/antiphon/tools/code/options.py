@@ -1,0 +1,146 @@
+"""What `code_interpreter` and hosted `shell` tools ask for (hosted tools, sections 6, 7 and 11)."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from antiphon.errors import ClientError
+from antiphon.protocol.tools import CodeInterpreterTool, ShellTool, Tool
+from antiphon.protocol.validation import refusals
+
+MOST_FILES = 50
+"""Files that a tool with an `auto` container may name."""
+
+GIB = 1024**3
+MEMORY_LIMITS: Mapping[str, int] = {"1g": GIB, "4g": 4 * GIB, "16g": 16 * GIB, "64g": 64 * GIB}
+"""Bytes of each `memory_limit`."""
+
+SMALLEST = "1g"
+
+_CONTAINER_ID = re.compile(r"[a-zA-Z0-9_-]{1,512}")
+_FIELDS = frozenset({"type", "file_ids", "memory_limit", "network_policy", "skills"})
+_REFERENCE = frozenset({"type", "container_id"})
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The container of a tool."""
+
+    container_id: str = ""
+    """Empty where the server chooses the container."""
+    file_ids: tuple[str, ...] = ()
+    """Files that are in the container from its first call on, each once."""
+    memory_limit: str = SMALLEST
+    network_policy: str = ""
+    """As JSON; empty where the request has none."""
+
+
+def read_options(tool: Tool, memory_max: str = "64g", path: str = "tools") -> Options:
+    """Return what the tool at `path` of the request asks for. Raises `ClientError` (400).
+
+    `memory_max` is the largest memory limit that the settings admit.
+    """
+    if isinstance(tool, CodeInterpreterTool):
+        return _of_container(tool.container, memory_max, f"{path}.container")
+    if isinstance(tool, ShellTool):
+        return _of_environment(tool.environment, memory_max, f"{path}.environment")
+    raise refusals.not_served(path)
+
+
+def _of_container(container: str | Mapping[str, Any], memory_max: str, path: str) -> Options:
+    if isinstance(container, str):
+        return Options(_checked_id(container, path))
+    if container.get("type") is None:
+        raise refusals.missing(f"{path}.type")
+    if container["type"] != "auto":
+        raise refusals.invalid_value(f"{path}.type", str(container["type"]), ["auto"])
+    return _auto(container, memory_max, path)
+
+
+def _of_environment(environment: Any, memory_max: str, path: str) -> Options:
+    if not isinstance(environment, dict):
+        raise refusals.not_served(path)
+    kind = environment.get("type")
+    if kind == "container_auto":
+        return _auto(environment, memory_max, path)
+    if kind != "container_reference":
+        raise refusals.invalid_value(f"{path}.type", str(kind), ["container_auto", "container_reference", "local"])
+    for name in environment:
+        if name not in _REFERENCE:
+            raise refusals.unknown(refusals.below(path, name))
+    given = environment.get("container_id")
+    if given is None:
+        raise refusals.missing(f"{path}.container_id")
+    if not isinstance(given, str):
+        raise refusals.invalid_type(f"{path}.container_id", ["string"], given)
+    return Options(_checked_id(given, f"{path}.container_id"))
+
+
+def _auto(container: Mapping[str, Any], memory_max: str, path: str) -> Options:
+    for name in container:
+        if name not in _FIELDS:
+            raise refusals.unknown(refusals.below(path, name))
+    if container.get("skills"):
+        raise refusals.not_served(f"{path}.skills")
+    _check_network(container.get("network_policy"), f"{path}.network_policy")
+    return Options(
+        file_ids=_file_ids(container.get("file_ids"), f"{path}.file_ids"),
+        memory_limit=_memory(container.get("memory_limit"), memory_max, f"{path}.memory_limit"),
+        network_policy='{"type":"disabled"}' if container.get("network_policy") else "",
+    )
+
+
+def _checked_id(container_id: str, path: str) -> str:
+    shown = f"'{refusals.shown(container_id)}'"
+    if not container_id.startswith("cntr"):
+        raise refusals.invalid(path, f"{shown}. Expected an ID that begins with 'cntr'.")
+    if not _CONTAINER_ID.fullmatch(container_id):
+        raise refusals.invalid(
+            path,
+            f"{shown}. Expected an ID that contains letters, numbers, underscores, or dashes, but this value contained "
+            "additional characters.",
+        )
+    return container_id
+
+
+def _file_ids(given: Any, path: str) -> tuple[str, ...]:
+    if given is None:
+        return ()
+    if not isinstance(given, list):
+        raise refusals.invalid_type(path, ["array of strings"], given)
+    if len(given) > MOST_FILES:
+        raise refusals.too_long(path, "array", MOST_FILES, len(given))
+    for i, one in enumerate(given):
+        if not isinstance(one, str):
+            raise refusals.invalid_type(f"{path}[{i}]", ["string"], one)
+    return tuple(dict.fromkeys(given))
+
+
+def _memory(given: Any, most: str, path: str) -> str:
+    if given is None:
+        return SMALLEST
+    if not isinstance(given, str):
+        raise refusals.invalid_type(path, ["string"], given)
+    if given not in MEMORY_LIMITS:
+        raise refusals.invalid_value(path, given, MEMORY_LIMITS)
+    if MEMORY_LIMITS[given] > MEMORY_LIMITS[most]:
+        admitted = [name for name, size in MEMORY_LIMITS.items() if size <= MEMORY_LIMITS[most]]
+        raise refusals.value_not_served(path, given, admitted)
+    return given
+
+
+def _check_network(given: Any, path: str) -> None:
+    """Raise `ClientError` for every policy but `disabled`: no container here has a network."""
+    if given is None:
+        return
+    if not isinstance(given, dict):
+        raise refusals.invalid_type(path, ["object"], given)
+    if given.get("type") != "disabled":
+        raise _no_network(given.get("type"), f"{path}.type")
+
+
+def _no_network(kind: Any, path: str) -> ClientError:
+    if kind is None:
+        return refusals.missing(path)
+    return refusals.value_not_served(path, kind, ["disabled"])

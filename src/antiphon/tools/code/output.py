@@ -1,0 +1,122 @@
+"""What the client sees of a call, and what the model reads of it: both bounded, and neither trusted."""
+
+import base64
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from antiphon.protocol.sources import MadeFile
+from antiphon.protocol.untrusted import CODE, framed, visible
+from antiphon.sandbox.contract import CodeResult, CommandResult
+
+MOST_FOR_MODEL = 100_000
+"""Characters of the output of one call that the model reads; the middle of a longer output is cut out."""
+MOST_SHOWN = 1024 * 1024
+"""Characters of the output of one call that its item has."""
+MOST_FIGURES = 20
+MOST_FIGURE_BYTES = 10 * 1024 * 1024
+"""Bytes of all figures of one call; the others are left out."""
+
+HEAD = 0.6
+"""The part of a cut output that comes from its beginning."""
+
+_PNG = b"\x89PNG\r\n\x1a\n"
+
+NOTHING_PRINTED = "The code ran and printed nothing."
+
+
+def cut(text: str, most: int) -> str:
+    """Return the text, a longer one without its middle; a line says how much is left out."""
+    if len(text) <= most:
+        return text
+    head = int(most * HEAD)
+    tail = most - head
+    left = len(text) - most
+    return f"{text[:head]}\n… {left} characters are left out here …\n{text[len(text) - tail :]}"
+
+
+def figures_of(result: CodeResult) -> list[bytes]:
+    """Return the figures that are shown and kept: PNG images, as many as there is room for."""
+    kept: list[bytes] = []
+    room = MOST_FIGURE_BYTES
+    for image in result.figures[:MOST_FIGURES]:
+        if image.startswith(_PNG) and len(image) <= room:
+            room -= len(image)
+            kept.append(image)
+    return kept
+
+
+def outputs_of(result: CodeResult, figures: Iterable[bytes]) -> list[dict[str, Any]]:
+    """Return the `outputs` of an item, in the order of a notebook: what was printed, figures, the last value."""
+    printed = [_logs(result.printed)] if result.printed else []
+    value = [_logs(result.value)] if result.value else []
+    images = [{"type": "image", "url": f"data:image/png;base64,{base64.b64encode(one).decode()}"} for one in figures]
+    return [*printed, *images, *value]
+
+
+def _logs(text: str) -> dict[str, Any]:
+    return {"type": "logs", "logs": cut(text, MOST_SHOWN)}
+
+
+def text_of_code(result: CodeResult, notes: Sequence[str]) -> str:
+    """Return what the model reads of code that ran; `notes` are sentences of this server."""
+    text = "\n".join(filter(None, (result.printed.rstrip(), result.value.rstrip())))
+    shown = visible(cut(text, MOST_FOR_MODEL))
+    left = len(result.figures) - len(figures_of(result))
+    figures = f"{left} figures are left out: they are too many, too large, or no PNG images." if left else ""
+    output = framed(shown, CODE) if shown else ""
+    if not output and result.ending == "completed":
+        output = NOTHING_PRINTED
+    return "\n".join(filter(None, (output, figures, *notes)))
+
+
+def shown_command(result: CommandResult) -> Mapping[str, Any]:
+    """Return an entry of the `output` of a shell call."""
+    outcome = (
+        {"type": "exit", "exit_code": result.exit_code}
+        if result.ending == "completed" and result.exit_code is not None
+        else {"type": "timeout"}
+        if result.ending == "timeout"
+        else {"type": "exit", "exit_code": KILLED}
+    )
+    return {"stdout": result.stdout, "stderr": result.stderr, "outcome": outcome}
+
+
+KILLED = 137
+"""The exit code of a command that was ended with its machine: 128 and the signal's number, as shells report it."""
+
+
+def text_of_commands(results: Sequence[CommandResult], notes: Sequence[str]) -> str:
+    """Return what the model reads of commands that ran."""
+    most = MOST_FOR_MODEL // (2 * max(1, len(results)))
+    parts = [_command(number, one, most) for number, one in enumerate(results, 1)]
+    return "\n\n".join(filter(None, (*parts, "\n".join(notes))))
+
+
+def _command(number: int, result: CommandResult, most: int) -> str:
+    ends = {
+        "completed": f"ended with exit code {result.exit_code}",
+        "timeout": "was stopped at its time limit",
+        "memory": "was stopped at the memory limit of the container",
+        "lost": "was ended with its container",
+    }
+    lines = [f"Command {number} {ends[result.ending]}."]
+    for name, text in (("Standard output", result.stdout), ("Standard error", result.stderr)):
+        if shown := visible(cut(text, most)).rstrip():
+            lines += [f"{name}:", framed(shown, CODE)]
+    return "\n".join(lines)
+
+
+def notes_of_files(files: Sequence[MadeFile], left_out: Sequence[str]) -> list[str]:
+    """Return the sentences that name new and changed files, and those that could not be kept."""
+    figures = [one for one in files if one.is_figure]
+    others = [one for one in files if not one.is_figure]
+    notes = []
+    if figures:
+        notes.append(f"Figures that the user sees: {_paths(figures)}.")
+    if others:
+        notes.append(f"New and changed files: {_paths(others)}.")
+    return [*notes, *left_out]
+
+
+def _paths(files: Iterable[MadeFile]) -> str:
+    return ", ".join(" ".join(visible(one.path).split()) for one in files)

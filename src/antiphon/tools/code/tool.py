@@ -1,0 +1,296 @@
+"""`code_interpreter` and hosted `shell`, for all requests of this process (hosted tools, sections 6 and 7)."""
+
+import asyncio
+import os
+from collections import Counter
+from dataclasses import dataclass
+
+from antiphon.errors import ClientError, StoreError, log
+from antiphon.ids import Clock, NewId, new_id, now
+from antiphon.protocol.tools import CodeInterpreterTool, ShellTool, Tool
+from antiphon.sandbox.contract import Sandbox, SandboxError
+from antiphon.sharing.offload import ended
+from antiphon.sharing.resources import SharedResources
+from antiphon.sharing.scheduler import FairScheduler
+from antiphon.storage.contract.containers import Containers
+from antiphon.storage.records.containers import ContainerQuota, StoredContainer, StoredContainerFile
+from antiphon.tools.base import CodeState, ToolResult, Use
+from antiphon.tools.code.content import Content
+from antiphon.tools.code.files import ContainerFiles, Outcome
+from antiphon.tools.code.holds import BusyError, Hold, LostHoldError, Queues
+from antiphon.tools.code.kernels import Kernel, Kernels
+from antiphon.tools.code.options import Options, read_options
+from antiphon.tools.code.output import notes_of_files
+from antiphon.tools.code.work import Done, InvalidArgumentsError, Work, nothing_of, work_of
+
+WAITING = 1_000
+"""Calls that may wait for their tenant's turn."""
+
+MOST_FILES = 100
+MOST_BYTES = 512 * 1024 * 1024
+"""Files of a container, and their bytes."""
+
+IDLE_MINUTES = 20
+"""Minutes without use after which a container that a tool made expires."""
+
+COPY_SECONDS = 300.0
+"""Seconds that copying the files of a container into a machine, or out of it, may take."""
+
+SPARE_SECONDS = 15.0
+"""Seconds beyond its time limit after which a call is given up whose machine does not say how it ended."""
+
+NAME = "auto"
+"""The name of containers that a tool makes."""
+
+LOST_VARIABLES = (
+    "Before this call, the variables and imports of earlier calls were lost, since their process had ended. The files "
+    "in /mnt/data are the same. Define again what you still need."
+)
+_KEPT = "All variables and imports are lost. The files in /mnt/data are kept."
+_ENDINGS = {
+    "timeout": "The call was stopped at its time limit of {seconds:g} seconds. " + _KEPT,
+    "memory": "The call was stopped because it used more memory than its container has, {memory}. " + _KEPT,
+    "lost": "The process of the container ended during the call. " + _KEPT,
+}
+FILES_LOST = "Files that this call changed could not be read any more: their earlier content is kept."
+OVERLOADED = "The call was not run: too many calls are waiting on this server. Try again later."
+BUSY = "The call was not run: other calls used its container for too long. Try again later."
+GONE = "The call was not run: its container has expired or was deleted. The next response gets a new container."
+NO_CONTAINERS = (
+    "The call was not run: no container could be created, because the limit of running containers is reached, or the "
+    "files of the tool are too large for one. Delete containers that are no longer needed."
+)
+LOST_HOLD = "The call was ended: its container was deleted or has expired. Its files are gone."
+NO_STORE = "The call failed: the store is unreachable. Whether files of the call were kept is not known."
+SLOW = "The call failed: its container did not respond in time. " + _KEPT
+
+
+@dataclass(frozen=True, slots=True)
+class CodeLimits:
+    """What the settings say of calls and containers."""
+
+    timeout: float = 120.0
+    memory_max: str = "4g"
+    kernels_per_tenant: int = 10
+    running: int = 0
+    """Calls that run at once; 0 for two per core."""
+    containers_per_tenant: int = 1_000
+
+
+class CallError(Exception):
+    """A call that did not run, or failed. The message is for the model; `reason` is counted."""
+
+    def __init__(self, reason: str, message: str, *, is_rejection: bool = False) -> None:
+        super().__init__(message)
+        self.reason, self.is_rejection = reason, is_rejection
+
+
+def call_turns(limits: CodeLimits) -> FairScheduler:
+    """Return the scheduler of a process's calls: one tenant alone leaves a slot free for the next.
+
+    A tenant runs no more calls than it has kernels, so that a call always finds a kernel to replace.
+    """
+    running = limits.running or 2 * (os.cpu_count() or 1)
+    return FairScheduler(running, WAITING, per_tenant=min(limits.kernels_per_tenant, max(1, running - 1)))
+
+
+class CodeTools:
+    """Runs code and commands in containers. It is a `ContainerTools`.
+
+    `worker` names this process in the store; calls that run are reported to `shared`.
+    """
+
+    def __init__(
+        self,
+        sandbox: Sandbox,
+        containers: Containers,
+        content: Content,
+        worker: str,
+        limits: CodeLimits | None = None,
+        shared: SharedResources | None = None,
+        ids: NewId = new_id,
+        clock: Clock = now,
+    ) -> None:
+        self._limits = limits = limits or CodeLimits()
+        self._containers, self._worker, self._new_id, self._now = containers, worker, ids, clock
+        self._content = content
+        self._quota = ContainerQuota(limits.containers_per_tenant, MOST_FILES, MOST_BYTES)
+        self._queues = Queues()
+        per_tenant, most = limits.kernels_per_tenant, limits.memory_max
+        self._kernels = Kernels(sandbox, containers, per_tenant, most, MOST_FILES, MOST_BYTES, self._queues.has)
+        self._files = ContainerFiles(containers, content, self._quota, ids, clock)
+        self._turns = (shared or SharedResources()).add("code_calls", call_turns(limits))
+        self._calls, self._rejections = Counter[str](), Counter[str]()
+
+    def state(self, sandbox: str) -> CodeState:
+        """Return what runs here now; `sandbox` is its name in the settings."""
+        usage, kernels = self._turns.usage, self._kernels
+        calls, rejections = dict(self._calls), dict(self._rejections)
+        return CodeState(sandbox, "", kernels.live, usage.in_use, usage.waiting, kernels.memory, calls, rejections)
+
+    def check(self, tool: Tool, path: str = "tools") -> None:
+        """Raise `ClientError` (400) for fields that make no sense, or that no container here can have."""
+        read_options(tool, self._limits.memory_max, path)
+
+    async def container_for(self, tool: CodeInterpreterTool | ShellTool, tenant: str, newest: str) -> str:
+        """See `ContainerTools.container_for`."""
+        options = read_options(tool, self._limits.memory_max)
+        if options.container_id:
+            await self._check_container(tenant, options.container_id)
+            return options.container_id
+        for file_id in options.file_ids:
+            if await self._content.find(tenant, file_id) is None:
+                raise ClientError(f"No such File object: {file_id[:100]}", status=404, param="tools")
+        if newest:
+            found = await self._containers.load_container(tenant, newest, is_used=True)
+            if found is not None and found.status == "running":
+                return newest
+        return self._new_id("cntr")
+
+    async def _check_container(self, tenant: str, container_id: str) -> None:
+        found = await self._containers.load_container(tenant, container_id, is_used=True)
+        if found is None:
+            raise ClientError("Container not found.", status=404)
+        if found.status != "running":
+            raise ClientError("Container is expired.")
+
+    async def run(self, use: Use) -> ToolResult:
+        """Run one call, after all calls before it in its container."""
+        try:
+            options, work = read_options(use.tool, self._limits.memory_max), work_of(use.name, use.arguments)
+            return await self._run(use, options, work)
+        except InvalidArgumentsError as error:
+            failure = CallError("invalid", f"The call was not run: {error}", is_rejection=True)
+        except ClientError as error:
+            failure = CallError("invalid", f"The call was not run: {error.message}", is_rejection=True)
+        except CallError as error:
+            failure = error
+        (self._rejections if failure.is_rejection else self._calls)[failure.reason] += 1
+        return ToolResult(str(failure), nothing_of(use.name), is_failed=True)
+
+    async def _run(self, use: Use, options: Options, work: Work) -> ToolResult:
+        if not self._turns.takes(use.tenant):
+            raise CallError("overloaded", OVERLOADED, is_rejection=True)
+        try:
+            async with self._queues.turn(use.container_id):
+                return await self._held(use, options, work)
+        except BusyError as error:
+            raise CallError("busy", BUSY, is_rejection=True) from error
+        except LostHoldError as error:
+            raise CallError("failed", LOST_HOLD) from error
+        except SandboxError as error:
+            log.warning("A call in the container '%s' failed: %s", use.container_id, error)
+            raise CallError("failed", f"The call failed: {error} {_KEPT}") from error
+        except StoreError as error:
+            log.warning("A call in the container '%s' failed: %s", use.container_id, error)
+            raise CallError("failed", NO_STORE) from error
+        except TimeoutError as error:
+            raise CallError("failed", SLOW) from error
+
+    async def _held(self, use: Use, options: Options, work: Work) -> ToolResult:
+        """Run a call while it holds its container."""
+        hold = Hold(self._containers, use.tenant, use.container_id, self._worker)
+        try:
+            container = await self._begin(hold, use, options)
+            self._kernels.note_call(container)
+            return await hold.run(self._in_turn(container, options, hold.holder, work))
+        finally:
+            await hold.end()
+
+    async def _begin(self, hold: Hold, use: Use, options: Options) -> StoredContainer:
+        """Hold the container; the first call creates the one that the server chose. Raises `CallError`."""
+        found = await hold.begin()
+        if found is None:
+            await self._create(use, options)
+            found = await hold.begin()
+        if found is None:
+            raise CallError("gone", GONE, is_rejection=True)
+        return found
+
+    async def _create(self, use: Use, options: Options) -> None:
+        tenant, container_id = use.tenant, use.container_id
+        is_chosen = bool(options.container_id)
+        if is_chosen or await self._containers.load_container(tenant, container_id) is not None:
+            raise CallError("gone", GONE, is_rejection=True)
+        files = await self._files.of_tool(tenant, container_id, options.file_ids)
+        created_at = int(self._now())
+        container = StoredContainer(
+            container_id,
+            tenant,
+            NAME,
+            created_at,
+            created_at,
+            IDLE_MINUTES,
+            options.memory_limit,
+            options.network_policy,
+            is_auto=True,
+        )
+        if not await self._containers.put_container(container, files, self._quota):
+            raise CallError("containers", NO_CONTAINERS, is_rejection=True)
+
+    async def _in_turn(self, container: StoredContainer, options: Options, holder: str, work: Work) -> ToolResult:
+        loop = asyncio.get_running_loop()
+        await self._turns.enter(container.tenant, is_patient=True)
+        began = loop.time()
+        try:
+            kernel = self._kernels.find(container) or await self._kernels.start(container)
+            return await self._in_kernel(kernel, container, options, holder, work)
+        finally:
+            self._turns.leave(container.tenant, loop.time() - began)
+
+    async def _in_kernel(
+        self, kernel: Kernel, container: StoredContainer, options: Options, holder: str, work: Work
+    ) -> ToolResult:
+        """Run a call with the container's files. However it fails, the machine is ended with what runs in it."""
+        is_kept = False
+        try:
+            async with asyncio.timeout(COPY_SECONDS):
+                await self._files.copy_in(kernel, await self._stored(container, options, holder))
+            async with asyncio.timeout(self._limits.timeout + SPARE_SECONDS):
+                done = await work.run(kernel.machine, self._limits.timeout)
+            outcome = await self._kept(kernel, holder, done)
+            is_kept = kernel.machine.is_alive and done.ending == "completed"
+        finally:
+            if is_kept:
+                self._kernels.rest(kernel)
+            else:
+                await ended(asyncio.ensure_future(self._kernels.end(kernel)))
+        self._calls[done.ending] += 1
+        return self._result(kernel, container, work, done, outcome)
+
+    async def _stored(self, container: StoredContainer, options: Options, holder: str) -> list[StoredContainerFile]:
+        """Return the files of the container, with those that the tool names now."""
+        tenant, container_id = container.tenant, container.id
+        stored = await self._files.stored(tenant, container_id)
+        paths = [file.path for file in stored]
+        missing = [one for one in options.file_ids if not any(f"/{one}-" in path for path in paths)]
+        files = await self._files.of_tool(tenant, container_id, missing)
+        if files:
+            stored += await self._containers.put_container_files(container_id, files, self._quota, holder) or ()
+        return stored
+
+    async def _kept(self, kernel: Kernel, holder: str, done: Done) -> Outcome:
+        """Keep the files that a call made. A machine that has ended may not have them any more."""
+        try:
+            async with asyncio.timeout(COPY_SECONDS):
+                return await self._files.copy_out(kernel, holder, done.figures)
+        except (SandboxError, TimeoutError):
+            if done.ending == "completed":
+                raise
+            return Outcome(left_out=[FILES_LOST])
+
+    def _result(
+        self, kernel: Kernel, container: StoredContainer, work: Work, done: Done, outcome: Outcome
+    ) -> ToolResult:
+        notes = notes_of_files(outcome.made, outcome.left_out)
+        if done.ending in _ENDINGS:
+            limit = _ENDINGS[done.ending]
+            notes.append(limit.format(seconds=self._limits.timeout, memory=container.memory_limit))
+        elif work.needs_variables and kernel.has_lost:
+            notes.append(LOST_VARIABLES)
+            kernel.has_lost = False
+        return ToolResult(done.text(notes), done.fields, done.ending != "completed", files=outcome.made)
+
+    async def close(self) -> None:
+        """End every machine. Files are kept."""
+        await self._kernels.close()

@@ -1,0 +1,152 @@
+"""What one call runs in a machine: Python code, or shell commands."""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Protocol
+
+from antiphon.sandbox.contract import CommandResult, Ending, Machine
+from antiphon.tools.code.output import (
+    MOST_SHOWN,
+    figures_of,
+    outputs_of,
+    shown_command,
+    text_of_code,
+    text_of_commands,
+)
+
+LONGEST_CODE = 1024 * 1024
+"""Characters of the code, or of all commands, of one call."""
+MOST_COMMANDS = 50
+
+
+class InvalidArgumentsError(Exception):
+    """The model's arguments cannot be run. The message is for the model."""
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What came of a call."""
+
+    ending: Ending
+    fields: Mapping[str, Any]
+    """What the item shows."""
+    text: Callable[[Sequence[str]], str]
+    """Makes what the model reads, of the notes of this server."""
+    figures: Sequence[bytes] = ()
+
+
+class Work(Protocol):
+    """Something to run in a machine."""
+
+    @property
+    def nothing(self) -> Mapping[str, Any]:
+        """What the item shows of a call that did not run."""
+        ...
+
+    @property
+    def needs_variables(self) -> bool:
+        """Whether the model must read that variables are lost."""
+        ...
+
+    async def run(self, machine: Machine, seconds: float) -> Done:
+        """Run it for at most `seconds`. Raises `SandboxError`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """Python code."""
+
+    code: str
+    nothing: Mapping[str, Any]
+    needs_variables: bool = True
+
+    async def run(self, machine: Machine, seconds: float) -> Done:
+        """See `Work.run`."""
+        result = await machine.run_code(self.code, seconds)
+        figures = figures_of(result)
+        return Done(result.ending, {"outputs": outputs_of(result, figures)}, partial(text_of_code, result), figures)
+
+
+@dataclass(frozen=True, slots=True)
+class Commands:
+    """Shell commands, run one after the other."""
+
+    commands: Sequence[str]
+    seconds: float | None
+    """Seconds that the model allows for each."""
+    output: int
+    """Characters of each stream that the model wants."""
+    nothing: Mapping[str, Any]
+    needs_variables: bool = False
+
+    async def run(self, machine: Machine, seconds: float) -> Done:
+        """See `Work.run`. All commands together take at most `seconds`; those after the limit do not begin."""
+        loop = asyncio.get_running_loop()
+        until, results = loop.time() + seconds, list[CommandResult]()
+        for command in self.commands:
+            left = until - loop.time()
+            if left <= 0:
+                results.append(CommandResult(exit_code=None, ending="timeout"))
+                continue
+            allowed = left if self.seconds is None else min(left, self.seconds)
+            results.append(await machine.run_command(command, allowed, self.output))
+            if results[-1].ending in ("memory", "lost"):
+                break
+        last = results[-1].ending
+        return Done(
+            last if last in ("memory", "lost") else "completed",
+            {"output": [*map(shown_command, results)]},
+            partial(text_of_commands, results),
+        )
+
+
+def work_of(name: str, arguments: Mapping[str, Any]) -> Work:
+    """Return what the model wants to run. Raises `InvalidArgumentsError`."""
+    return _commands(arguments) if name == "shell" else _code(arguments)
+
+
+def nothing_of(name: str) -> Mapping[str, Any]:
+    """Return what the item shows of a call that did not run."""
+    return {"output": []} if name == "shell" else {"outputs": []}
+
+
+def _code(arguments: Mapping[str, Any]) -> Code:
+    code = arguments.get("code")
+    if not isinstance(code, str):
+        raise InvalidArgumentsError("`code_interpreter` needs `code`, a text.")
+    _check_length(len(code))
+    return Code(code, nothing_of("code_interpreter"))
+
+
+def _commands(arguments: Mapping[str, Any]) -> Commands:
+    given = arguments.get("commands")
+    commands = [given] if isinstance(given, str) else given
+    if not isinstance(commands, list) or not commands or not all(isinstance(one, str) for one in commands):
+        raise InvalidArgumentsError("`shell` needs `commands`, a list of texts.")
+    if len(commands) > MOST_COMMANDS:
+        raise InvalidArgumentsError(f"`shell` runs at most {MOST_COMMANDS} commands in one call.")
+    if any("\0" in one for one in commands):
+        raise InvalidArgumentsError("A command of `shell` has a NUL character.")
+    _check_length(sum(map(len, commands)))
+    milliseconds, output = _number(arguments.get("timeout_ms")), _number(arguments.get("max_output_length"))
+    most = MOST_SHOWN // (2 * len(commands))
+    return Commands(
+        commands,
+        milliseconds / 1000 if milliseconds else None,
+        min(most, int(output)) if output else most,
+        nothing_of("shell"),
+    )
+
+
+def _number(given: Any) -> float | None:
+    return given if isinstance(given, int | float) and not isinstance(given, bool) and given > 0 else None
+
+
+def _check_length(length: int) -> None:
+    if length > LONGEST_CODE:
+        raise InvalidArgumentsError(
+            f"The call has {length} characters, and at most {LONGEST_CODE} are accepted. Write data to a file instead."
+        )

@@ -1,0 +1,132 @@
+"""Containers and blobs in dictionaries: for the runtime's own tests, where no database is needed."""
+
+import itertools
+from collections.abc import AsyncGenerator, AsyncIterable, Sequence
+from dataclasses import replace
+
+from antiphon.storage.records import StoredFile
+from antiphon.storage.records.containers import (
+    ContainerFilePage,
+    ContainerPage,
+    ContainerQuery,
+    ContainerQuota,
+    StoredContainer,
+    StoredContainerFile,
+)
+from antiphon.tools.code.content import TooLargeError, WrittenBlob
+
+
+class MemoryContainers:
+    """See `Containers`. A container expires where a test says so."""
+
+    def __init__(self) -> None:
+        self.containers: dict[str, StoredContainer] = {}
+        self.rows: dict[str, dict[str, StoredContainerFile]] = {}
+        self.holders: dict[str, str] = {}
+        self.quota_is_used = False
+
+    async def put_container(
+        self, container: StoredContainer, files: Sequence[StoredContainerFile], quota: ContainerQuota
+    ) -> bool:
+        if self.quota_is_used or len(self.containers) >= quota.containers:
+            return False
+        if container.id not in self.containers:
+            self.containers[container.id] = container
+            self.rows[container.id] = {file.path: file for file in files}
+        return True
+
+    async def load_container(self, tenant: str, container_id: str, *, is_used: bool = False) -> StoredContainer | None:
+        found = self.containers.get(container_id)
+        return found if found is not None and found.tenant == tenant else None
+
+    async def delete_container(self, tenant: str, container_id: str) -> bool:
+        self.rows.pop(container_id, None)
+        self.holders.pop(container_id, None)
+        return self.containers.pop(container_id, None) is not None
+
+    async def container_page(self, tenant: str | None, query: ContainerQuery) -> ContainerPage:
+        return ContainerPage(tuple(self.containers.values()))
+
+    async def hold_container(
+        self, tenant: str, container_id: str, holder: str, worker: str, seconds: float
+    ) -> StoredContainer | None:
+        found = await self.load_container(tenant, container_id)
+        if found is None or found.status == "expired":
+            return None
+        if self.holders.get(container_id, holder) != holder:
+            return replace(found, is_busy=True)
+        self.holders[container_id] = holder
+        self.containers[container_id] = replace(found, calls=found.calls + 1, worker=worker)
+        return found
+
+    async def renew_hold(self, tenant: str, container_id: str, holder: str, seconds: float) -> bool:
+        return self.holders.get(container_id) == holder and self.containers[container_id].status == "running"
+
+    async def end_hold(self, tenant: str, container_id: str, holder: str) -> None:
+        if self.holders.get(container_id) == holder:
+            del self.holders[container_id]
+
+    async def put_container_files(
+        self, container_id: str, files: Sequence[StoredContainerFile], quota: ContainerQuota, holder: str = ""
+    ) -> Sequence[StoredContainerFile] | None:
+        known = self.rows.get(container_id)
+        if known is None or (holder and self.holders.get(container_id) != holder):
+            return None
+        kept = [replace(one, id=known[one.path].id) if one.path in known else one for one in files]
+        known |= {one.path: one for one in kept}
+        return kept
+
+    async def load_container_file(self, tenant: str, container_id: str, file_id: str) -> StoredContainerFile | None:
+        return next((one for one in self.rows.get(container_id, {}).values() if one.id == file_id), None)
+
+    async def delete_container_files(self, tenant: str, container_id: str, file_ids: Sequence[str]) -> int:
+        known = self.rows[container_id]
+        gone = [path for path, one in known.items() if one.id in file_ids]
+        for path in gone:
+            del known[path]
+        return len(gone)
+
+    async def container_file_page(self, tenant: str, container_id: str, query: ContainerQuery) -> ContainerFilePage:
+        return ContainerFilePage(tuple(self.rows.get(container_id, {}).values()))
+
+    async def expire_containers(self, limit: int) -> int:
+        return 0
+
+    def paths(self, container_id: str) -> list[str]:
+        """The paths of a container's files."""
+        return sorted(self.rows[container_id])
+
+
+class MemoryContent:
+    """See `Content`."""
+
+    def __init__(self) -> None:
+        self.files: dict[tuple[str, str], StoredFile] = {}
+        self.blobs: dict[str, bytes] = {}
+        self.dropped: list[str] = []
+        self._numbers = itertools.count(1)
+
+    def upload(self, tenant: str, file_id: str, filename: str, content: bytes) -> None:
+        """Store a file of the tenant."""
+        self.blobs[f"row:{file_id}"] = content
+        self.files[tenant, file_id] = StoredFile(
+            file_id, tenant, filename, "user_data", len(content), b"", f"row:{file_id}", 1, None
+        )
+
+    async def find(self, tenant: str, file_id: str) -> StoredFile | None:
+        return self.files.get((tenant, file_id))
+
+    async def read(self, tenant: str, blob: str, size: int) -> AsyncGenerator[bytes, None]:
+        yield self.blobs[blob][:size]
+
+    async def write(self, tenant: str, content: AsyncIterable[bytes], most: int) -> WrittenBlob:
+        data = b"".join([piece async for piece in content])
+        if len(data) > most:
+            raise TooLargeError
+        blob = f"row:{next(self._numbers)}"
+        self.blobs[blob] = data
+        return WrittenBlob(blob, len(data))
+
+    async def drop(self, tenant: str, blob: str) -> None:
+        self.dropped.append(blob)
+        del self.blobs[blob]
