@@ -44,13 +44,17 @@ class StreamingCode(HostedCall):
         super()._begin()
 
     def _grow(self, delta: str) -> None:
+        new = []
         for path, piece, _ in self._strings.feed(delta):
             if self._place is None and path in PLAIN_PLACES:
                 self._place = path
-            if piece and path == self._place and not self._is_wrapped:
-                self._add(piece)
+            if path == self._place:
+                new.append(piece)
+        self._add("".join(new))
 
     def _add(self, piece: str) -> None:
+        if self._is_wrapped:
+            return
         if not self._sent:
             self._waiting += piece
             begin = self._waiting.lstrip()
