@@ -111,10 +111,11 @@ def test_plain_replies_are_cited_as_recorded(path: Path) -> None:
     parts = [part for item in reply["output"] for part in item.get("content") or [] if "annotations" in part]
     for part in parts:
         recorded = [{name: value for name, value in one.items() if name != "index"} for one in part["annotations"]]
-        files = [
-            MadeFile(
-                one["container_id"], one["file_id"], f"/mnt/data/{one['filename']}", one["filename"], not one["end_index"]
-            )
-            for one in recorded
-        ]
+        files = [_made(one) for one in recorded]
         assert FileLinks(files).annotations(part["text"]) == recorded
+
+
+def _made(citation: dict[str, Any]) -> MadeFile:
+    name = citation["filename"]
+    is_figure = citation["end_index"] == 0
+    return MadeFile(citation["container_id"], citation["file_id"], f"/mnt/data/{name}", name, is_figure)
