@@ -229,7 +229,7 @@ class AgenticTurn(Turn):
             except UnreadFile as unread:
                 yield AttachFiles(unread.part, unread.form)
                 continue
-            calls = hosted.left, hosted.sources(), hosted.call_ids()
+            calls = hosted.left, hosted.sources(), hosted.call_ids(), hosted.cite_files()
             if built.note == STOPPED:
                 return ModelResult(Finish("max_messages", None, note=STOPPED))
             yield CallModel(built.body, built.toolbox, built.allowed, built.api, built.check, built.note, *calls)

@@ -32,7 +32,7 @@ from antiphon.runs.plan import ResumeState, RunPlan
 from antiphon.runs.tool_policy import CONCERNED, look_at_tools
 from antiphon.sharing.memory import Account
 from antiphon.storage.contract import LockResult, StoredItem
-from antiphon.tools.registry import Toolset
+from antiphon.tools.registry import Toolset, is_of
 from antiphon.translation.dialects.dialect import Api
 from antiphon.translation.to_chat.prefix import MANY, Conversation
 from antiphon.translation.to_chat.request import normalise_input
@@ -116,6 +116,7 @@ async def prepare(
         plan = _plan_of(engine, request, context, candidates, response, recorder, uses_cache=generates)
         if plan.tools is not None:
             await check_stores(engine, request, plan.items, plan.route.target, tenant)
+            plan = await with_containers(engine, plan)
         return plan
     except BaseException:
         if context is not None:
@@ -142,7 +143,8 @@ async def prepare_again(
     candidates = await engine.models.candidates(request.model)
     request = replace(request, stream=True)
     response = open_response(request, response_id, resume.created_at)
-    return _plan_of(engine, request, context, candidates, response, recorder, uses_cache=resume.begins, resume=resume)
+    plan = _plan_of(engine, request, context, candidates, response, recorder, uses_cache=resume.begins, resume=resume)
+    return await with_containers(engine, plan) if plan.tools is not None else plan
 
 
 def _plan_of(
@@ -278,6 +280,24 @@ async def check_stores(
         await engine.toolset.check_stores(tools, tenant)
 
 
+async def with_containers(engine: Engine, plan: RunPlan) -> RunPlan:
+    """Return the plan with the containers of its tools. Raises `ClientError` as `containers.containers_of`."""
+    if not runs_code(engine, plan.request, plan.items):
+        return plan
+    from antiphon.runs.containers import containers_of, echoed  # noqa: PLC0415 - few requests run code
+
+    target, resume = plan.route.target, plan.resume
+    found = await containers_of(engine, plan.request, plan.items, target, plan.context.tenant, resume)
+    return replace(plan, containers=found, response=echoed(plan.response, found))
+
+
+def runs_code(engine: Engine, request: CreateResponse, items: Sequence[InputItem]) -> bool:
+    """Whether this server may run code or commands in a container for a request."""
+    if engine.toolset.code is None:
+        return False
+    return any(is_of("code_interpreter", tool) or is_of("shell", tool) for tool in given_tools(request, items))
+
+
 def open_response(request: CreateResponse, response_id: str, created_at: int) -> Response:
     """Return the response object as it stands before anything was generated."""
     echoed: dict[str, Any] = {}
@@ -308,6 +328,7 @@ def view_of(request: CreateResponse) -> View:
         sources="web_search_call.action.sources" in include,
         results="web_search_call.results" in include,
         file_results="file_search_call.results" in include,
+        code_outputs="code_interpreter_call.outputs" in include,
         logprobs="message.output_text.logprobs" in include or bool(request.top_logprobs),
         rivals=request.top_logprobs or 0,
         obfuscation=bool(request.stream) and (options is None or options.include_obfuscation is not False),

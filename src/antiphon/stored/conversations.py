@@ -13,7 +13,7 @@ from antiphon.runs.engine import Engine
 from antiphon.runs.persistence import RequestIdentity
 from antiphon.storage.contract import LockResult, Reply, StoredConversation, StoredItem
 from antiphon.stored.large import shown, size_of
-from antiphon.stored.responses import FILE_RESULTS, invalid_bound, opening, page_query, show_page, shown_item
+from antiphon.stored.responses import invalid_bound, opening, page_query, show_page, shown_item
 from antiphon.translation.to_chat.request import normalise_input
 
 
@@ -104,7 +104,7 @@ async def retrieve_item(
     item = await engine.store.conversation_item(tenant, conversation_id, item_id)
     if item is None:
         raise _item_not_found(item_id)
-    opens = opening(engine, tenant) if FILE_RESULTS in include else None
+    opens = opening(engine, tenant, include)
     return await shown(engine, tenant, size_of([item]), shown_item, item, include, opens)
 
 

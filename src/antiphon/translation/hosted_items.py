@@ -6,10 +6,12 @@ were carried out, and told one after the other.
 | `mcp` | the arguments |
 | `mcp`, where the client is asked before | nothing: an `mcp_approval_request` that is whole when it opens |
 | `web_search`, `file_search` | nothing but the steps |
+| `code_interpreter` | the code (`container_items.py`) |
+| `shell` in a container | each command, then what each printed (`container_items.py`) |
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,11 +21,11 @@ from antiphon.protocol import events
 from antiphon.protocol.events import STEP_EVENTS
 from antiphon.protocol.items.content import Item, Status
 from antiphon.protocol.items.hosted import FileSearchCall, McpApprovalRequest, McpCall, WebSearchCall
-from antiphon.protocol.sources import Sources
+from antiphon.protocol.sources import MadeFile, Sources
 from antiphon.protocol.tool_bindings import Kind, Offer
 from antiphon.translation.built_in_items import STREAMING
 from antiphon.translation.checked_items import CheckedCall
-from antiphon.translation.tool_items import StreamingCall
+from antiphon.translation.tool_items import StreamingCall, read_object
 from antiphon.translation.writer import ResponseWriter
 
 
@@ -39,6 +41,8 @@ class Result:
     first: int = 0
     """How many there were to cite before."""
     is_failed: bool = False
+    files: Sequence[MadeFile] = ()
+    """Files of a container that the call made or changed."""
 
 
 class HostedCall(StreamingCall, ABC):
@@ -47,6 +51,10 @@ class HostedCall(StreamingCall, ABC):
     item_type = ""
     joins_next = False
     """The call after it is of the same answer."""
+    unreadable = "The arguments are not a JSON object."
+    """What the model is told where `use` returns None."""
+    outputs: Sequence[tuple[int, Item]] = ()
+    """Items of their own that `end` emitted behind the call's item, by their output indexes."""
 
     def _begin(self) -> None:
         self._open_held(self._item("in_progress", {}))
@@ -69,6 +77,15 @@ class HostedCall(StreamingCall, ABC):
     def output_index(self) -> int:
         """The place of its item."""
         return self._output_index
+
+    @property
+    def container_id(self) -> str:
+        """The container in which it runs; empty for tools that need none."""
+        return self.offer.container_id or self.writer.containers.get(self.offer.kind, "")
+
+    def use(self) -> Mapping[str, Any] | None:
+        """Return the arguments as the tool takes them, None where they cannot be read."""
+        return read_object(self.arguments)
 
     def fill(self, arguments: str) -> None:
         """Take arguments that are known: one event has all of them."""
@@ -113,7 +130,7 @@ class HostedCall(StreamingCall, ABC):
 
     def _kept(self, result: Result) -> dict[str, Any]:
         """Return what the model sees of the call on later turns."""
-        return {
+        kept: dict[str, Any] = {
             "call": {
                 "id": self.call_id,
                 "name": self.offer.name,
@@ -124,6 +141,7 @@ class HostedCall(StreamingCall, ABC):
             "sources": to_builtins(result.sources),
             "first": result.first,
         }
+        return kept | {"files": to_builtins(result.files)} if result.files else kept
 
     @abstractmethod
     def _item(self, status: Any, fields: Mapping[str, Any]) -> Any:
@@ -238,18 +256,36 @@ HOSTED: dict[Kind, type[HostedCall]] = {
 }
 """What becomes of a call that this server carries out, by the kind of its tool."""
 
+IN_CONTAINERS: frozenset[Kind] = frozenset({"code_interpreter", "shell"})
+"""The kinds whose calls run in a container."""
+
+
+def carries_out(offer: Offer) -> bool:
+    """Whether this server runs the tool itself, beside searching for tools."""
+    return offer.is_hosted and (offer.kind in HOSTED or offer.kind in IN_CONTAINERS)
+
+
+def _kind_of(offer: Offer) -> type[HostedCall]:
+    if offer.needs_approval:
+        return ApprovalRequest
+    if offer.kind in IN_CONTAINERS:
+        from antiphon.translation.container_items import CONTAINER_CALLS  # noqa: PLC0415 - few responses run code
+
+        return CONTAINER_CALLS[offer.kind]
+    return HOSTED[offer.kind]
+
 
 def streaming(writer: ResponseWriter, call_id: str, offer: Offer) -> StreamingCall:
     """Return the call of this tool, which opens now or later."""
     if offer.check:
         return CheckedCall(writer, call_id, offer)
-    kind = ApprovalRequest if offer.needs_approval else HOSTED.get(offer.kind) or STREAMING[offer.kind]
+    kind = _kind_of(offer) if carries_out(offer) else STREAMING[offer.kind]
     return kind(writer, call_id, offer)
 
 
 def begin(writer: ResponseWriter, call_id: str, offer: Offer, arguments: str) -> HostedCall:
     """Return a call whose arguments are known before: the client approved it, or an earlier attempt began it."""
-    call = (ApprovalRequest if offer.needs_approval else HOSTED[offer.kind])(writer, call_id, offer)
+    call = _kind_of(offer)(writer, call_id, offer)
     call.fill(arguments)
     call.close("completed")
     return call

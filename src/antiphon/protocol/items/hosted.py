@@ -46,6 +46,7 @@ class CodeInterpreterCall(Item, kw_only=True, tag="code_interpreter_call"):
     container_id: str
     code: str | UnsetType | None = UNSET
     outputs: list[dict[str, Any]] | UnsetType | None = UNSET
+    encrypted_content: Said = UNSET
 
 
 class ImageGenerationCall(Item, kw_only=True, tag="image_generation_call"):

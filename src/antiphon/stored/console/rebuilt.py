@@ -24,7 +24,7 @@ from antiphon.stored.console.redaction import redacted
 from antiphon.stored.large import LARGE, decoded, size_of
 from antiphon.upstream.backend_state import Target
 
-RUN_HERE = frozenset({"mcp_call", "web_search_call", "file_search_call", "code_interpreter_call"})
+RUN_HERE = frozenset({"mcp_call", "web_search_call", "file_search_call", "code_interpreter_call", "shell_call_output"})
 """Items of tools that this server runs: after their results the model is called again."""
 
 MOST_CALLS = 20

@@ -10,7 +10,8 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from antiphon.protocol.items.content import InputPart, Item
+from antiphon.protocol.items.calls import ShellCallOutput
+from antiphon.protocol.items.content import InputImage, InputPart, InputText, Item
 from antiphon.protocol.items.hosted import (
     CodeInterpreterCall,
     FileSearchCall,
@@ -23,6 +24,9 @@ from antiphon.protocol.items.hosted import (
 from antiphon.protocol.items.messages import FunctionCall, FunctionCallOutput, InputItem
 from antiphon.protocol.tool_bindings import Kind
 from antiphon.translation.to_chat.reasoning import Unseal
+
+UNSEEN = "[A figure was shown to the user.]"
+"""What a model reads of a figure that it cannot see."""
 
 LONGEST = 20_000
 """Characters of a result that the model reads."""
@@ -122,6 +126,21 @@ def _said(state: dict[str, Any]) -> str | list[InputPart]:
     return said if isinstance(said, str) else msgspec.convert(said, list[InputPart])
 
 
+def shell_output(item: ShellCallOutput, unseal: Unseal) -> ShellCallOutput | FunctionCallOutput:
+    """Return an output of a shell as the model reads it: as it was told where this server ran the commands."""
+    said = _said(state_of(item, unseal))
+    return FunctionCallOutput(call_id=item.call_id, output=said) if said else item
+
+
+def without_figures(output: str | list[InputPart], *, sees_images: bool) -> str | list[InputPart]:
+    """Return the output of code as a model reads it: images go only to models that are known to see some."""
+    if isinstance(output, str) or sees_images:
+        return output
+    parts: list[InputPart] = [InputText(text=UNSEEN) if isinstance(part, InputImage) else part for part in output]
+    texts = [part.text for part in parts if isinstance(part, InputText)]
+    return "\n".join(texts) if len(texts) == len(parts) else parts
+
+
 def _asked(item: McpApprovalRequest, approvals: Approvals) -> Told | None:
     """A call for which the client was asked; once it was made or asked for anew, another item tells of it."""
     if item.id in approvals.settled:
@@ -154,7 +173,7 @@ def _file_search(item: FileSearchCall) -> Told:
 
 def _code(item: CodeInterpreterCall) -> Told:
     said = "\n".join(str(each.get("logs") or "[an image]") for each in item.outputs or [])
-    return Told("code_interpreter", {"code": item.code or ""}, said)
+    return Told("code_interpreter", {"code": item.code or ""}, said, "code_interpreter")
 
 
 def _image(item: ImageGenerationCall) -> Told:

@@ -21,6 +21,7 @@ from antiphon.protocol.validation.call_rules import Call, Output, tie
 from antiphon.translation.dialects.dialect import Dialect
 from antiphon.translation.files import GONE, ReadFiles
 from antiphon.translation.to_chat.history import SHOWN, Answer, Exchanges, Said, group, visible
+from antiphon.translation.to_chat.hosted import ServedCall, without_figures
 from antiphon.translation.to_chat.media import file_parts, image_part
 from antiphon.translation.to_chat.prefix import INDEPENDENT, Conversation, Messages, Prefix, Rendering
 from antiphon.translation.to_chat.reasoning import Recalled, Unseal, nothing, recall
@@ -225,8 +226,12 @@ class _Renderer(Struct):
     def _outputs(self, answer: Answer) -> tuple[list[ChatMessage], list[ChatPart]]:
         messages: list[ChatMessage] = []
         moved: list[ChatPart] = []
+        ran = {call.call_id for call in answer.calls if type(call) is ServedCall and call.kind == "code_interpreter"}
         for index, output in sorted(answer.outputs, key=lambda pair: pair[0]):
-            parts = self._parts(output_of(output), index, "output")
+            content = output_of(output)
+            if tie(output) in ran:
+                content = without_figures(content, sees_images=self.dialect.sees_images)
+            parts = self._parts(content, index, "output")
             messages.append(_tool_message(output, parts, self.dialect))
             rest = [part for part in parts if part["type"] != "text"]
             if rest and not self.dialect.tool_parts:

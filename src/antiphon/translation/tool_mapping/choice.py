@@ -11,6 +11,7 @@ from antiphon.protocol.tools import (
     AllowedTools,
     ApplyPatchChoice,
     Choice,
+    CodeInterpreterChoice,
     ComputerChoice,
     ComputerUseChoice,
     ComputerUsePreviewChoice,
@@ -204,4 +205,5 @@ _MEANT: dict[type, Callable[[Offer, Any], bool]] = {
     WebSearchPreviewChoice: _of_kind("web_search"),
     DatedWebSearchPreviewChoice: _of_kind("web_search"),
     FileSearchChoice: _of_kind("file_search"),
+    CodeInterpreterChoice: _of_kind("code_interpreter"),
 }

@@ -15,6 +15,7 @@ from antiphon.protocol.grammars import misfit
 from antiphon.protocol.tool_bindings import Kind, Offer
 from antiphon.protocol.tools import (
     ApplyPatchTool,
+    CodeInterpreterTool,
     ComputerTool,
     ComputerUsePreviewTool,
     CustomTool,
@@ -225,3 +226,31 @@ def file_offer(tool: FileSearchTool) -> Offer:
     return Offer(
         "", "file_search", "file_search", description=_FILES_TEXT, parameters=schema, is_hosted=True, tool=tool
     )
+
+
+# Code and commands in a container.
+
+_FILES_IN_CONTAINER = (
+    "The working directory is /mnt/data: files of the user are there, and what the user is to receive belongs there. "
+    "Link such a file in your answer as [name](sandbox:/mnt/data/name). There is no internet access."
+)
+_CODE_TEXT = (
+    "Runs Python code and returns what it prints, the value of its last expression and the figures that it shows. "
+    f"Variables, imports and files are kept for the next call. {_FILES_IN_CONTAINER}"
+)
+_COMMANDS_TEXT = (
+    "Runs command lines in a Linux shell and returns what they print, and their exit codes. "
+    f"Files are kept for the next call. {_FILES_IN_CONTAINER}"
+)
+_CODE = object_of(("code",), code={**TEXT, "description": "The Python code."})
+
+
+def code_offer(tool: CodeInterpreterTool) -> Offer:
+    """Return the function that stands for running Python."""
+    name: Kind = "code_interpreter"
+    return Offer("", name, name, description=_CODE_TEXT, parameters=_CODE, is_hosted=True, tool=tool)
+
+
+def container_shell_offer(tool: ShellTool) -> Offer:
+    """Return the function that stands for a shell in a container."""
+    return Offer("", "shell", "shell", description=_COMMANDS_TEXT, parameters=COMMANDS, is_hosted=True, tool=tool)
