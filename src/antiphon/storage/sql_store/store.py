@@ -11,6 +11,7 @@ from antiphon.storage.sql_store.facts import SqlFacts
 from antiphon.storage.sql_store.files import SqlFiles
 from antiphon.storage.sql_store.jobs import SqlJobs
 from antiphon.storage.sql_store.profiles import SqlProfiles
+from antiphon.storage.sql_store.prompts import SqlPrompts
 from antiphon.storage.sql_store.reports import SqlReports
 from antiphon.storage.sql_store.responses import SqlResponses
 from antiphon.storage.sql_store.sessions import SqlSessions
@@ -30,6 +31,7 @@ class SqlStore(
     SqlReports,
     SqlFiles,
     SqlVectorStores,
+    SqlPrompts,
 ):
     """A `Store` but for its database: how an act is performed, and how many plain saves go in together."""
 
