@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from antiphon.access.key_admin import KeyAdmin
     from antiphon.access.sessions import FailedAttempts, Sessions
     from antiphon.gateway.files import Files
+    from antiphon.gateway.prompts import Prompts
     from antiphon.gateway.vector_stores import VectorStores
     from antiphon.stored.console.reader import ConsoleReader
     from antiphon.stored.console.reports import Reports
@@ -107,6 +108,13 @@ class Gateway:
         from antiphon.gateway.vector_stores import VectorStores  # noqa: PLC0415 - for vector stores alone
 
         return VectorStores(self._engine)
+
+    @cached_property
+    def prompts(self) -> "Prompts":
+        """The operations on prompts; loaded by the first request that names one."""
+        from antiphon.gateway.prompts import Prompts  # noqa: PLC0415 - for prompts alone
+
+        return Prompts(self._engine)
 
     # What this process is, and does.
 
