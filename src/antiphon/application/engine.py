@@ -68,6 +68,10 @@ def engine_of(
     engine.open_embeddings = partial(open_embeddings, engine)
     engine.embedding_model = settings.search_embeddings
     read_attachments(engine, settings, look_up)
+    if settings.prompts:
+        from antiphon.application.prompts import named_prompts  # noqa: PLC0415 - few settings have prompts
+
+        engine.named_prompts = named_prompts(settings.prompts)
     if settings.facts:
         engine.facts = FactsWriter(store)
     if settings.vision:

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct, field
 
-from antiphon.config.models import ModelConfig, ReservedTokens
+from antiphon.config.models import ModelConfig, PromptConfig, ReservedTokens
 
 
 class BackendConfig(Struct, kw_only=True, forbid_unknown_fields=True):
@@ -151,6 +151,8 @@ class Settings(Struct, kw_only=True, forbid_unknown_fields=True):
     """Models that may answer in another's place, where nobody can serve that one."""
     models: list[ModelConfig] = field(default_factory=list)
     """Models with defaults for their requests, or with facts that replace what is known of them."""
+    prompts: dict[str, PromptConfig] = field(default_factory=dict)
+    """Prompts that requests can name, by their ids."""
     currency: Annotated[str, Meta(min_length=1, max_length=16)] = "USD"
     """Name of the currency of prices and budgets: a label, nothing is converted."""
     reserved_output_tokens: ReservedTokens = 1_000

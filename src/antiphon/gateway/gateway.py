@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from antiphon.access.sessions import FailedAttempts, Sessions
     from antiphon.gateway.containers import Containers
     from antiphon.gateway.files import Files
+    from antiphon.gateway.prompts import Prompts
     from antiphon.gateway.vector_stores import VectorStores
     from antiphon.stored.console.reader import ConsoleReader
     from antiphon.stored.console.reports import Reports
@@ -115,6 +116,13 @@ class Gateway:
         from antiphon.gateway.containers import Containers  # noqa: PLC0415 - for containers alone
 
         return Containers(self._engine)
+
+    @cached_property
+    def prompts(self) -> "Prompts":
+        """The operations on prompts; loaded by the first request that names one."""
+        from antiphon.gateway.prompts import Prompts  # noqa: PLC0415 - for prompts alone
+
+        return Prompts(self._engine)
 
     # What this process is, and does.
 

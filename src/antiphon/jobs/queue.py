@@ -234,6 +234,10 @@ async def _take_up(engine: Engine, job: Job, intake: HistoryMemory) -> Backgroun
     else:
         request = decode_request(job.request, _takes)
         items = [load_item(item) for item in stored.input]
+    if request.prompt is not None:
+        from antiphon.runs.prompted import restore  # noqa: PLC0415 - few requests name a prompt
+
+        request = restore(request)
     request = replace_struct(request, input=items)
     is_sealed_shown = view_of(request).encrypted
     resume = ResumeState(

@@ -115,7 +115,7 @@ class Response(ApiObject, kw_only=True):
     user: str | None = None
     metadata: dict[str, str] = field(default_factory=dict)
     conversation: ConversationRef | None = None
-    prompt: None = None
+    prompt: dict[str, Any] | None = None
     moderation: None = None
     image: None = None
     access_programs: None = None

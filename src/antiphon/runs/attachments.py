@@ -25,6 +25,7 @@ from antiphon.protocol.untrusted import framed_file
 from antiphon.protocol.validation import refusals
 from antiphon.runs.context import Context
 from antiphon.runs.kept_texts import Keeping, keep_text, kept_text
+from antiphon.runs.prompted import path_in_prompt
 from antiphon.runs.steps import AttachFiles
 from antiphon.sharing.memory import Account, Memory, weight
 from antiphon.sharing.recent import Recent
@@ -147,7 +148,7 @@ async def attach(
         context.memory = Account(engine.memory, context.tenant)
     size = 0
     reading = Reading(context.tenant, context.memory, request.store is not False)
-    for wanted in _wanted(items, len(context.history), step):
+    for wanted in _wanted(request, items, len(context.history), step):
         if not files.has(wanted.part, wanted.form):
             file = await engine.attachments.read(wanted, reading)
             files.add(file, wanted.form)
@@ -156,7 +157,7 @@ async def attach(
     return files
 
 
-def _wanted(items: Sequence[InputItem], history: int, step: AttachFiles) -> Iterator[Wanted]:
+def _wanted(request: CreateResponse, items: Sequence[InputItem], history: int, step: AttachFiles) -> Iterator[Wanted]:
     """Give the files that a backend needs: those of the request's own input first, then the newest."""
     is_listed = False
     for part, path in _files_in(items, history):
@@ -165,7 +166,7 @@ def _wanted(items: Sequence[InputItem], history: int, step: AttachFiles) -> Iter
             form: Form = "text" if step.form == "pages" and part.detail == "low" else step.form
             yield Wanted(part, path, form)
     if not is_listed:
-        yield Wanted(step.part, PAST, step.form)
+        yield Wanted(step.part, path_in_prompt(request, step.part) or PAST, step.form)
 
 
 def _files_in(items: Sequence[InputItem], history: int) -> Iterator[tuple[InputFile, str]]:

@@ -13,7 +13,7 @@ from antiphon.protocol.items.content import Item
 from antiphon.protocol.items.hosted import McpApprovalRequest
 from antiphon.protocol.items.messages import InputItem, ItemReference
 from antiphon.protocol.json_pieces import pieces
-from antiphon.protocol.requests import CreateResponse
+from antiphon.protocol.requests import CreateResponse, opening_of
 from antiphon.protocol.validation.call_rules import check_calls
 from antiphon.runs.bounds import Bounds
 from antiphon.runs.chain_cache import LONGEST, ChainCache
@@ -110,7 +110,8 @@ async def load_context(
     loading = _Loading(sources, request, context, HistoryMemory(sources.bounds, memory))
     try:
         await loading.load_history(recalled)
-        if needs_input and not loading.given and request.previous_response_id is None and not context.history:
+        is_bare = not loading.given and request.previous_response_id is None and not context.history
+        if needs_input and is_bare and not opening_of(request):
             raise nothing_given()
         await loading.add_input()
         await loading.check()

@@ -1,6 +1,6 @@
 """The parts that every response needs, what this process holds while it makes responses, and how it stops."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
@@ -36,6 +36,7 @@ from antiphon.upstream.router import Router
 if TYPE_CHECKING:
     from antiphon.documents.reader import DocumentReader
     from antiphon.runs.attachments import Attachments
+    from antiphon.runs.prompted import SettingsPrompt
     from antiphon.search.contract import Embeddings, StoreSearch
 
 
@@ -143,6 +144,8 @@ class Engine:
     _search: "StoreSearch | None" = field(init=False, default=None)
     embedding_model: str = ""
     """Embeds the chunks of new vector stores; empty for none."""
+    named_prompts: "Mapping[str, SettingsPrompt]" = field(default_factory=dict)
+    """The prompts of the settings, by their ids."""
     open_embeddings: "Callable[[str], Embeddings] | None" = None
     """Makes what embeds by a model."""
     router: Router = field(init=False)

@@ -310,6 +310,10 @@ def open_response(request: CreateResponse, response_id: str, created_at: int) ->
         echoed["conversation"] = ConversationRef(id=str(request.conversation_id))
     if request.service_tier is not None:
         echoed["service_tier"] = SERVICE_TIERS.get(request.service_tier, request.service_tier)
+    if request.prompt is not None:
+        from antiphon.runs.prompted import echoed as of_prompt  # noqa: PLC0415 - few requests name a prompt
+
+        echoed |= of_prompt(request)
     if request.tools is not None:
         echoed["tools"] = [_echoed_tool(tool) for tool in request.tools]
     return Response(id=response_id, created_at=created_at, model=request.model, **echoed)

@@ -81,7 +81,7 @@ def resources(
 
 
 def file_resources(gateway: Gateway) -> Later:
-    """Return what is served for files, vector stores and containers."""
+    """Return what is served for files, vector stores, containers and prompts."""
 
     def files() -> Sequence[Resources]:
         from antiphon.server.resources import files  # noqa: PLC0415 - for requests with files alone
@@ -103,11 +103,17 @@ def file_resources(gateway: Gateway) -> Later:
 
         return [containers.resources(gateway)]
 
+    def prompts() -> Sequence[Resources]:
+        from antiphon.server.resources import prompts  # noqa: PLC0415 - the same
+
+        return [prompts.resources(gateway)]
+
     return {
         "/v1/files": files,
         "/v1/uploads": uploads,
         "/v1/vector_stores": vector_stores,
         "/v1/containers": containers,
+        "/v1/prompts": prompts,
     }
 
 

@@ -242,6 +242,8 @@ def normalize(data: dict[str, Any]) -> None:
     for entry in management if type(management) is list else ():
         if type(entry) is dict:
             entry.setdefault("type", None)
+    if data.get("prompt") is not None and data.get("model") is None:
+        data["model"] = ""  # the prompt may name it
     for name in INTEGERS:
         number = data.get(name)
         if type(number) is float and number.is_integer():
@@ -282,8 +284,7 @@ def _check_presence(data: dict[str, Any]) -> None:
             code="unsupported_parameter",
         )
     if "model" not in data:
-        # A stored prompt could have named the model.
-        raise refusals.missing("model") if data.get("prompt") is None else refusals.not_served("prompt")
+        raise refusals.missing("model")
     if "input" not in data and all(data.get(name) is None for name in INPUT_SOURCES):
         raise refusals.missing("input")
 

@@ -58,10 +58,11 @@ def describe() -> dict[str, Any]:
     """Return the OpenAPI 3.1 description of every endpoint."""
     from antiphon.server.resources.openapi_console import CONSOLE  # noqa: PLC0415 - for this description alone
     from antiphon.server.resources.openapi_containers import CONTAINERS  # noqa: PLC0415 - the same
+    from antiphon.server.resources.openapi_prompts import PROMPTS  # noqa: PLC0415 - the same
     from antiphon.server.resources.openapi_vector_stores import VECTOR_STORES  # noqa: PLC0415 - the same
 
     queries = [ResponsesQuery, RetrieveQuery, StreamQuery, InputItemsQuery, CompletionsQuery, CompletionMessagesQuery]
-    described = (*CONSOLE, *VECTOR_STORES, *CONTAINERS)
+    described = (*CONSOLE, *VECTOR_STORES, *CONTAINERS, *PROMPTS)
     of_them = [part for one in described for part in (one.body, one.query) if part is not None]
     types = [*BODIES, Response, *queries, EndpointsQuery, UsageQuery, FilesQuery, *dict.fromkeys(of_them)]
     _, components = msgspec.json.schema_components(types, ref_template=REF)

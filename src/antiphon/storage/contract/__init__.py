@@ -11,6 +11,7 @@ from antiphon.storage.contract.facts import ResponseFacts
 from antiphon.storage.contract.files import BlobStorage, FileReader, Files
 from antiphon.storage.contract.jobs import JOBS, Jobs, Pulse
 from antiphon.storage.contract.profiles import Profiles
+from antiphon.storage.contract.prompts import Prompts
 from antiphon.storage.contract.reports import Reports
 from antiphon.storage.contract.responses import Responses
 from antiphon.storage.contract.sessions import Sessions
@@ -190,6 +191,7 @@ class Store(
     ChatCompletions,
     Chunks,
     VectorStores,
+    Prompts,
     Keys,
     Webhooks,
     Secrets,

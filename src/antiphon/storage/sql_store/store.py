@@ -12,6 +12,7 @@ from antiphon.storage.sql_store.facts import SqlFacts
 from antiphon.storage.sql_store.files import SqlFiles
 from antiphon.storage.sql_store.jobs import SqlJobs
 from antiphon.storage.sql_store.profiles import SqlProfiles
+from antiphon.storage.sql_store.prompts import SqlPrompts
 from antiphon.storage.sql_store.reports import SqlReports
 from antiphon.storage.sql_store.responses import SqlResponses
 from antiphon.storage.sql_store.sessions import SqlSessions
@@ -32,6 +33,7 @@ class SqlStore(
     SqlFiles,
     SqlVectorStores,
     SqlContainers,
+    SqlPrompts,
 ):
     """A `Store` but for its database: how an act is performed, and how many plain saves go in together."""
 
