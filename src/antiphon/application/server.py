@@ -16,6 +16,7 @@ from antiphon.access.spending import warn_of_unpriced
 from antiphon.application.backends import backends_of
 from antiphon.application.engine import engine_of
 from antiphon.application.files import check_files
+from antiphon.application.images import images_of
 from antiphon.application.keys import open_keyring
 from antiphon.application.tools import toolset_of
 from antiphon.application.tracing import tracing_of
@@ -163,7 +164,15 @@ async def build(
     begin_traces = tracing_of(settings, environment)
     shared, measures = SharedResources(), Measures()
     look_up = Lookups(shared.add("dns_lookups", lookup_turns()))
-    toolset = toolset_of(settings, environment, shared, look_up, measures, lambda: engine.search)
+    toolset = toolset_of(
+        settings,
+        environment,
+        shared,
+        look_up,
+        measures,
+        lambda: engine.search,
+        images_of(settings, environment, lambda: engine),
+    )
     line = await backends_of(settings, environment, own=backends)
     reads = shared.add("reads", shared_reads())
     store, keyring = await _open_store(settings, keys, reads, measures)

@@ -19,6 +19,7 @@ Kind = Literal[
     "mcp",
     "web_search",
     "file_search",
+    "image_generation",
 ]
 TextCalls = Literal["", "marked", "any", "wrapped"]
 """Which calls are looked for in an answer's text: none, those in formats with marks, or bare JSON and Python too.

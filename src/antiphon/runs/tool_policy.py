@@ -12,6 +12,7 @@ from antiphon.protocol.items.calls import AdditionalTools, ToolSearchOutput
 from antiphon.protocol.items.content import Item
 from antiphon.protocol.items.hosted import (
     FileSearchCall,
+    ImageGenerationCall,
     McpApprovalRequest,
     McpApprovalResponse,
     McpCall,
@@ -34,7 +35,7 @@ from antiphon.translation.tool_mapping.offering import Toolbox, left_out, server
 IGNORED = "antiphon-ignored-tools"
 """The header that tells the types of tools which the model was not offered; another Antiphon behind this one has it."""
 
-RUN_HERE = (McpCall, WebSearchCall, FileSearchCall)
+RUN_HERE = (McpCall, WebSearchCall, FileSearchCall, ImageGenerationCall)
 """Items of calls that this server carried out."""
 
 MADE_HERE = (McpListTools, *RUN_HERE, ToolSearchOutput)

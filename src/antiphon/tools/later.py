@@ -1,30 +1,30 @@
 """A hosted tool that is loaded by the first request that has it."""
 
 from collections.abc import Callable
+from typing import Generic, TypeVar
 
 from antiphon.protocol.tools import FileSearchTool, Tool
-from antiphon.tools.base import FileSearches, ToolResult, Use
+from antiphon.tools.base import FileSearches, HostedTool, ToolResult, Use
 
 
-class FileSearchLater:
-    """The `file_search` tool, built by `build` for the first request that has it. It is a `FileSearches`."""
+Built = TypeVar("Built", bound=HostedTool)
 
-    def __init__(self, build: Callable[[], FileSearches]) -> None:
+
+class HostedToolLater(Generic[Built]):
+    """A tool that is built by `build` for the first request that has it. It is a `HostedTool`."""
+
+    def __init__(self, build: Callable[[], Built]) -> None:
         self._build = build
-        self._built: FileSearches | None = None
+        self._built: Built | None = None
 
     @property
-    def _tool(self) -> FileSearches:
+    def _tool(self) -> Built:
         self._built = self._built or self._build()
         return self._built
 
     def check(self, tool: Tool, path: str = "tools") -> None:
         """See `HostedTool.check`."""
         self._tool.check(tool, path)
-
-    async def check_stores(self, tool: FileSearchTool, tenant: str) -> None:
-        """See `FileSearches.check_stores`."""
-        await self._tool.check_stores(tool, tenant)
 
     async def run(self, use: Use) -> ToolResult:
         """See `HostedTool.run`."""
@@ -34,3 +34,11 @@ class FileSearchLater:
         """See `HostedTool.close`."""
         if self._built is not None:
             await self._built.close()
+
+
+class FileSearchLater(HostedToolLater[FileSearches]):
+    """The `file_search` tool. It is a `FileSearches`."""
+
+    async def check_stores(self, tool: FileSearchTool, tenant: str) -> None:
+        """See `FileSearches.check_stores`."""
+        await self._tool.check_stores(tool, tenant)

@@ -7,10 +7,15 @@ from msgspec.structs import replace
 
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.tool_bindings import Kind
-from antiphon.protocol.tools import FileSearchTool, McpTool, Tool, WebSearchTool
+from antiphon.protocol.tools import FileSearchTool, ImageGenerationTool, McpTool, Tool, WebSearchTool
 from antiphon.tools.base import FileSearches, HostedTool, ToolServers
 
-KINDS: Mapping[Kind, type[Tool]] = {"mcp": McpTool, "web_search": WebSearchTool, "file_search": FileSearchTool}
+KINDS: Mapping[Kind, type[Tool]] = {
+    "mcp": McpTool,
+    "web_search": WebSearchTool,
+    "file_search": FileSearchTool,
+    "image_generation": ImageGenerationTool,
+}
 """The tool of the API behind each kind of call."""
 
 
@@ -27,6 +32,7 @@ class Toolset:
     needs_lists: bool = True
     """A response fails where the tools of a server cannot be listed; otherwise it goes on without them."""
     file_search: FileSearches | None = None
+    images: HostedTool | None = None
     served: frozenset[type[Tool]] = field(init=False)
     """The tools of the API that this server runs."""
     _behind: dict[Kind, HostedTool] = field(init=False)
@@ -36,6 +42,7 @@ class Toolset:
             "mcp": self.mcp,
             "web_search": self.web_search,
             "file_search": self.file_search,
+            "image_generation": self.images,
         }
         self._behind = {kind: behind for kind, behind in given.items() if behind is not None}
         self.served = frozenset(KINDS[kind] for kind in self._behind)

@@ -32,6 +32,7 @@ PREFIXES: dict[Kind, str] = {
     "mcp": "mcp",
     "web_search": "ws",
     "file_search": "fs",
+    "image_generation": "ig",
 }
 """How the id of each kind's call begins."""
 

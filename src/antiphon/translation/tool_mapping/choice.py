@@ -20,6 +20,7 @@ from antiphon.protocol.tools import (
     FileSearchChoice,
     FunctionChoice,
     HostedChoice,
+    ImageGenerationChoice,
     LocalShellChoice,
     McpChoice,
     NamespaceChoice,
@@ -204,4 +205,5 @@ _MEANT: dict[type, Callable[[Offer, Any], bool]] = {
     WebSearchPreviewChoice: _of_kind("web_search"),
     DatedWebSearchPreviewChoice: _of_kind("web_search"),
     FileSearchChoice: _of_kind("file_search"),
+    ImageGenerationChoice: _of_kind("image_generation"),
 }

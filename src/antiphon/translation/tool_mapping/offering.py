@@ -9,6 +9,7 @@
 | `mcp` | each of the server's tools, once they were listed | `mcp_call`, or `mcp_approval_request` |
 | `web_search` | three functions: to search, to open a page, to find something in it | `web_search_call` |
 | `file_search` | a function of up to four queries | `file_search_call` |
+| `image_generation` | a function of a prompt | `image_generation_call` |
 
 What this server cannot run is omitted; so is a tool that only programs may call.
 """
@@ -33,6 +34,7 @@ from antiphon.protocol.tools import (
     CustomTool,
     FileSearchTool,
     FunctionTool,
+    ImageGenerationTool,
     McpTool,
     NamespaceTool,
     ShellTool,
@@ -40,7 +42,7 @@ from antiphon.protocol.tools import (
     WebSearchTool,
 )
 from antiphon.translation.dialects.dialect import Dialect
-from antiphon.translation.tool_mapping.functions import OFFERED, file_offer, web_offers
+from antiphon.translation.tool_mapping.functions import OFFERED, file_offer, image_offer, web_offers
 from antiphon.translation.tool_mapping.mcp import (
     Definition,
     changed_in,
@@ -238,6 +240,8 @@ def _offers(tool: Tool, origin: Origin, toolbox: Toolbox, dialect: Dialect, host
         yield from web_offers(tool)
     elif isinstance(tool, FileSearchTool) and hosted.runs(tool):
         yield file_offer(tool)
+    elif isinstance(tool, ImageGenerationTool) and hosted.runs(tool):
+        yield image_offer(tool)
     elif is_hosted(tool) or not is_callable(tool):
         toolbox.left_out.append(type_of(tool))
     elif isinstance(tool, FunctionTool | CustomTool) and tool.defer_loading and origin == "given":
