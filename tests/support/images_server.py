@@ -7,6 +7,7 @@ from typing import Any
 
 from aiohttp import web
 
+from antiphon.errors import ClientError
 from antiphon.upstream.demo.images import drawn, fields_of
 
 Handler = Callable[[web.Request, dict[str, Any]], Awaitable[web.StreamResponse | None]]
@@ -33,7 +34,10 @@ class ImagesBackend:
         self.headers.append(dict(request.headers))
         if self.handler is not None and (answer := await self.handler(request, fields)) is not None:
             return answer
-        found = drawn(path, fields)
+        try:
+            found = drawn(path, fields)
+        except ClientError as error:
+            return web.json_response({"error": error.body()}, status=error.status)
         if isinstance(found, dict):
             return web.json_response(found)
         stream = web.StreamResponse(headers={"content-type": "text/event-stream"})

@@ -6,15 +6,19 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from antiphon import ids
 from antiphon.config import Settings, clean_key
 from antiphon.errors import BackendError, ConfigError
 from antiphon.extras import missing
 from antiphon.runs.engine import Engine
 from antiphon.telemetry.observers import Call
 from antiphon.tools.base import HostedTool
-from antiphon.upstream.backend import Reply, sent_as
+from antiphon.upstream.backend import Listing, Reply, sent_as
 from antiphon.upstream.backend_state import Target
 from antiphon.upstream.call import UpstreamReply, call
+from antiphon.upstream.http import HttpBackend
+from antiphon.upstream.registry import ModelRegistry
+from antiphon.upstream.router import Router
 
 if TYPE_CHECKING:
     from antiphon.stored.files import Files
@@ -25,10 +29,8 @@ FETCH_TIMEOUT = 60.0
 """Seconds to fetch an image by the URL in a reply."""
 
 
-def images_of(
-    settings: Settings, environment: Mapping[str, str], engine: Callable[[], Engine]
-) -> "Callable[[], HostedTool] | None":
-    """Return what builds the tool, None where the settings name no model. Raises `ConfigError` for a missing key."""
+def images_of(settings: Settings, engine: Callable[[], Engine]) -> Callable[[], HostedTool] | None:
+    """Return what builds the tool, None where the settings name no model. Raises `ConfigError`."""
     if not settings.images_model:
         if settings.images_backend:
             raise ConfigError(
@@ -36,26 +38,58 @@ def images_of(
                 "model of that server: no server has the models that clients name."
             )
         return None
+    return lambda: open_images(settings, engine())
+
+
+def images_key(settings: Settings, environment: Mapping[str, str]) -> str:
+    """Return the key of the images server, empty for none. Raises `ConfigError` where its variable is not set."""
     name = settings.images_key_env
     key = clean_key(environment, name) if name else ""
     if name and not key:
         raise ConfigError(f"images_key_env names the variable {name}, which is not set. Set it, or remove the setting.")
-    return lambda: open_images(settings, engine(), key)
+    return key
 
 
-def open_images(settings: Settings, engine: Engine, key: str = "") -> HostedTool:
+def open_images(settings: Settings, engine: Engine) -> HostedTool:
     """Return the tool that makes images."""
     from antiphon.stored.images import Images  # noqa: PLC0415 - for requests with the tool alone
     from antiphon.tools.images.tool import ImageGeneration, image_turns  # noqa: PLC0415 - the same
 
-    server: OwnServer | Routed
-    if settings.images_backend:
-        server = OwnServer(settings.images_backend, settings.images_model, key, settings.images_timeout)
-    else:
-        server = Routed(engine, settings.images_model)
+    server = RoutedImages(engine, settings.images_model, settings.images_backend)
     turns = engine.shared.add("images", image_turns(settings.images_running))
     store = Images(partial(_files_of, engine), engine)
     return ImageGeneration(server, store, partial(_fetch, engine), turns, settings.images_timeout)
+
+
+def images_router(settings: Settings, key: str = "") -> Router | None:
+    """Return what routes to the server of the settings, None where the `backends` make images.
+
+    It has a registry of its own, with one model: chat requests never reach that server.
+    """
+    if not settings.images_backend:
+        return None
+    timeout = settings.images_timeout
+    backend = ImagesBackend(
+        "images",
+        settings.images_backend,
+        key,
+        connect_timeout=settings.connect_timeout,
+        first_byte_timeout=timeout,
+        idle_timeout=timeout,
+        key_env=settings.images_key_env,
+    )
+    backend.model = settings.images_model
+    return Router(ModelRegistry([backend], ids.now))
+
+
+class ImagesBackend(HttpBackend):
+    """The server of the settings. It is asked for one model, whatever it lists."""
+
+    model = ""
+
+    async def list_models(self) -> Listing:
+        """See `Backend.list_models`."""
+        return Listing([{"id": self.model, "object": "model", "owned_by": "images"}])
 
 
 def _files_of(engine: Engine) -> "Files":
@@ -79,63 +113,16 @@ async def _fetch(engine: Engine, url: str, most: int, tenant: str) -> bytes:
         raise OSError(str(error)) from error
 
 
-class OwnServer:
-    """The server of the settings. See `ImagesServer`."""
+class RoutedImages:
+    """A model that makes images, routed to as a chat model is. See `ImagesServer`."""
 
-    def __init__(self, url: str, model: str, key: str, timeout: float) -> None:
-        from antiphon.upstream.http import HttpBackend  # noqa: PLC0415 - for requests with the tool alone
-
-        self.name, self._url, self._model = urlsplit(url).netloc, url, model
-        self._open = partial(
-            HttpBackend, "images", key=key, first_byte_timeout=timeout, idle_timeout=timeout, list_timeout=FETCH_TIMEOUT
-        )
-        self._backend = self._open(url)
-
-    async def post(self, path: str, make: Make, tenant: str) -> Reply:
-        """See `ImagesServer.post`."""
-        body, kind = make(self._model)
-        token = sent_as.set(kind)
-        try:
-            return await self._backend.post(path, body)
-        finally:
-            sent_as.reset(token)
-
-    def has(self, url: str) -> bool:
-        """Whether a URL is one of this server."""
-        own, other = urlsplit(self._url), urlsplit(url)
-        return (own.scheme, own.netloc) == (other.scheme, other.netloc)
-
-    async def get(self, url: str, most: int) -> bytes:
-        """Return what is at a URL of this server; a redirect is not followed. Raises `OSError`."""
-        parts = urlsplit(url)
-        own = self._open(f"{parts.scheme}://{parts.netloc}")  # of its own: a backend remembers every path
-        try:
-            reply = await own.get(parts.path + (f"?{parts.query}" if parts.query else ""))
-            try:
-                if reply.status != HTTPStatus.OK:
-                    raise OSError(f"its server answered with status {reply.status}")
-                return await reply.read(most)
-            finally:
-                await reply.close()
-        except BackendError as error:
-            raise OSError(error.message) from error
-        finally:
-            await own.close()
-
-    async def close(self) -> None:
-        """Close every connection."""
-        await self._backend.close()
-
-
-class Routed:
-    """A model of the backends, which is routed to as a chat model is. See `ImagesServer`."""
-
-    def __init__(self, engine: Engine, model: str) -> None:
-        self._engine, self.name = engine, model
+    def __init__(self, engine: Engine, model: str, url: str) -> None:
+        self._engine, self._model, self._url = engine, model, url
+        self.name = urlsplit(url).netloc or model
 
     async def post(self, path: str, make: Make, tenant: str) -> "RoutedReply":
         """See `ImagesServer.post`."""
-        route = await self._engine.router.route(self.name, tenant=tenant)
+        route = await self._engine.image_router.route(self._model, tenant=tenant)
 
         def body(target: Target) -> bytes:
             sent, kind = make(target.model)
@@ -153,15 +140,30 @@ class Routed:
         return RoutedReply(upstream)
 
     def has(self, url: str) -> bool:
-        """See `ImagesServer.has`: which backend answered is not known any more."""
-        return False
+        """See `ImagesServer.has`. Which of several backends answered is not known any more."""
+        own, other = urlsplit(self._url), urlsplit(url)
+        return bool(own.netloc) and (own.scheme, own.netloc) == (other.scheme, other.netloc)
 
     async def get(self, url: str, most: int) -> bytes:
-        """See `ImagesServer.get`."""
-        raise OSError("the model's backend has no URLs of its own")
+        """See `ImagesServer.get`; a redirect is not followed."""
+        parts = urlsplit(url)
+        # A backend of its own, since a backend remembers every path.
+        own = HttpBackend("images", f"{parts.scheme}://{parts.netloc}", list_timeout=FETCH_TIMEOUT)
+        try:
+            reply = await own.get(parts.path + (f"?{parts.query}" if parts.query else ""))
+            try:
+                if reply.status != HTTPStatus.OK:
+                    raise OSError(f"its server answered with status {reply.status}")
+                return await reply.read(most)
+            finally:
+                await reply.close()
+        except BackendError as error:
+            raise OSError(error.message) from error
+        finally:
+            await own.close()
 
     async def close(self) -> None:
-        """See `ImagesServer.close`: the backends belong to the server."""
+        """See `ImagesServer.close`: the backends belong to the engine."""
 
 
 async def _begun(reply: Reply) -> None:

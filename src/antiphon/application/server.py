@@ -16,7 +16,7 @@ from antiphon.access.spending import warn_of_unpriced
 from antiphon.application.backends import backends_of
 from antiphon.application.engine import engine_of
 from antiphon.application.files import check_files
-from antiphon.application.images import images_of
+from antiphon.application.images import images_key, images_of, images_router
 from antiphon.application.keys import open_keyring
 from antiphon.application.tools import toolset_of
 from antiphon.application.tracing import tracing_of
@@ -135,6 +135,7 @@ class Application:
         for backend in (*self.backends, *self._gone):
             await backend.close()
         await self.engine.toolset.close()
+        await self.engine.close_images()
         await self.engine.meter.close()
         if self.engine.facts is not None:
             await self.engine.facts.close()
@@ -171,7 +172,7 @@ async def build(
         look_up,
         measures,
         lambda: engine.search,
-        images_of(settings, environment, lambda: engine),
+        images_of(settings, lambda: engine),
     )
     line = await backends_of(settings, environment, own=backends)
     reads = shared.add("reads", shared_reads())
@@ -180,6 +181,7 @@ async def build(
     listing = asyncio.create_task(models.refresh())
     await asyncio.wait({listing}, timeout=FIRST_LOOK)
     engine = engine_of(settings, models, store, toolset, keyring, measures, shared, reads, look_up)
+    engine.open_images = partial(images_router, settings, images_key(settings, environment))
     if key_memory is not None:
         await engine.api_keys.remember_in(key_memory)
     with suppress(StoreError):  # a server starts without the warning

@@ -81,7 +81,7 @@ def resources(
 
 
 def file_resources(gateway: Gateway) -> Later:
-    """Return what is served for files and vector stores."""
+    """Return what is served for files, vector stores and images."""
 
     def files() -> Sequence[Resources]:
         from antiphon.server.resources import files  # noqa: PLC0415 - for requests with files alone
@@ -98,7 +98,12 @@ def file_resources(gateway: Gateway) -> Later:
 
         return [vector_stores.resources(gateway)]
 
-    return {"/v1/files": files, "/v1/uploads": uploads, "/v1/vector_stores": vector_stores}
+    def images() -> Sequence[Resources]:
+        from antiphon.server.resources import images  # noqa: PLC0415 - for requests for images alone
+
+        return [images.resources(gateway)]
+
+    return {"/v1/images/": images, "/v1/files": files, "/v1/uploads": uploads, "/v1/vector_stores": vector_stores}
 
 
 def console_resources(gateway: Gateway, workers: Workers | None = None) -> Later:

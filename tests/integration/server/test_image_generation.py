@@ -4,12 +4,13 @@ import asyncio
 import base64
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 import pytest
 from openai import AsyncOpenAI, BadRequestError
 
-from antiphon.application.images import open_images
+from antiphon.application.images import images_router, open_images
 from antiphon.config import Settings
 from antiphon.testing import assert_event_stream
 from antiphon.tools.images.content import look_at
@@ -33,6 +34,8 @@ async def serving(
     model = ScriptedBackend(list(answers), models=["m"])
     async with images_server() as images, serve(model, store=store, **options) as served:
         settings = Settings(images_backend=images.url, images_model="painter")
+        served.engine.open_images = partial(images_router, settings)
+        served.engine.images_model = settings.images_model
         served.engine.toolset = Toolset(images=open_images(settings, served.engine))
         try:
             yield served, images, model
