@@ -66,6 +66,7 @@ def engine_of(
     engine.open_files = partial(open_files, engine, settings)
     engine.open_search = partial(open_search, engine)
     engine.open_embeddings = partial(open_embeddings, engine)
+    engine.images_model = settings.images_model
     engine.embedding_model = settings.search_embeddings
     read_attachments(engine, settings, look_up)
     if settings.prompts:

@@ -173,6 +173,16 @@ class Settings(Struct, kw_only=True, forbid_unknown_fields=True):
     """Cosine of two such embeddings from which their questions mean the same."""
     search_embeddings: str = ""
     """Embedding model for new vector stores, searched beside keywords; empty for keywords alone."""
+    images_backend: str = ""
+    """Base URL of the server that makes images, with `/images/generations` below it; empty for the `backends`."""
+    images_model: str = ""
+    """Model that makes images, as that server calls it; without it the tool `image_generation` is not offered."""
+    images_key_env: str = ""
+    """Environment variable with the key of `images_backend`; empty for no key."""
+    images_timeout: Annotated[float, Meta(gt=0, le=3600)] = 300.0
+    """How long an image may take to be made."""
+    images_running: Annotated[int, Meta(ge=1, le=1000)] = 2
+    """Images that a process has made at once, shared between tenants; more wait."""
     tool_rounds: Annotated[int, Meta(ge=1, le=10_000)] = 64
     """Times that a model may ask for tools of this server in one response."""
     tool_time: Annotated[float, Meta(gt=0, le=86_400)] = 1800.0

@@ -29,7 +29,7 @@ from antiphon.runs.engine import Engine, going_away
 from antiphon.runs.facts import origin_of
 from antiphon.runs.idempotency import Log, admit
 from antiphon.runs.input_tokens import Count, count_input_tokens
-from antiphon.runs.passthrough import Passing
+from antiphon.runs.passthrough import MakeForm, Passing
 from antiphon.runs.persistence import RequestIdentity
 from antiphon.runs.prepare import prepare
 from antiphon.runs.run import Run
@@ -287,6 +287,22 @@ class Gateway:
         if is_large:
             await self._engine.offload.run(tenant, passing.encode)
         return passing
+
+    async def passing_images(
+        self, path: str, request: JsonObject, tenant: str, grant: UsageLease | None, form: MakeForm | None
+    ) -> Passing:
+        """Choose a backend for a request for images, as JSON or as a `form`: the server of images for its model."""
+        engine = self._engine
+        if not engine.takes_work:
+            raise going_away()
+        router = engine.image_router if request["model"] == engine.images_model else engine.router
+        route = await router.route(request["model"], tenant=tenant)
+        return Passing(engine.observers, route, path, request, grant, tenant, form)
+
+    @property
+    def images_model(self) -> str:
+        """The model that makes images where a request names none; empty for none."""
+        return self._engine.images_model
 
     async def models(self, find_key: Callable[[], Awaitable[ApiKey | None]]) -> list[JsonObject]:
         """Return the models that a key allows as it stands when they are known; all of them without one."""

@@ -20,6 +20,7 @@ Kind = Literal[
     "web_search",
     "file_search",
     "code_interpreter",
+    "image_generation",
 ]
 TextCalls = Literal["", "marked", "any", "wrapped"]
 """Which calls are looked for in an answer's text: none, those in formats with marks, or bare JSON and Python too.

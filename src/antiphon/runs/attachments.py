@@ -204,6 +204,12 @@ class Attachments:
         finally:
             reading.release()
 
+    async def fetch(self, url: str, most: int, tenant: str) -> FetchedFile:
+        """Return what is at a URL. Raises `UnfetchedFileError`, `AntiphonError`."""
+        if self._fetch is None:
+            self._fetch = await self._open_fetch()
+        return await self._fetch(url, most, tenant)
+
     # The content.
 
     async def _content(self, wanted: Wanted, reading: Reading) -> "_Content":
@@ -229,10 +235,8 @@ class Attachments:
     async def _fetched(self, part: InputFile, url: str, path: str, reading: Reading) -> "_Content":
         if (error := missing("files", "Files by URL", path)) is not None:
             raise error
-        if self._fetch is None:
-            self._fetch = await self._open_fetch()
         try:
-            found = await self._fetch(url, reading.left, reading.tenant)
+            found = await self.fetch(url, reading.left, reading.tenant)
         except UnfetchedFileError as error:
             raise ClientError(
                 f"Invalid '{path}': the file could not be fetched: {error}.", code="invalid_file", param=path

@@ -10,6 +10,7 @@ from antiphon.protocol.items.calls import ShellCallOutput
 from antiphon.protocol.items.hosted import (
     CodeInterpreterCall,
     FileSearchCall,
+    ImageGenerationCall,
     McpApprovalRequest,
     McpCall,
     WebSearchCall,
@@ -22,7 +23,7 @@ from antiphon.storage.contract import StoredItem
 
 WITH_STATE = (
     *(Reasoning, McpCall, McpApprovalRequest, WebSearchCall, FileSearchCall),
-    *(CodeInterpreterCall, ShellCallOutput),
+    *(CodeInterpreterCall, ShellCallOutput, ImageGenerationCall),
 )
 """Items with which something is sealed that only this server reads."""
 

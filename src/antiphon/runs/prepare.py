@@ -19,6 +19,7 @@ from antiphon.protocol.tools import (
     CustomTool,
     FileSearchTool,
     FunctionTool,
+    ImageGenerationTool,
     McpTool,
     NamespaceTool,
     Tool,
@@ -72,6 +73,17 @@ FILE_SEARCH_DEFAULTS: dict[str, Any] = {
     "ranking_options": {"ranker": "auto", "score_threshold": 0.0},
 }
 """The same of a search of files (recorded)."""
+
+IMAGE_DEFAULTS: dict[str, Any] = {
+    "background": "auto",
+    "moderation": "auto",
+    "n": 1,
+    "output_compression": 100,
+    "output_format": "png",
+    "quality": "auto",
+    "size": "auto",
+}
+"""The same of making images (recorded)."""
 
 ECHOED = (
     *("background", "instructions", "max_output_tokens", "max_tool_calls", "parallel_tool_calls"),
@@ -366,6 +378,8 @@ def _echoed_tool(tool: Tool) -> dict[str, Any]:
         set_fields = {name: value for name, value in asked.items() if value is not None}
         ranking = FILE_SEARCH_DEFAULTS["ranking_options"] | (asked.get("ranking_options") or {})
         return {**FILE_SEARCH_DEFAULTS, **set_fields, "ranking_options": ranking}
+    if isinstance(tool, ImageGenerationTool):
+        return {**IMAGE_DEFAULTS, **{name: value for name, value in asked.items() if value is not None}}
     if isinstance(tool, WebSearchTool):
         place = WEB_SEARCH_DEFAULTS["user_location"] | (asked.get("user_location") or {})
         return {**WEB_SEARCH_DEFAULTS, **asked, "user_location": place}

@@ -5,9 +5,10 @@ anything else is done with it.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
+from dataclasses import replace as replace_use
 from functools import partial
 from http import HTTPStatus
 from typing import Any
@@ -18,7 +19,7 @@ from msgspec.structs import replace
 
 from antiphon.errors import BackendError, ClientError, reportable
 from antiphon.protocol.events import STEP_EVENTS
-from antiphon.protocol.items.hosted import McpListTools, tool_listed
+from antiphon.protocol.items.hosted import ImageGenerationCall, McpListTools, tool_listed
 from antiphon.protocol.items.messages import InputItem
 from antiphon.protocol.sources import Source
 from antiphon.protocol.tool_bindings import Kind, Offer
@@ -28,6 +29,7 @@ from antiphon.runs.plan import RunPlan
 from antiphon.runs.provenance import provenance_of
 from antiphon.runs.steps import ListTools, RunTools
 from antiphon.runs.tool_policy import Approved, sources_of
+from antiphon.runs.tool_progress import REPORTING, ended
 from antiphon.telemetry.observers import Observers, ResponseRecord, ToolUse
 from antiphon.tools.base import Listing, Use
 from antiphon.tools.registry import KINDS, Toolset, is_of
@@ -47,6 +49,8 @@ LOST = (
 UNREADABLE = HostedCall.unreadable
 LATE = "The time for tools was over before the result came."
 LEFT = "The response ended before the list came."
+UNREPEATABLE: frozenset[Kind] = frozenset({"image_generation"})
+"""Tools whose calls cost too much to be made twice."""
 _STATUSES = frozenset(HTTPStatus)
 NOT_HERE = "This server does not run the tool any more."
 NO_SUCH_TOOL = "There is no tool of this name. Call one of those that you were given, by its exact name."
@@ -86,6 +90,8 @@ class ToolExecutor:
         self._work = Checkpoint()
         self._turns: dict[str, asyncio.Lock] = {}
         """Calls in one container run one after the other, in the model's order."""
+        self._progress = asyncio.Event()
+        """Set where a call that is being executed has reported progress."""
 
     @property
     def is_late(self) -> bool:
@@ -127,9 +133,11 @@ class ToolExecutor:
             for one in calls:
                 one.call.run()
             yield
-            for task in asyncio.as_completed(tasks):
-                await task
-                await self._save(work)
+            reports = any(one.note.kind in REPORTING for one in calls)
+            async for task in ended(tasks, self._progress if reports else None):
+                if task is not None:
+                    await task
+                    await self._save(work)
                 yield
         finally:
             await _cancel(tasks)
@@ -251,7 +259,7 @@ class ToolExecutor:
 
     def _end(self, one: PendingCall, result: Result) -> None:
         item = one.call.end(result)
-        one.note.item = Raw(msgspec.json.encode(item))
+        one.note.item = _encoded(item)
         one.note.sealed = self._writer.sealed.get(str(item.id))
         one.note.is_done = True
         self._work.calls += [self._note_of(index, output) for index, output in one.call.outputs]
@@ -282,6 +290,13 @@ class ToolExecutor:
             self._window,
             one.call.container_id,
         )
+        if kind in REPORTING:
+            use = replace_use(
+                use,
+                conversation=self._seen,
+                report=partial(self._report, one.call),
+                is_stored=self._checkpoints is not None,
+            )
         try:
             async with asyncio.timeout_at(self._until):
                 outcome = await behind.run(use)
@@ -294,8 +309,14 @@ class ToolExecutor:
         self._sources.update(outcome.sources)
         return Result(outcome.fields, outcome.said, outcome.sources, first, outcome.is_failed, outcome.files)
 
+    def _report(self, call: HostedCall, fields: Mapping[str, Any]) -> None:
+        call.report(fields)
+        self._progress.set()
+
     def _is_repeatable(self, note: ToolCallRecord) -> bool:
         """Whether a call that may have been executed can safely be repeated."""
+        if note.kind in UNREPEATABLE:
+            return False
         if note.kind != "mcp":
             return note.kind not in IN_CONTAINERS
         listed = lists_in(self._seen()).get(note.namespace)
@@ -307,12 +328,18 @@ class ToolExecutor:
 def restore_done(writer: ResponseWriter, note: ToolCallRecord) -> None:
     """Emit an item that an earlier attempt had made."""
     value = msgspec.json.decode(note.item)
-    passed = pass_on(writer, value)
+    passed = pass_on(writer, _opening(value))
     if passed is not None:
         if note.sealed:
             writer.sealed[passed.id] = note.sealed
         passed.end(value)
         passed.close(None)
+
+
+def _opening(value: dict[str, Any]) -> dict[str, Any]:
+    """Return an item as it opens: an image has no result then."""
+    is_image = value.get("type") == "image_generation_call"
+    return {name: value[name] for name in ("id", "type", "status")} if is_image else value
 
 
 def _tell_step(writer: ResponseWriter, output_index: int, item_id: str, step: str) -> None:
@@ -348,8 +375,21 @@ def _is_call(item: Any) -> bool:
 
 def _failed(kind: Kind, message: str) -> Result:
     """Return a result that is none (specification section 5, MCP errors)."""
-    error = {"type": "mcp_protocol_error", "code": CODES.get(message, -32603), "message": message}
-    return Result({"error": error} if kind == "mcp" else {}, f"Error: {message}", is_failed=True)
+    fields: dict[str, Any] = {}
+    if kind == "mcp":
+        fields["error"] = {"type": "mcp_protocol_error", "code": CODES.get(message, -32603), "message": message}
+    elif kind == "image_generation":
+        fields["error"] = {"type": "server_error", "message": message}
+    return Result(fields, f"Error: {message}", is_failed=True)
+
+
+def _encoded(item: Any) -> Raw:
+    """Return an item as a checkpoint has it."""
+    if type(item) is ImageGenerationCall:
+        from antiphon.protocol.kept_images import as_kept  # noqa: PLC0415 - few responses make images
+
+        item, _ = as_kept(item)
+    return Raw(msgspec.json.encode(item))
 
 
 async def _cancel(tasks: Sequence["asyncio.Future[Any]"]) -> None:

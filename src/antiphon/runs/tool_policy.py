@@ -14,6 +14,7 @@ from antiphon.protocol.items.content import Item
 from antiphon.protocol.items.hosted import (
     CodeInterpreterCall,
     FileSearchCall,
+    ImageGenerationCall,
     McpApprovalRequest,
     McpApprovalResponse,
     McpCall,
@@ -37,7 +38,7 @@ from antiphon.translation.writer import CiteFiles
 IGNORED = "antiphon-ignored-tools"
 """The header that tells the types of tools which the model was not offered; another Antiphon behind this one has it."""
 
-RUN_HERE = (McpCall, WebSearchCall, FileSearchCall, CodeInterpreterCall)
+RUN_HERE = (McpCall, WebSearchCall, FileSearchCall, CodeInterpreterCall, ImageGenerationCall)
 """Items of calls that this server carried out."""
 
 MADE_HERE = (McpListTools, *RUN_HERE, ToolSearchOutput)

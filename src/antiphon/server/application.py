@@ -81,7 +81,7 @@ def resources(
 
 
 def file_resources(gateway: Gateway) -> Later:
-    """Return what is served for files, vector stores, containers and prompts."""
+    """Return what is served for files, vector stores, containers, prompts and images."""
 
     def files() -> Sequence[Resources]:
         from antiphon.server.resources import files  # noqa: PLC0415 - for requests with files alone
@@ -108,12 +108,18 @@ def file_resources(gateway: Gateway) -> Later:
 
         return [prompts.resources(gateway)]
 
+    def images() -> Sequence[Resources]:
+        from antiphon.server.resources import images  # noqa: PLC0415 - for requests for images alone
+
+        return [images.resources(gateway)]
+
     return {
         "/v1/files": files,
         "/v1/uploads": uploads,
         "/v1/vector_stores": vector_stores,
         "/v1/containers": containers,
         "/v1/prompts": prompts,
+        "/v1/images/": images,
     }
 
 

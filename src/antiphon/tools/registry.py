@@ -7,7 +7,15 @@ from msgspec.structs import replace
 
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.tool_bindings import Kind
-from antiphon.protocol.tools import CodeInterpreterTool, FileSearchTool, McpTool, ShellTool, Tool, WebSearchTool
+from antiphon.protocol.tools import (
+    CodeInterpreterTool,
+    FileSearchTool,
+    ImageGenerationTool,
+    McpTool,
+    ShellTool,
+    Tool,
+    WebSearchTool,
+)
 from antiphon.tools.base import ContainerTools, FileSearches, HostedTool, ToolServers
 
 KINDS: Mapping[Kind, type[Tool]] = {
@@ -16,6 +24,7 @@ KINDS: Mapping[Kind, type[Tool]] = {
     "file_search": FileSearchTool,
     "code_interpreter": CodeInterpreterTool,
     "shell": ShellTool,
+    "image_generation": ImageGenerationTool,
 }
 """The tool of the API behind each kind of call."""
 
@@ -34,6 +43,7 @@ class Toolset:
     """A response fails where the tools of a server cannot be listed; otherwise it goes on without them."""
     file_search: FileSearches | None = None
     code: ContainerTools | None = None
+    images: HostedTool | None = None
     served: frozenset[type[Tool]] = field(init=False)
     """The tools of the API that this server runs."""
     _behind: dict[Kind, HostedTool] = field(init=False)
@@ -45,6 +55,7 @@ class Toolset:
             "file_search": self.file_search,
             "code_interpreter": self.code,
             "shell": self.code,
+            "image_generation": self.images,
         }
         self._behind = {kind: behind for kind, behind in given.items() if behind is not None}
         self.served = frozenset(KINDS[kind] for kind in self._behind)

@@ -8,6 +8,7 @@ were carried out, and told one after the other.
 | `web_search`, `file_search` | nothing but the steps |
 | `code_interpreter` | the code (`container_items.py`) |
 | `shell` in a container | each command, then what each printed (`container_items.py`) |
+| `image_generation` | the steps, and partial images |
 """
 
 from abc import ABC, abstractmethod
@@ -20,7 +21,13 @@ from msgspec import to_builtins
 from antiphon.protocol import events
 from antiphon.protocol.events import STEP_EVENTS
 from antiphon.protocol.items.content import Item, Status
-from antiphon.protocol.items.hosted import FileSearchCall, McpApprovalRequest, McpCall, WebSearchCall
+from antiphon.protocol.items.hosted import (
+    FileSearchCall,
+    ImageGenerationCall,
+    McpApprovalRequest,
+    McpCall,
+    WebSearchCall,
+)
 from antiphon.protocol.sources import MadeFile, Sources
 from antiphon.protocol.tool_bindings import Kind, Offer
 from antiphon.translation.built_in_items import STREAMING
@@ -94,6 +101,9 @@ class HostedCall(StreamingCall, ABC):
 
     def run(self) -> None:
         """It is being carried out."""
+
+    def report(self, fields: Mapping[str, Any]) -> None:
+        """Show the client progress of the call."""
 
     def end(self, result: Result) -> Item:
         """It was carried out; return its item."""
@@ -218,6 +228,34 @@ class StreamingFileSearch(HostedCall):
         return FileSearchCall(id=self.id, status=status, queries=list(fields.get("queries", ())), results=results)
 
 
+class StreamingImage(HostedCall):
+    """An image that is made. It opens without a result (recorded)."""
+
+    item_type = "image_generation_call"
+
+    def run(self) -> None:
+        """See `HostedCall.run`."""
+        self._step("generating")
+
+    def report(self, fields: Mapping[str, Any]) -> None:
+        """Show the client a partial image."""
+        self.writer.emit(events.PartialImage(output_index=self._output_index, item_id=self.id, **fields))
+
+    def drop(self) -> None:
+        """See `HostedCall.drop`: the item has no status `incomplete`."""
+        self._close(self._item("failed", {}))
+
+    def _item(self, status: Any, fields: Mapping[str, Any]) -> ImageGenerationCall:
+        if status == "in_progress":
+            return ImageGenerationCall(id=self.id, status=status)
+        from antiphon.protocol.kept_images import note_kept  # noqa: PLC0415 - few responses make images
+
+        made = {name: value for name, value in fields.items() if name != "kept"}
+        item = ImageGenerationCall(id=self.id, status=status, **{"result": None, **made})
+        note_kept(item, fields.get("kept"))
+        return item
+
+
 OPENING: dict[str, dict[str, str]] = {
     "web_search": {"type": "search"},
     "open_page": {"type": "open_page"},
@@ -253,6 +291,7 @@ HOSTED: dict[Kind, type[HostedCall]] = {
     "mcp": StreamingMcpCall,
     "web_search": StreamingWebCall,
     "file_search": StreamingFileSearch,
+    "image_generation": StreamingImage,
 }
 """What becomes of a call that this server carries out, by the kind of its tool."""
 

@@ -33,6 +33,7 @@ PREFIXES: dict[Kind, str] = {
     "web_search": "ws",
     "file_search": "fs",
     "code_interpreter": "ci",
+    "image_generation": "ig",
 }
 """How the id of each kind's call begins."""
 

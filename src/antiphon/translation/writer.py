@@ -16,8 +16,8 @@ from antiphon.errors import AntiphonError, ClientError
 from antiphon.ids import Clock, NewId
 from antiphon.protocol import events
 from antiphon.protocol.items.content import Item
-from antiphon.protocol.items.hosted import WebSearchCall
-from antiphon.protocol.response import IncompleteDetails, Response, ResponseError, Usage, web_searches
+from antiphon.protocol.items.hosted import ImageGenerationCall, WebSearchCall
+from antiphon.protocol.response import IncompleteDetails, Response, ResponseError, Usage, tool_usage
 from antiphon.protocol.tool_bindings import Kind
 
 PADDING = "kV3xQm8ZtR1wLp5N"
@@ -33,6 +33,9 @@ def padding(delta: str) -> str:
     """
     return PADDINGS[len(_encode(delta)) - len('""') & 15]
 
+
+COUNTED = frozenset({WebSearchCall, ImageGenerationCall})
+"""Items of tools whose use is counted."""
 
 Seal = Callable[[dict[str, Any]], str]
 """Makes an `encrypted_content` of what a backend wants to see again on the next turn."""
@@ -298,7 +301,7 @@ class ResponseWriter(Struct):
             for _, close in sorted(self.waiting.items()):
                 close()
         output = list(filter(None, self._output))
-        tool_usage = web_searches(output) if WebSearchCall in map(type, output) else None
+        used = None if COUNTED.isdisjoint(map(type, output)) else tool_usage(output)
         self.response = replace(
             self.response,
             status=status,
@@ -307,7 +310,7 @@ class ResponseWriter(Struct):
             completed_at=completed_at,
             incomplete_details=incomplete_details,
             error=error,
-            tool_usage=tool_usage or self.response.tool_usage,
+            tool_usage=used or self.response.tool_usage,
         )
 
 

@@ -15,7 +15,13 @@ from msgspec import Struct
 from antiphon.errors import ClientError
 from antiphon.protocol.items.messages import ID_PREFIXES, CompactionTrigger, ItemReference
 from antiphon.protocol.json_slices import count_openings, decode_in_slices, holds_more
-from antiphon.protocol.passthrough import ChatCompletionRequest, EmbeddingsRequest, StoredChatRequest
+from antiphon.protocol.passthrough import (
+    ChatCompletionRequest,
+    EmbeddingsRequest,
+    ImagesForm,
+    ImagesRequest,
+    StoredChatRequest,
+)
 from antiphon.protocol.requests import CompactRequest, CreateResponse, LocalRequest
 from antiphon.protocol.resources import (
     AddItems,
@@ -212,6 +218,18 @@ def decode_embeddings_request(body: bytes) -> dict[str, Any]:
     data = decode_object(body)
     fit(data, EmbeddingsRequest)
     return data
+
+
+def decode_images_request(body: bytes) -> dict[str, Any]:
+    """Return the body of `POST /images/generations` or `POST /images/edits`, likewise."""
+    data = decode_object(body)
+    fit(data, ImagesRequest)
+    return {name: value for name, value in data.items() if name != "model" or value is not None}
+
+
+def check_images_fields(fields: dict[str, Any]) -> None:
+    """Raise `ClientError` (400) for the fields of a form that make no sense."""
+    fit(fields, ImagesForm)
 
 
 def fit(data: dict[str, Any], cls: type[T], check_first: Callable[[dict[str, Any]], None] | None = None) -> T:

@@ -81,6 +81,8 @@ def describe() -> dict[str, Any]:
             },
             **_completions(components),
             "/v1/embeddings": {"post": _operation("Create embeddings", None, body=_EMBEDDINGS)},
+            "/v1/images/generations": {"post": _operation("Create images", None, body=_IMAGES)},
+            "/v1/images/edits": {"post": _edits()},
             "/v1/usage": {"get": _operation("List what was used", None, _query(components, "UsageQuery"))},
             **_described(components, described),
             "/": {"get": _operation("What runs here, as a page for browsers", None)},
@@ -108,6 +110,15 @@ _EMBEDDINGS = {
     "type": "object",
     "required": ["model", "input"],
     "properties": {"model": {"type": "string"}, "input": {"type": ["string", "array"]}},
+}
+_IMAGES = {
+    "type": "object",
+    "required": ["prompt"],
+    "properties": {
+        "prompt": {"type": "string"},
+        "model": {"type": ["string", "null"]},
+        "stream": {"type": ["boolean", "null"]},
+    },
 }
 _METRICS = {
     "summary": "What was counted, for Prometheus",
@@ -242,6 +253,15 @@ def _files(components: dict[str, Any]) -> dict[str, Any]:
         f"{one}/complete": {"post": _operation("Complete an upload", None, [upload], _ref("CompleteUpload"))},
         f"{one}/cancel": {"post": _operation("Cancel an upload", None, [upload])},
     }
+
+
+def _edits() -> dict[str, Any]:
+    """Return the description of an edit, which comes as JSON or as a form."""
+    edits = _operation("Edit images", None, body=_IMAGES)
+    file = {"type": "string", "contentMediaType": "application/octet-stream"}
+    properties = {**_IMAGES["properties"], "image": file, "mask": file}
+    edits["requestBody"]["content"]["multipart/form-data"] = {"schema": {**_IMAGES, "properties": properties}}
+    return edits
 
 
 def _form(components: dict[str, Any], file: str, fields: str = "") -> dict[str, Any]:

@@ -21,6 +21,7 @@ from antiphon.protocol.tools import (
     FileSearchChoice,
     FunctionChoice,
     HostedChoice,
+    ImageGenerationChoice,
     LocalShellChoice,
     McpChoice,
     NamespaceChoice,
@@ -206,4 +207,5 @@ _MEANT: dict[type, Callable[[Offer, Any], bool]] = {
     DatedWebSearchPreviewChoice: _of_kind("web_search"),
     FileSearchChoice: _of_kind("file_search"),
     CodeInterpreterChoice: _of_kind("code_interpreter"),
+    ImageGenerationChoice: _of_kind("image_generation"),
 }

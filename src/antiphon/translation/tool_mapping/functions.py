@@ -22,6 +22,7 @@ from antiphon.protocol.tools import (
     FileSearchTool,
     FunctionTool,
     Grammar,
+    ImageGenerationTool,
     LocalShellTool,
     ShellTool,
     ToolSearchTool,
@@ -254,3 +255,39 @@ def code_offer(tool: CodeInterpreterTool) -> Offer:
 def container_shell_offer(tool: ShellTool) -> Offer:
     """Return the function that stands for a shell in a container."""
     return Offer("", "shell", "shell", description=_COMMANDS_TEXT, parameters=COMMANDS, is_hosted=True, tool=tool)
+
+
+# Making images.
+
+_IMAGES_TEXT = (
+    "Makes an image from a description and shows it to the user; or changes an image of the conversation. Each image "
+    "that it makes has a number, which the result says."
+)
+_IMAGE = object_of(
+    ("prompt",),
+    prompt={**TEXT, "description": "What the image shows, in full; of a change, what is to be different."},
+    action={
+        **TEXT,
+        "enum": ["generate", "edit", "auto"],
+        "description": "`generate` makes a new image, `edit` changes one. By default `auto`: an image is changed if "
+        "`edit_of` names one.",
+    },
+    edit_of={
+        **INTEGER,
+        "description": "The number of the image to change. The images of the conversation, the user's among them, "
+        "count from 1 in their order. `edit` without a number changes the newest.",
+    },
+)
+
+
+def image_offer(tool: ImageGenerationTool) -> Offer:
+    """Return the function that stands for making images."""
+    return Offer(
+        "",
+        "image_generation",
+        "image_generation",
+        description=_IMAGES_TEXT,
+        parameters=_IMAGE,
+        is_hosted=True,
+        tool=tool,
+    )

@@ -11,6 +11,7 @@
 | `file_search` | a function of up to four queries | `file_search_call` |
 | `code_interpreter` | a function of Python code, `python` | `code_interpreter_call` |
 | `shell` in a container | a function of command lines | `shell_call` and `shell_call_output` |
+| `image_generation` | a function of a prompt | `image_generation_call` |
 
 What this server cannot run is omitted; so is a tool that only programs may call.
 """
@@ -36,6 +37,7 @@ from antiphon.protocol.tools import (
     CustomTool,
     FileSearchTool,
     FunctionTool,
+    ImageGenerationTool,
     McpTool,
     NamespaceTool,
     ShellTool,
@@ -48,6 +50,7 @@ from antiphon.translation.tool_mapping.functions import (
     code_offer,
     container_shell_offer,
     file_offer,
+    image_offer,
     web_offers,
 )
 from antiphon.translation.tool_mapping.mcp import (
@@ -251,6 +254,8 @@ def _offers(tool: Tool, origin: Origin, toolbox: Toolbox, dialect: Dialect, host
         yield code_offer(tool)
     elif isinstance(tool, ShellTool) and tool.is_hosted and hosted.runs(tool) and is_callable(tool):
         yield container_shell_offer(tool)
+    elif isinstance(tool, ImageGenerationTool) and hosted.runs(tool):
+        yield image_offer(tool)
     elif is_hosted(tool) or not is_callable(tool):
         toolbox.left_out.append(type_of(tool))
     elif isinstance(tool, FunctionTool | CustomTool) and tool.defer_loading and origin == "given":
