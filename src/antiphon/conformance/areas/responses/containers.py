@@ -48,9 +48,7 @@ TABLE: Table = (
     must("responses:containers:file-retrieved", SOURCE, "A file of a container can be retrieved by its id."),
     must("responses:containers:file-listed", SOURCE, "The files of a container are listed."),
     should("responses:containers:file-paged", SOURCE, "`limit`, `order` and `after` page through the list of files."),
-    must(
-        "responses:containers:file-content", SOURCE, "The content of a container's file is returned byte for byte."
-    ),
+    must("responses:containers:file-content", SOURCE, "The content of a container's file is returned byte for byte."),
     must("responses:containers:file-deleted", SOURCE, "A file of a container can be deleted, and is then a 404."),
     must("responses:containers:unknown", SOURCE, "An unknown container is a 404."),
     must("responses:containers:unknown-file", SOURCE, "An unknown file of a container is a 404."),
