@@ -32,6 +32,7 @@ def said(text: str, **prompt: Any) -> Answer:
 
 
 ADA = said("Your name is Ada.", id="pmpt_1", version=None, variables={"visitor": "Ada"})
+UNUSED = said("I do not know.", id="pmpt_1", variables={"visitor": "Ada"})
 BRACES = said("Your name is {{place}}.", id="pmpt_1", variables={"visitor": "{{place}}"})
 
 LIFE = [MADE, MADE, LIST, DELETED, UNKNOWN]
@@ -67,7 +68,9 @@ EXCHANGES: dict[str, Shown] = {
         USED,
         {
             "responses:prompts:echoed": instead(USED, 1, ADA.patched("prompt", to=None)),
-            "responses:prompts:used": instead(USED, 1, said("I do not know.", id="pmpt_1", variables={"visitor": "Ada"})),
+            "responses:prompts:used": instead(
+                USED, 1, said("I do not know.", id="pmpt_1", variables={"visitor": "Ada"})
+            ),
             "responses:prompts:literal": instead(USED, 2, MISSING),
         },
     ),
