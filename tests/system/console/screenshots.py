@@ -7,12 +7,14 @@ documentation instead, which are small and are committed.
 import asyncio
 import sys
 import tempfile
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
 from tests.support.browser import Page, a_page
 from tests.support.console import one
 from tests.support.console.containers import CONTAINER, made, making
+from tests.support.console.rows import samples
 from tests.support.console.server import MockServer, serving_console
 
 DOCS = Path(__file__).parents[3] / "docs"
@@ -101,18 +103,29 @@ PAGES: dict[str, tuple[str, Callable[[Page], Awaitable[None]]]] = {
 }
 
 
-SHOWN = ("responses", "response", "store")
+def prepare_server(server: MockServer, name: str) -> None:
+    """Give the server what a picture shows."""
+    server.output = made() if name in ("code", "container") else one.output()
+    server.script = making({"id": "resp_play", "status": "in_progress"}) if name == "image" else None
+    server.rows = samples(int(time.time() * 1000))
+    if name == "container":
+        next(row for row in server.rows if row["id"] == "resp_7e08")["tools"] = ["code_interpreter"]
+
+
+SHOWN = ("responses", "response", "store", "container")
 """Pages whose pictures the documentation has."""
 
 
 async def take_for_docs() -> AsyncIterator[tuple[str, bytes]]:
     """Yield the name of each picture of the documentation, and the picture."""
     with tempfile.TemporaryDirectory() as profile:
-        async with serving_console(MockServer()) as url, a_page(Path(profile)) as page:
+        server = MockServer()
+        async with serving_console(server) as url, a_page(Path(profile)) as page:
             await page.resize(1440)
             await page.prefer("light")
             for name in SHOWN:
                 path, prepare = PAGES[name]
+                prepare_server(server, name)
                 await page.goto(url + path)
                 await prepare(page)
                 yield f"console-{name}.webp", await page.screenshot(form="webp")
@@ -125,8 +138,7 @@ async def take(names: list[str]) -> AsyncIterator[tuple[str, bytes]]:
         async with serving_console(server) as url, a_page(Path(profile)) as page:
             for name in names or PAGES:
                 path, prepare = PAGES[name]
-                server.output = made() if name == "code" else one.output()
-                server.script = making({"id": "resp_play", "status": "in_progress"}) if name == "image" else None
+                prepare_server(server, name)
                 for scheme, width in (("light", 1440), ("dark", 1440), ("light", 390)):
                     await page.resize(width)
                     await page.prefer(scheme)
