@@ -1,6 +1,5 @@
 """Containers, code, figures and images: what a reader sees of them and does with them."""
 
-import asyncio
 import json
 from pathlib import Path
 
@@ -19,14 +18,6 @@ WIDTHS = (320, 390, 1440)
 DRAWN = "[...document.querySelectorAll('main .figure img')].every(each => each.complete && each.naturalWidth === 320)"
 ACTIVE = "main :is(script, style, iframe, img)"
 MENU = "[...document.querySelectorAll('[role=menuitem]')].map(each => each.innerText).join()"
-
-
-async def saved(console: Console, folder: Path, name: str) -> bytes:
-    """Wait until the browser has saved a file; return its content."""
-    async with asyncio.timeout(30):
-        while not await asyncio.to_thread((folder / name).exists):
-            await console.page.evaluate("new Promise(done => setTimeout(done, 20))")
-    return await asyncio.to_thread((folder / name).read_bytes)
 
 
 async def test_the_keyboard_alone_opens_a_container_and_kills_it(console: Console) -> None:
@@ -64,11 +55,10 @@ async def test_the_list_is_renewed_by_itself(console: Console) -> None:
 
 
 async def test_files_of_a_container_are_downloaded_and_deleted(console: Console, tmp_path: Path) -> None:
-    saving = {"behavior": "allow", "downloadPath": str(tmp_path)}
-    await console.page.send("Page.setDownloadBehavior", **saving)
+    await console.save_to(tmp_path)
     await console.open(f"containers/{CONTAINER}", shows="/mnt/data/queue.png")
     await console.click("[aria-label='Download Städte.csv']")
-    assert await saved(console, tmp_path, "Städte.csv") == b"made by code"
+    assert await console.saved(tmp_path / "Städte.csv") == b"made by code"
     await console.click("[aria-label='Delete queue.png']")
     await console.page.see("permanently deletes the file")
     await console.click(".btn.danger")
@@ -117,8 +107,7 @@ async def test_a_container_that_is_gone_says_so(console: Console) -> None:
 
 
 async def test_a_response_shows_code_figures_shells_images_and_files(console: Console, tmp_path: Path) -> None:
-    saving = {"behavior": "allow", "downloadPath": str(tmp_path)}
-    await console.page.send("Page.setDownloadBehavior", **saving)
+    await console.save_to(tmp_path)
     console.server.output = made()
     for scheme in ("light", "dark"):
         await console.page.prefer(scheme)
@@ -134,9 +123,9 @@ async def test_a_response_shows_code_figures_shells_images_and_files(console: Co
         assert await console.overflow() <= 0, width
     await console.page.evaluate("document.querySelector('.sources .file-button').focus()")
     await console.page.press("Enter")
-    assert await saved(console, tmp_path, "queue.png") == b"made by code"
+    assert await console.saved(tmp_path / "queue.png") == b"made by code"
     await console.page.evaluate("[...document.querySelectorAll('.figure .file-button')].at(-1).click()")
-    assert (await saved(console, tmp_path, "image.png")).startswith(b"\x89PNG")
+    assert (await console.saved(tmp_path / "image.png")).startswith(b"\x89PNG")
     await console.click("[aria-label^='Container cntr_']")
     await console.page.see("/mnt/data/queue.png")
     console.check()

@@ -9,8 +9,8 @@ import { bytes, count } from "../../parts/format.ts";
 import { useLoad } from "../../parts/load.ts";
 import { useRefresh } from "../../parts/poll.ts";
 import { visible } from "../../parts/raw.tsx";
-import { Link, navigate, query } from "../../parts/router.tsx";
-import { useTitle } from "../../parts/top.tsx";
+import { navigate, query } from "../../parts/router.tsx";
+import { OneTop } from "../../parts/top.tsx";
 import { LastCalls } from "./calls.tsx";
 import { ContainerFiles } from "./files.tsx";
 import { KillDialog } from "./kill.tsx";
@@ -24,18 +24,9 @@ export function ContainerPage({ id }: { id: string }) {
   const isKilling = useSignal(false);
   useRefresh(reload, [container, error]);
   const name = container?.name || id;
-  useTitle(name);
   return (
     <>
-      <header class="top store-top">
-        <h1 class="crumb">
-          <Link to="containers">Containers</Link>
-          <span aria-hidden="true">/</span>
-          <span class="cut" title={name}>
-            {visible(name)}
-          </span>
-        </h1>
-        <span class="push" />
+      <OneTop list="Containers" to="containers" name={name}>
         <button type="button" class="btn wide" onClick={() => void copy(id, "ID")}>
           Copy ID
         </button>
@@ -50,7 +41,7 @@ export function ContainerPage({ id }: { id: string }) {
             Kill
           </button>
         )}
-      </header>
+      </OneTop>
       {error !== undefined && <ErrorNotice error={error} onRetry={reload} />}
       {!container && error === undefined && <p class="loading muted">Loading…</p>}
       {container && (
