@@ -13,6 +13,7 @@ from aiohttp.test_utils import TestServer
 
 from antiphon.stored.console.reports import Reports
 from tests.support.console import admin, one
+from tests.support.console.containers import MockContainers
 from tests.support.console.figures import figures
 from tests.support.console.files import MockFiles
 from tests.support.console.reports import known_reports, report_routes
@@ -70,6 +71,7 @@ class MockServer:
         self.script: list[dict[str, Any]] | None = None
         """Events of the next streamed response."""
         self.files = MockFiles()
+        self.containers = MockContainers()
         self.reports: Reports | None = None
         """Reports of `antiphon verify`, while it is served."""
 
@@ -108,6 +110,7 @@ class MockServer:
                 web.post(f"{v1}/webhook_endpoints/{{id}}/test", self.note),
                 web.get(f"{v1}/usage", self.usage),
                 *self.files.routes(self.prefix),
+                *self.containers.routes(self.prefix),
                 *report_routes(root, self._known_reports),
             ]
         )
@@ -121,9 +124,8 @@ class MockServer:
         return web.FileResponse(BUNDLE / "assets" / request.match_info["name"], headers=HEADERS)
 
     async def page(self, request: web.Request) -> web.Response:
-        """Return the shell; its relative addresses lead to the assets from every depth."""
-        depth = request.match_info["path"].count("/")
-        text = (BUNDLE / "index.html").read_text().replace('"./assets/', f'"{"../" * depth or "./"}assets/')
+        """Return the shell; the addresses of its assets are the same on every page."""
+        text = (BUNDLE / "index.html").read_text().replace('"./assets/', f'"{self.prefix}/console/assets/')
         return web.Response(text=text, content_type="text/html", headers=HEADERS)
 
     def _refused(self, request: web.Request) -> web.Response | None:
@@ -210,7 +212,7 @@ class MockServer:
             "id": "resp_play",
             "object": "response",
             "status": "completed",
-            "model": sent["model"],
+            "model": sent.get("model", "fast"),
             "output": output,
             "usage": {
                 "input_tokens": 4873,
@@ -299,11 +301,17 @@ def streamed(response: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def matches(row: dict[str, Any], line: str) -> bool:
-    """Whether a row has every word of a line, or the status that the line names."""
-    parts = line.split()
-    return all(
-        row["status"] in part[7:].split(",") if part.startswith("status:") else part in str(row) for part in parts
-    )
+    """Whether a row has every word of a line, and the status and a tool that the line names; times are ignored."""
+    return all(_matches(row, part) for part in line.split())
+
+
+def _matches(row: dict[str, Any], part: str) -> bool:
+    name, _, value = part.partition(":")
+    if name == "status":
+        return row["status"] in value.split(",")
+    if name == "tool":
+        return not set(row["tools"]).isdisjoint(value.split(","))
+    return name in ("since", "until") or part in str(row)
 
 
 def failure(status: int, code: str, message: str) -> web.Response:
