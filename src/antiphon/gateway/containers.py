@@ -37,7 +37,7 @@ class Containers:
         """Create a container under the id of the ticket, if it has one."""
         return shown_container(await self._containers.create(request, ticket))
 
-    async def list(self, tenant: str | None, query: ContainersQuery) -> JsonObject:
+    async def list(self, tenant: str, query: ContainersQuery) -> JsonObject:
         """Return a page of the containers."""
         page = await self._containers.page(tenant, query)
         return page_of([shown_container(one) for one in page.containers], has_more=page.has_more)
