@@ -309,6 +309,13 @@ async def test_a_bad_container_is_refused(
     assert (await served.sdk.containers.list()).data == []
 
 
+async def test_a_memory_limit_up_to_the_operators_maximum_is_taken(served: Served) -> None:
+    served.engine.bounds = replace(served.engine.bounds, container_memory="16g")
+    assert (await served.sdk.containers.create(name="n", memory_limit="16g")).memory_limit == "16g"
+    with pytest.raises(openai.BadRequestError, match="Supported values are: '1g', '4g', and '16g'"):
+        await served.sdk.containers.create(name="n", memory_limit="64g")
+
+
 async def test_a_container_of_unknown_files_is_not_created(stateful: Served) -> None:
     file = await stateful.sdk.files.create(file=("a.csv", CSV), purpose="user_data")
     error = await refused(stateful, 404, json={"name": "n", "file_ids": [file.id, "file-none"]})
