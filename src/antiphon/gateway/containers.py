@@ -3,7 +3,7 @@
 from collections.abc import AsyncGenerator, AsyncIterable
 
 from antiphon.gateway.made import JsonObject
-from antiphon.protocol.containers import ContainerFilesQuery, ContainersQuery, CreateContainer
+from antiphon.protocol.containers import MEMORY, ContainerFilesQuery, ContainersQuery, CreateContainer
 from antiphon.runs.engine import Engine
 from antiphon.runs.persistence import RequestIdentity
 from antiphon.storage.contract import ContainerQuota, StoredContainer, StoredContainerFile
@@ -24,7 +24,7 @@ class Containers:
         if not isinstance(files, Files):
             raise TypeError("the files of this engine can only be read")
         quota = ContainerQuota(bounds.containers, bounds.container_files, bounds.container_bytes)
-        limits = ContainerLimits(quota, bounds.container_memory)
+        limits = ContainerLimits(quota, MEMORY[bounds.container_memory])
         self._files = files
         self._containers = StoredContainers(engine.store, files, limits, engine.new_id, engine.now)
 
@@ -37,7 +37,7 @@ class Containers:
         """Create a container under the id of the ticket, if it has one."""
         return shown_container(await self._containers.create(request, ticket))
 
-    async def list(self, tenant: str | None, query: ContainersQuery) -> JsonObject:
+    async def list(self, tenant: str, query: ContainersQuery) -> JsonObject:
         """Return a page of the containers."""
         page = await self._containers.page(tenant, query)
         return page_of([shown_container(one) for one in page.containers], has_more=page.has_more)

@@ -7,6 +7,7 @@ items; a client that stores nothing, such as Codex, sends all of them with each 
 """
 
 from dataclasses import dataclass
+from typing import Literal
 
 from antiphon.errors import ClientError
 from antiphon.protocol.validation.refusals import too_long
@@ -37,8 +38,8 @@ class Bounds:
     """Files in a container."""
     container_bytes: int = 512 * MEBIBYTE
     """Bytes of these."""
-    container_memory: int = 4096 * MEBIBYTE
-    """Bytes of the largest `memory_limit` that a container may have."""
+    container_memory: Literal["1g", "4g", "16g", "64g"] = "4g"
+    """Largest `memory_limit` that a container may have."""
 
     def check_history(self, extent: ChainExtent) -> None:
         """Raise `ClientError` (400) for a history that is too long to be loaded."""

@@ -165,9 +165,9 @@ async def test_content_is_deleted_with_its_last_file(stateful: Served) -> None:
     container = await made(stateful, file_ids=[file.id])
     assert await store.stored_bytes("") == 2 * len(CSV)
     await sdk.files.delete(file.id)
-    assert await store.blob_part(found.blob.partition("-")[2] or found.blob, 0) is not None
+    assert await store.blob_part(found.blob, 0) is not None
     await sdk.containers.delete(container)
-    assert await store.blob_part(found.blob.partition("-")[2] or found.blob, 0) is None
+    assert await store.blob_part(found.blob, 0) is None
     assert await store.stored_bytes("") == 0
 
 
@@ -307,6 +307,13 @@ async def test_a_bad_container_is_refused(
     assert (error["param"], error["code"], error["type"]) == (param, code, "invalid_request_error")
     assert error["message"].startswith(words)
     assert (await served.sdk.containers.list()).data == []
+
+
+async def test_a_memory_limit_up_to_the_operators_maximum_is_taken(served: Served) -> None:
+    served.engine.bounds = replace(served.engine.bounds, container_memory="16g")
+    assert (await served.sdk.containers.create(name="n", memory_limit="16g")).memory_limit == "16g"
+    with pytest.raises(openai.BadRequestError, match="Supported values are: '1g', '4g', and '16g'"):
+        await served.sdk.containers.create(name="n", memory_limit="64g")
 
 
 async def test_a_container_of_unknown_files_is_not_created(stateful: Served) -> None:
