@@ -4,7 +4,6 @@ import asyncio
 import os
 import platform
 import shutil
-from asyncio.subprocess import Process
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +15,8 @@ from antiphon.sandbox.connection import Connection
 from antiphon.sandbox.contract import MachineLimits, SandboxError
 from antiphon.sandbox.directory import DataDirectory
 from antiphon.sandbox.environment import PythonEnvironment, find_environment
-from antiphon.sandbox.machine import BubblewrapMachine, killed
+from antiphon.sandbox.machine import BubblewrapMachine
+from antiphon.sandbox.supervisor import Supervisor
 from antiphon.sandbox.usage import Usage
 from antiphon.sandbox.watch import Watch
 
@@ -94,23 +94,23 @@ async def _started(
     host: _Host, identity: Identity, connection: Connection, cgroup: Cgroup | None, limits: MachineLimits
 ) -> BubblewrapMachine:
     enter = cgroup.entry() if cgroup else ()
-    process = await connection.start(enter, host.program, kernel_command(host.environment, limits, identity))
+    supervisor = await connection.start(enter, host.program, kernel_command(host.environment, limits, identity))
     channel = Channel(connection.server)
-    directories = await _directories(process, connection, channel)
+    directories = await _directories(supervisor, connection, channel)
     data = DataDirectory(directories[0], identity.user)
     usage = Usage(directories[1], [os.dup(directories[0]), *directories[2:]], cgroup)
-    return BubblewrapMachine(process, channel, connection.output, data, usage, limits)
+    return BubblewrapMachine(supervisor, channel, connection.output, data, usage, limits)
 
 
-async def _directories(process: Process, connection: Connection, channel: Channel) -> list[int]:
+async def _directories(supervisor: Supervisor, connection: Connection, channel: Channel) -> list[int]:
     """Wait until the kernel program is ready. Raises `SandboxError` that says why it is not."""
     try:
         async with asyncio.timeout(SECONDS):
             return await channel.directories(1 + len(SHARED))
     except (SandboxError, TimeoutError) as error:
-        await killed(process)
+        await supervisor.end()
         host = await asyncio.to_thread(cures.Host.read)
         raise SandboxError(cures.explained(connection.message(), host)) from error
     except BaseException:
-        await killed(process)
+        await supervisor.end()
         raise

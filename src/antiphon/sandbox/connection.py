@@ -3,12 +3,12 @@
 import asyncio
 import os
 import socket
-from asyncio.subprocess import Process
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
 from antiphon.sandbox import seccomp
+from antiphon.sandbox.supervisor import Supervisor
 
 LONGEST_MESSAGE = 2000
 
@@ -35,13 +35,13 @@ class Connection:
         os.set_blocking(output, False)
         return cls(server, machine, output, printed, _filled(seccomp.program()), _filled(_joined(options)))
 
-    async def start(self, enter: Sequence[str], program: str, command: Sequence[str]) -> Process:
+    async def start(self, enter: Sequence[str], program: str, command: Sequence[str]) -> Supervisor:
         """Start bubblewrap, `program`, with this command inside; `enter` is what the line begins with.
 
         The server's copies of the machine's ends are closed then. Raises `OSError`.
         """
         try:
-            return await asyncio.create_subprocess_exec(
+            process = await asyncio.create_subprocess_exec(
                 *(*enter, program, "--seccomp", str(self.filter), "--args", str(self.options), "--", *command),
                 stdin=self.machine.fileno(),
                 stdout=self.printed,
@@ -50,6 +50,7 @@ class Connection:
                 env={},
                 cwd="/",
             )
+            return Supervisor(process)
         finally:
             self.machine.close()
             for each in (self.printed, self.filter, self.options):

@@ -258,7 +258,10 @@ def limit(options: dict[str, Any]) -> None:
     with open("/proc/self/oom_score_adj", "w") as file:  # noqa: PTH123 - pathlib would take memory in every machine
         file.write("1000")
     for name, amount in options["limits"].items():
-        resource.setrlimit(getattr(resource, name), (amount, amount))
+        for process in (os.getpid(), 1):
+            # Code can write to the memory of the first process, unless root started it; then this is refused.
+            with contextlib.suppress(PermissionError):
+                resource.prlimit(process, getattr(resource, name), (amount, amount))
 
 
 def connect(options: dict[str, Any]) -> int:

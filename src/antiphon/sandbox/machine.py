@@ -2,14 +2,13 @@
 
 import asyncio
 import os
-from asyncio.subprocess import Process
 from collections.abc import AsyncGenerator, AsyncIterable, Callable, Sequence
-from contextlib import suppress
 
 from antiphon.sandbox.channel import Channel, CodeReply, CommandReply, R
 from antiphon.sandbox.contract import CodeResult, CommandResult, Ending, FoundFile, MachineLimits, SandboxError
 from antiphon.sandbox.directory import DataDirectory, checked
 from antiphon.sandbox.printed import Printed
+from antiphon.sandbox.supervisor import Supervisor
 from antiphon.sandbox.usage import Usage
 
 PART = 1024 * 1024
@@ -25,14 +24,14 @@ class BubblewrapMachine:
 
     def __init__(
         self,
-        process: Process,
+        supervisor: Supervisor,
         channel: Channel,
         printed: int,
         data: DataDirectory,
         usage: Usage,
         limits: MachineLimits,
     ) -> None:
-        self._process = process
+        self._supervisor = supervisor
         self._channel = channel
         self._pipe = printed
         self._data = data
@@ -47,7 +46,7 @@ class BubblewrapMachine:
     @property
     def is_alive(self) -> bool:
         """Whether the machine still runs, with its variables."""
-        return self._ending == "completed" and self._process.returncode is None
+        return self._ending == "completed" and not self._supervisor.has_ended
 
     @property
     def is_busy(self) -> bool:
@@ -155,7 +154,7 @@ class BubblewrapMachine:
         """End all processes of the machine; its files stay. The first ending counts."""
         if self._ending == "completed":
             self._ending = ending
-        await killed(self._process)
+        await self._supervisor.end()
 
     async def close(self) -> None:
         """End the machine with all its processes, and delete its files."""
@@ -175,13 +174,6 @@ class BubblewrapMachine:
     def _check(self, *, is_alive: bool = True) -> None:
         if self._is_closed or (is_alive and not self.is_alive):
             raise SandboxError("The machine is lost: it has ended.")
-
-
-async def killed(process: Process) -> None:
-    """End bubblewrap, which ends the first process inside, and so every other one."""
-    with suppress(ProcessLookupError):
-        process.kill()
-    await process.wait()
 
 
 def cut(text: str, limit: int) -> str:
