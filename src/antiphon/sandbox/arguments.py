@@ -54,19 +54,19 @@ def new_identity() -> Identity:
     return Identity(is_root=True, user=first + secrets.randbelow(max(last - first, 1)))
 
 
-def command(
-    bubblewrap: str, environment: PythonEnvironment, limits: MachineLimits, identity: Identity, seccomp: int
-) -> list[str]:
-    """Return the command that starts a machine. `seccomp` is an open file with the filter."""
+def options(environment: PythonEnvironment, limits: MachineLimits, identity: Identity) -> list[str]:
+    """Return the options of bubblewrap."""
     return [
-        bubblewrap,
         *_isolation(identity),
-        *("--die-with-parent", "--new-session", "--clearenv", "--hostname", "container"),
-        *("--seccomp", str(seccomp)),
+        *("--die-with-parent", "--new-session", "--clearenv", "--hostname", "container", "--chdir", DATA),
         *_variables(environment),
         *_files(environment, limits),
-        *("--chdir", DATA, "--", environment.executable, "-I", KERNEL, _options(limits, identity)),
     ]
+
+
+def kernel_command(environment: PythonEnvironment, limits: MachineLimits, identity: Identity) -> list[str]:
+    """Return the command of the kernel program in the machine."""
+    return [*_become(identity), environment.executable, "-I", KERNEL, _options(limits)]
 
 
 def _isolation(identity: Identity) -> Iterator[str]:
@@ -76,6 +76,13 @@ def _isolation(identity: Identity) -> Iterator[str]:
         yield from ("--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID")  # lost as soon as it became the user
     else:
         yield from ("--unshare-user", "--disable-userns", "--uid", str(USER), "--gid", str(USER))
+
+
+def _become(identity: Identity) -> Sequence[str]:
+    """Return the beginning of a command that becomes the user of a machine that root prepared."""
+    user = str(identity.user)
+    become = ("setpriv", "--reuid", user, "--regid", user, "--clear-groups", "--inh-caps", "-all")
+    return become if identity.is_root else ()
 
 
 def _variables(environment: PythonEnvironment) -> Iterator[str]:
@@ -100,17 +107,18 @@ def _files(environment: PythonEnvironment, limits: MachineLimits) -> Iterator[st
     """Give what a machine sees. Every place that it can write to has a size."""
     for path in SYSTEM:
         yield from _system(Path(path))
+    yield from ("--perms", "0755", "--dir", "/etc")
     for path in FILES:
         yield from ("--ro-bind-try", path, path)
     yield from ("--proc", "/proc")
     yield from ("--tmpfs", "/dev", *_devices(), *_sized(TEMPORARY, "/dev/shm"), "--remount-ro", "/dev")  # noqa: S108
     yield from _sized(TEMPORARY, "/tmp")  # noqa: S108 - of the machine
     yield from _sized(limits.disk, DATA)
-    yield from ("--ro-bind", kernel.__file__, KERNEL)
+    yield from _placed(KERNEL, "--ro-bind", kernel.__file__)
     for path in environment.binds:
-        yield from ("--ro-bind", path, path)
+        yield from _placed(path, "--ro-bind", path)
     for link, target in environment.links:
-        yield from ("--symlink", target, link)
+        yield from _placed(link, "--symlink", target)
     yield from ("--remount-ro", "/")
 
 
@@ -118,6 +126,13 @@ def _system(path: Path) -> Sequence[str]:
     if path.is_symlink():
         return ("--symlink", str(path.readlink()), str(path))
     return ("--ro-bind", str(path), str(path)) if path.is_dir() else ()
+
+
+def _placed(path: str, option: str, source: str) -> Iterator[str]:
+    """Give the options for one file or directory. bubblewrap itself may hide the directories above from a user."""
+    for parent in reversed(Path(path).parents[:-1]):
+        yield from ("--perms", "0755", "--dir", str(parent))
+    yield from (option, source, path)
 
 
 def _sized(size: int, path: str) -> Sequence[str]:
@@ -132,13 +147,12 @@ def _devices() -> Iterator[str]:
         yield from ("--symlink", f"/proc/self/fd/{number}", f"/dev/{name}")
 
 
-def _options(limits: MachineLimits, identity: Identity) -> str:
+def _options(limits: MachineLimits) -> str:
     """Return the first argument of the kernel program."""
     return json.dumps(
         {
             "data": DATA,
             "shared": SHARED,
-            "user": identity.user,
             "nice": NICENESS,
             "output": limits.output,
             "figures": FIGURES,

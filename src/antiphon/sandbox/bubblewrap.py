@@ -2,22 +2,27 @@
 
 import asyncio
 import os
+import platform
 import shutil
-import socket
-from asyncio.subprocess import Process
-from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 
-from antiphon.sandbox import seccomp
-from antiphon.sandbox.arguments import SHARED, command, new_identity
+from antiphon.sandbox import cures, seccomp
+from antiphon.sandbox.arguments import SHARED, Identity, kernel_command, new_identity, options
+from antiphon.sandbox.cgroup import Cgroup, delegated
 from antiphon.sandbox.channel import Channel
+from antiphon.sandbox.connection import Connection
 from antiphon.sandbox.contract import MachineLimits, SandboxError
 from antiphon.sandbox.directory import DataDirectory
 from antiphon.sandbox.environment import PythonEnvironment, find_environment
 from antiphon.sandbox.machine import BubblewrapMachine
+from antiphon.sandbox.supervisor import Supervisor
+from antiphon.sandbox.usage import Usage
+from antiphon.sandbox.watch import Watch
 
 SECONDS = 20.0
 """How long a machine may take to start, on a busy host."""
+PROBED = MachineLimits(memory=512 * 1024 * 1024)
 
 
 class Bubblewrap:
@@ -26,117 +31,86 @@ class Bubblewrap:
     def __init__(self, python: str = "", *, program: str = "bwrap") -> None:
         self._python = python
         self._program = program
-        self._environment: PythonEnvironment | None = None
-        self._machines: set[BubblewrapMachine] = set()
+        self._host: _Host | None = None
+        self._watch = Watch()
 
     async def probe(self) -> str:
         """Start a machine, and run code in it."""
         try:
-            machine = await self.start(MachineLimits(memory=512 * 1024 * 1024))
+            machine = await self.start(PROBED)
         except SandboxError as error:
             return str(error)
         try:
             result = await machine.run_code("6 * 7", SECONDS)
         finally:
             await machine.close()
-        return "" if result.value == "42" else f"A machine starts, but runs no code: {result.printed or result.ending}"
+        return "" if result.value == "42" else cures.explained(result.printed or result.ending, cures.Host.read())
 
     async def start(self, limits: MachineLimits) -> BubblewrapMachine:
         """Return a new machine."""
-        if self._environment is None:
-            self._environment = await asyncio.to_thread(find_environment, self._python)
-        program = await asyncio.to_thread(shutil.which, self._program)
-        if program is None:
-            raise SandboxError("bubblewrap is not installed. Install it: apt-get install bubblewrap.")
-        identity, pipes = new_identity(), Pipes.open()
+        if self._host is None:
+            self._host = await asyncio.to_thread(_find_host, self._program, self._python)
+        host, identity = self._host, new_identity()
+        connection = Connection.open(options(host.environment, limits, identity))
         try:
-            arguments = command(program, self._environment, limits, identity, pipes.filter)
-            process = await pipes.started(arguments)
+            cgroup = await asyncio.to_thread(Cgroup, host.cgroup, limits) if host.cgroup else None
+            machine = await _started(host, identity, connection, cgroup, limits)
         except OSError as error:
-            pipes.close()
-            raise SandboxError(f"bubblewrap does not start: {error}.") from error
+            connection.close()
+            raise SandboxError(f"A machine does not start: {error}.") from error
         except BaseException:
-            pipes.close()
+            connection.close()
             raise
-        channel = Channel(pipes.server)
-        try:
-            async with asyncio.timeout(SECONDS):
-                directories = await channel.directories(1 + len(SHARED))
-        except BaseException as error:
-            await _killed(process)
-            said = _said(pipes.output)
-            channel.close()
-            os.close(pipes.output)
-            if isinstance(error, SandboxError | TimeoutError):
-                raise SandboxError(f"A machine cannot start: {said or error or 'it took too long'}") from error
-            raise
-        for each in directories[1:]:
-            os.close(each)
-        data = DataDirectory(directories[0], identity.user)
-        machine = BubblewrapMachine(process, channel, pipes.output, data, limits, self._machines.discard)
-        self._machines.add(machine)
+        machine.on_close = self._watch.discard
+        self._watch.add(machine)
         return machine
 
     async def close(self) -> None:
         """End every machine."""
-        for machine in list(self._machines):
-            await machine.close()
+        await self._watch.close()
+        await asyncio.gather(*(machine.close() for machine in list(self._watch.machines)))
 
 
 @dataclass(frozen=True, slots=True)
-class Pipes:
-    """What connects a machine with the server."""
+class _Host:
+    """What is found out once."""
 
-    server: socket.socket
-    kernel: socket.socket
-    output: int
-    """The end from which the server reads."""
-    printed: int
-    filter: int
-
-    @classmethod
-    def open(cls) -> "Pipes":
-        server, kernel = socket.socketpair()
-        output, printed = os.pipe()
-        os.set_blocking(output, False)
-        reading, writing = os.pipe()
-        os.write(writing, seccomp.program())
-        os.close(writing)
-        return cls(server, kernel, output, printed, reading)
-
-    async def started(self, arguments: list[str]) -> Process:
-        """Start bubblewrap. The server's copies of its ends are closed then."""
-        process = await asyncio.create_subprocess_exec(
-            *arguments,
-            stdin=self.kernel.fileno(),
-            stdout=self.printed,
-            stderr=self.printed,
-            pass_fds=(self.filter,),
-            env={},
-            cwd="/",
-        )
-        self._close_theirs()
-        return process
-
-    def _close_theirs(self) -> None:
-        self.kernel.close()
-        os.close(self.printed)
-        os.close(self.filter)
-
-    def close(self) -> None:
-        """Close everything, of a machine that did not start."""
-        self._close_theirs()
-        self.server.close()
-        os.close(self.output)
+    program: str
+    environment: PythonEnvironment
+    cgroup: Path | None
 
 
-async def _killed(process: Process) -> None:
-    with suppress(ProcessLookupError):
-        process.kill()
-    await process.wait()
+def _find_host(program: str, python: str) -> _Host:
+    """Blocks: it starts a Python. Raises `SandboxError`."""
+    if platform.machine() not in seccomp.MACHINES:
+        raise SandboxError(cures.PROCESSOR)
+    found = shutil.which(program)
+    if found is None:
+        raise SandboxError(cures.MISSING)
+    return _Host(found, find_environment(python), delegated())
 
 
-def _said(output: int) -> str:
-    with suppress(BlockingIOError):
-        return os.read(output, 2000).decode(errors="replace").strip()
-    return ""
+async def _started(
+    host: _Host, identity: Identity, connection: Connection, cgroup: Cgroup | None, limits: MachineLimits
+) -> BubblewrapMachine:
+    enter = cgroup.entry() if cgroup else ()
+    supervisor = await connection.start(enter, host.program, kernel_command(host.environment, limits, identity))
+    channel = Channel(connection.server)
+    directories = await _directories(supervisor, connection, channel)
+    data = DataDirectory(directories[0], identity.user)
+    usage = Usage(directories[1], [os.dup(directories[0]), *directories[2:]], cgroup)
+    return BubblewrapMachine(supervisor, channel, connection.output, data, usage, limits)
+
+
+async def _directories(supervisor: Supervisor, connection: Connection, channel: Channel) -> list[int]:
+    """Wait until the kernel program is ready. Raises `SandboxError` that says why it is not."""
+    try:
+        async with asyncio.timeout(SECONDS):
+            return await channel.directories(1 + len(SHARED))
+    except (SandboxError, TimeoutError) as error:
+        await supervisor.end()
+        host = await asyncio.to_thread(cures.Host.read)
+        raise SandboxError(cures.explained(connection.message(), host)) from error
+    except BaseException:
+        await supervisor.end()
+        raise

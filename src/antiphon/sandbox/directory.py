@@ -7,6 +7,7 @@ it is read. So nothing is opened by a path, and no link is followed. All functio
 import os
 import secrets
 import stat
+import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import islice
@@ -16,6 +17,8 @@ from antiphon.sandbox.contract import FoundFile, SandboxError
 LOOKED_AT = 10_000
 """Entries of a directory that are looked at."""
 LONGEST_NAME = 255
+READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class DataDirectory:
@@ -24,10 +27,12 @@ class DataDirectory:
     def __init__(self, directory: int, user: int) -> None:
         self._directory = directory
         self._user = user
+        self._lock = threading.Lock()
+        """The directory is not closed while a thread reads it."""
 
     def files(self, most: int) -> list[FoundFile]:
         """Return the regular files, at most so many, by name."""
-        with os.scandir(self._directory) as entries:
+        with self._lock, os.scandir(self._directory) as entries:
             found = [file for entry in islice(entries, LOOKED_AT) for file in _found(entry)]
         return sorted(found, key=lambda file: file.name)[:most]
 
@@ -35,7 +40,8 @@ class DataDirectory:
         """Open a regular file for reading. Raises `SandboxError`."""
         checked(name)
         try:
-            file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=self._directory)
+            with self._lock:
+                file = os.open(name, READ, dir_fd=self._directory)
         except OSError as error:
             raise SandboxError(f"The file {name!r} cannot be read: {error.strerror}.") from error
         if not stat.S_ISREG(os.fstat(file).st_mode):
@@ -46,25 +52,27 @@ class DataDirectory:
     def create(self) -> tuple[int, str]:
         """Create a file under a name that nobody can guess, and open it for writing."""
         name = f".{secrets.token_hex(16)}"
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-        file = os.open(name, flags, 0o644, dir_fd=self._directory)
+        with self._lock:
+            file = os.open(name, CREATE, 0o644, dir_fd=self._directory)
         if self._user:
             os.fchown(file, self._user, self._user)
         return file, name
 
     def rename(self, temporary: str, name: str) -> None:
         """Give a created file its name; a file or a link of that name is replaced."""
-        os.rename(temporary, name, src_dir_fd=self._directory, dst_dir_fd=self._directory)
+        with self._lock:
+            os.rename(temporary, name, src_dir_fd=self._directory, dst_dir_fd=self._directory)
 
     def remove(self, name: str) -> None:
         """Delete a file, if it is there."""
-        with suppress(OSError):
+        with self._lock, suppress(OSError):
             os.unlink(name, dir_fd=self._directory)
 
     def close(self) -> None:
         """Close the directory; its files are gone if the machine has ended."""
-        if self._directory >= 0:
-            os.close(self._directory)
+        with self._lock:
+            if self._directory >= 0:
+                os.close(self._directory)
             self._directory = -1
 
 

@@ -13,7 +13,7 @@ from antiphon.sandbox.contract import SandboxError
 
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64")
 """Directories that every machine has."""
-FILES = ("/etc/ld.so.cache", "/etc/alternatives", "/etc/localtime")
+FILES = ("/etc/ld.so.cache", "/etc/alternatives", "/etc/fonts", "/etc/localtime")
 """Files that programs of the system need, without a secret in them."""
 
 QUESTION = "import json, sys; print(json.dumps([sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix]))"

@@ -2,7 +2,7 @@
 
 Runs with the operator's Python and its standard library only; `Kept` serves the server, too. The first argument is a
 JSON object: `data` (directory), `shared` (other directories that the server watches), `limits` (of `resource`),
-`user` (the user to become, 0 to stay), `nice`, `output` (bytes of one text), `figures` (bytes of all images).
+`nice`, `output` (bytes of one text), `figures` (bytes of all images).
 
 Calls are JSON lines: `{nonce, code}` or `{nonce, command, seconds, output}`. What code prints goes to the pipe of
 standard output and standard error, which the server reads by itself.
@@ -27,7 +27,7 @@ import time
 import traceback
 import types
 import warnings
-from typing import Any, Optional  # the operator's Python may be older than the server's
+from typing import Any
 
 PART = 65536
 STEP = 0.05
@@ -74,7 +74,7 @@ class Figures:
     def __init__(self, most: int) -> None:
         self._most = most
         self._images: list[bytes] = []
-        sys.meta_path.insert(0, self)  # type: ignore[arg-type]  # finds one module only
+        sys.meta_path.insert(0, self)
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
         """Find `matplotlib.pyplot` as usual, with a `show` that draws and closes the figures, as notebooks do."""
@@ -253,17 +253,15 @@ def flush() -> None:
 
 
 def limit(options: dict[str, Any]) -> None:
-    """Limit what this process and its children may use, and become another user. The code cannot undo it."""
+    """Limit what this process and its children may use. The code cannot undo it."""
     os.nice(options["nice"])
     with open("/proc/self/oom_score_adj", "w") as file:  # noqa: PTH123 - pathlib would take memory in every machine
         file.write("1000")
     for name, amount in options["limits"].items():
-        resource.setrlimit(getattr(resource, name), (amount, amount))
-    user: Optional[int] = options["user"]  # noqa: UP045 - as above
-    if user:
-        os.setgroups([])
-        os.setresgid(user, user, user)
-        os.setresuid(user, user, user)
+        for process in (os.getpid(), 1):
+            # Code can write to the memory of the first process, unless root started it; then this is refused.
+            with contextlib.suppress(PermissionError):
+                resource.prlimit(process, getattr(resource, name), (amount, amount))
 
 
 def connect(options: dict[str, Any]) -> int:

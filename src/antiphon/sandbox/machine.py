@@ -2,14 +2,14 @@
 
 import asyncio
 import os
-from asyncio.subprocess import Process
 from collections.abc import AsyncGenerator, AsyncIterable, Callable, Sequence
-from contextlib import suppress
 
 from antiphon.sandbox.channel import Channel, CodeReply, CommandReply, R
 from antiphon.sandbox.contract import CodeResult, CommandResult, Ending, FoundFile, MachineLimits, SandboxError
 from antiphon.sandbox.directory import DataDirectory, checked
 from antiphon.sandbox.printed import Printed
+from antiphon.sandbox.supervisor import Supervisor
+from antiphon.sandbox.usage import Usage
 
 PART = 1024 * 1024
 """Bytes of a file that are copied at once."""
@@ -24,27 +24,39 @@ class BubblewrapMachine:
 
     def __init__(
         self,
-        process: Process,
+        supervisor: Supervisor,
         channel: Channel,
         printed: int,
         data: DataDirectory,
+        usage: Usage,
         limits: MachineLimits,
-        on_close: Callable[["BubblewrapMachine"], None],
     ) -> None:
-        self._process = process
+        self._supervisor = supervisor
         self._channel = channel
         self._pipe = printed
         self._data = data
+        self._usage = usage
         self._limits = limits
-        self._on_close = on_close
+        self.on_close: Callable[[BubblewrapMachine], None] = lambda _: None
         self._ending: Ending = "completed"
         self._memory = 0
+        self._calls = 0
         self._is_closed = False
 
     @property
     def is_alive(self) -> bool:
         """Whether the machine still runs, with its variables."""
-        return self._ending == "completed" and self._process.returncode is None
+        return self._ending == "completed" and not self._supervisor.has_ended
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a call runs."""
+        return self._calls > 0
+
+    @property
+    def is_too_large(self) -> bool:
+        """Whether the machine used more memory than it may, when it was counted last."""
+        return self._memory > self._limits.memory and not self._usage.is_enforced
 
     async def put(self, name: str, content: AsyncIterable[bytes]) -> None:
         """Write a file into `DATA`. Raises `ValueError` unless `name` is one path component, and `SandboxError`."""
@@ -117,6 +129,7 @@ class BubblewrapMachine:
 
     async def _called(self, kind: type[R], limit: float, **call: object) -> R:
         """Return the reply to a call. Whatever else happens, the machine has ended before this raises."""
+        self._calls += 1
         try:
             async with asyncio.timeout(limit):
                 return await self._channel.call(kind, **call)
@@ -124,8 +137,14 @@ class BubblewrapMachine:
             await self.end("timeout")
             raise SandboxError("The time of the call is over.") from error
         except BaseException:
-            await self.end("lost")
+            await self.end("memory" if self._usage.has_killed() else "lost")
             raise
+        finally:
+            self._calls -= 1
+
+    def count(self) -> None:
+        """Count the machine's memory. Blocks for a moment: call it in a thread."""
+        self._memory = self._usage.memory()
 
     def memory(self) -> int:
         """Return the bytes of memory that were counted last."""
@@ -135,20 +154,22 @@ class BubblewrapMachine:
         """End all processes of the machine; its files stay. The first ending counts."""
         if self._ending == "completed":
             self._ending = ending
-        with suppress(ProcessLookupError):
-            self._process.kill()  # which ends the first process inside, and so every other one
-        await self._process.wait()
+        await self._supervisor.end()
 
     async def close(self) -> None:
         """End the machine with all its processes, and delete its files."""
         if self._is_closed:
             return
         self._is_closed = True
-        self._on_close(self)
+        self.on_close(self)
         await self.end("lost")
         self._channel.close()
-        self._data.close()
         os.close(self._pipe)
+        await asyncio.to_thread(self._released)
+
+    def _released(self) -> None:
+        self._data.close()
+        self._usage.close()
 
     def _check(self, *, is_alive: bool = True) -> None:
         if self._is_closed or (is_alive and not self.is_alive):
