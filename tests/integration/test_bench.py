@@ -3,6 +3,7 @@
 from bench import containers, figures, retrieval, search
 from bench.report import NGINX, OURS, TARGET, medians
 from bench.targets import FRACTIONS, TARGETS, targets, verdicts
+
 from tests.support.code import skip_without_machines
 
 

@@ -82,8 +82,6 @@ def _sandbox_of(settings: Settings, environment: Mapping[str, str]) -> "Sandbox"
         from antiphon.sandbox.bubblewrap import Bubblewrap  # noqa: PLC0415 - for servers that run code alone
 
         return Bubblewrap(settings.code_python)
-    from antiphon.sandbox.e2b import E2bSandbox  # noqa: PLC0415 - the same
-
     name = settings.code_e2b_key_env
     key = clean_key(environment, name) if name else ""
     if name and not key:
@@ -91,7 +89,9 @@ def _sandbox_of(settings: Settings, environment: Mapping[str, str]) -> "Sandbox"
             f"The sandbox 'e2b' takes its key from {name}, which is not set. Set it, name another variable as "
             "code_e2b_key_env, or none for a service without keys."
         )
-    return E2bSandbox(settings.code_e2b_url, key, settings.code_e2b_template)
+    from antiphon.sandbox.e2b import E2B  # noqa: PLC0415 - the same
+
+    return E2B(settings.code_e2b_url, key, settings.code_e2b_template)
 
 
 def limits_of(settings: Settings) -> "CodeLimits":
