@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
-from bench import console, figures, files, ingestion, retrieval, search
+from bench import console, containers, figures, files, ingestion, retrieval, search
 from bench.attacks.measure import attacked
 from bench.attacks.table import not_load
 from bench.nginx import find, nginx
@@ -85,6 +85,7 @@ def measure_all(folder: Path, rounds: int, seconds: float) -> Iterator[Reading]:
             yield from _measured(console.reading(kept.name, kept.new()))
         if rounds > 1:
             yield from _measured(search.reading(stores[0].new()))
+            yield from _measured(containers.reading(stores[0].new()))
 
 
 def _groups(servers: figures.Servers, backend: Served, folder: Path, seconds: float) -> Iterator[Iterator[Reading]]:

@@ -1,8 +1,10 @@
 """The bench runs: its stand-ins still have what is looked at. How fast anything is says `make bench` alone."""
 
-from bench import figures, retrieval, search
+from bench import containers, figures, retrieval, search
 from bench.report import NGINX, OURS, TARGET, medians
 from bench.targets import FRACTIONS, TARGETS, targets, verdicts
+
+from tests.support.code import skip_without_machines
 
 
 def test_what_is_measured_in_this_process_can_be() -> None:
@@ -12,6 +14,13 @@ def test_what_is_measured_in_this_process_can_be() -> None:
 def test_a_search_of_few_chunks_can_be_measured() -> None:
     figures = {name: value for name, _, value in search.reading("sqlite://", 500)}
     assert len(figures) == 3 and all(value > 0 for value in figures.values())
+
+
+def test_calls_of_code_in_few_containers_can_be_measured() -> None:
+    skip_without_machines()
+    figures = {name: value for name, _, value in containers.reading("sqlite://", containers=3, calls=3, warm=3)}
+    assert len(figures) == 4 and all(value > 0 for value in figures.values())
+    assert figures["9 calls of code in 3 containers: right answers"] == 9
 
 
 async def test_nearly_every_query_finds_its_passage_first_in_both_databases(store_url: str) -> None:

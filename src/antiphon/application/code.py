@@ -3,11 +3,12 @@
 import os
 from collections.abc import AsyncGenerator, AsyncIterable, Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from antiphon.config import Settings, clean_key
 from antiphon.errors import ClientError, ConfigError, log
 from antiphon.runs.engine import Engine
+from antiphon.storage.contract import Store
 from antiphon.tools.base import CodeState, ContainerTools
 from antiphon.tools.later import ContainerToolsLater
 
@@ -41,7 +42,7 @@ class CodeSandbox:
         from antiphon.tools.code.tool import CodeTools  # noqa: PLC0415 - for requests with code alone
 
         parts, limits = engine(), limits_of(self._settings)
-        content = FileContent(parts)
+        content = FileContent(parts.store, cast("Files", parts.files))
         self._tools = CodeTools(
             self._sandbox, parts.store, content, parts.worker, limits, parts.shared, parts.new_id, parts.now
         )
@@ -81,8 +82,6 @@ def _sandbox_of(settings: Settings, environment: Mapping[str, str]) -> "Sandbox"
         from antiphon.sandbox.bubblewrap import Bubblewrap  # noqa: PLC0415 - for servers that run code alone
 
         return Bubblewrap(settings.code_python)
-    from antiphon.sandbox.e2b import E2bSandbox  # noqa: PLC0415 - the same
-
     name = settings.code_e2b_key_env
     key = clean_key(environment, name) if name else ""
     if name and not key:
@@ -90,7 +89,9 @@ def _sandbox_of(settings: Settings, environment: Mapping[str, str]) -> "Sandbox"
             f"The sandbox 'e2b' takes its key from {name}, which is not set. Set it, name another variable as "
             "code_e2b_key_env, or none for a service without keys."
         )
-    return E2bSandbox(settings.code_e2b_url, key, settings.code_e2b_template)
+    from antiphon.sandbox.e2b import E2B  # noqa: PLC0415 - the same
+
+    return E2B(settings.code_e2b_url, key, settings.code_e2b_template)
 
 
 def limits_of(settings: Settings) -> "CodeLimits":
@@ -107,18 +108,10 @@ def limits_of(settings: Settings) -> "CodeLimits":
 
 
 class FileContent:
-    """The content of files of an engine. See `Content`."""
+    """The content of files in the blob storage. See `Content`."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-
-    @property
-    def _files(self) -> "Files":
-        from antiphon.stored.files import Files  # noqa: PLC0415 - for requests with code alone
-
-        files = self._engine.files
-        assert isinstance(files, Files)  # noqa: S101 - `open_files` returns these
-        return files
+    def __init__(self, store: Store, files: "Files") -> None:
+        self._store, self._files = store, files
 
     async def find(self, tenant: str, file_id: str) -> "StoredFile | None":
         """See `Content.find`."""
@@ -133,13 +126,13 @@ class FileContent:
         from antiphon.stored.file_limits import Room  # noqa: PLC0415 - for requests with code alone
         from antiphon.tools.code.content import TooLargeError, WrittenBlob  # noqa: PLC0415 - the same
 
-        files, left = self._files, most
-        if limit := files.limits.stored_bytes:
-            left = min(most, limit - await self._engine.store.stored_bytes(tenant))
+        left = most
+        if limit := self._files.limits.stored_bytes:
+            left = min(most, limit - await self._store.stored_bytes(tenant))
         refusal = ClientError("The container has no room for the file.")
         room = Room(left, refusal, f"code of {tenant}", max(left, 0), refusal)
         try:
-            written = await files.write(tenant, content, room)
+            written = await self._files.write(tenant, content, room)
         except ClientError as error:
             if error is refusal:
                 raise TooLargeError from error

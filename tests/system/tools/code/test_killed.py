@@ -119,14 +119,16 @@ async def test_a_call_whose_server_is_killed_fails_and_is_not_made_again(tmp_pat
 
 @pytest.mark.timeout(4 * PATIENCE)
 async def test_a_container_moves_between_servers_and_ends_with_them(tmp_path: Path, store_url: str) -> None:
-    async with ReplayBackend(coding).serve() as model, servers(tmp_path, store_url, model.url, 2) as (one, other):
-        async with client(one) as here, client(other) as there:
-            first = await run(here, "x = 1; open('a', 'w').write('one')")
-            tools: Any = [{**AUTO, "container": container_of(first)}]
-            second = await run(there, "'x' in globals(), open('a').read(), open('b', 'w').write('two')", tools=tools)
-            third = await run(here, "'x' in globals(), open('b').read()", tools=tools)
-            machines = [*below(one.process.pid), *below(other.process.pid)]
-            ends = [await server.stop(signal.SIGTERM) for server in (one, other)]
+    async with AsyncExitStack() as stack:
+        model = await stack.enter_async_context(ReplayBackend(coding).serve())
+        one, other = await stack.enter_async_context(servers(tmp_path, store_url, model.url, 2))
+        here, there = [await stack.enter_async_context(client(server)) for server in (one, other)]
+        first = await run(here, "x = 1; open('a', 'w').write('one')")
+        tools: Any = [{**AUTO, "container": container_of(first)}]
+        second = await run(there, "'x' in globals(), open('a').read(), open('b', 'w').write('two')", tools=tools)
+        third = await run(here, "'x' in globals(), open('b').read()", tools=tools)
+        machines = [*below(one.process.pid), *below(other.process.pid)]
+        ends = [await server.stop(signal.SIGTERM) for server in (one, other)]
 
     assert logs(second) == ["(False, 'one', 3)"]
     assert logs(third) == ["(False, 'two')"]

@@ -24,7 +24,7 @@ from antiphon.tools.code.tool import (
     CodeTools,
 )
 from tests.support.containers import MemoryContainers, MemoryContent
-from tests.support.machines import PNG, FakeSandbox
+from tests.support.fake_machines import PNG, FakeSandbox
 
 AUTO = CodeInterpreterTool(container={"type": "auto"})
 SHELL = ShellTool(environment={"type": "container_auto"})
