@@ -288,7 +288,9 @@ async def with_containers(engine: Engine, plan: RunPlan) -> RunPlan:
 
     target, resume = plan.route.target, plan.resume
     found = await containers_of(engine, plan.request, plan.items, target, plan.context.tenant, resume)
-    return replace(plan, containers=found, response=echoed(plan.response, found))
+    # A background response was echoed when it was queued.
+    response = echoed(plan.response, found) if resume is None else plan.response
+    return replace(plan, containers=found, response=response)
 
 
 def runs_code(engine: Engine, request: CreateResponse, items: Sequence[InputItem]) -> bool:
