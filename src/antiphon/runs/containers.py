@@ -13,7 +13,7 @@ from antiphon.protocol.response import Response
 from antiphon.protocol.tool_bindings import Kind
 from antiphon.protocol.tools import CodeInterpreterTool, ShellTool
 from antiphon.runs.engine import Engine
-from antiphon.runs.plan import ResumeState
+from antiphon.runs.plan import ResumeState, RunPlan
 from antiphon.tools.base import ContainerTools
 from antiphon.translation.tool_mapping.offering import is_callable, tools_of
 from antiphon.upstream.backend_state import Target
@@ -21,6 +21,15 @@ from antiphon.upstream.backend_state import Target
 CodeTool = CodeInterpreterTool | ShellTool
 
 WITH_CONTAINER = frozenset[type]({CodeInterpreterCall, ShellCall})
+
+
+async def contained(engine: Engine, plan: RunPlan) -> RunPlan:
+    """Return the plan with the containers of its tools. Raises `ClientError` as `containers_of`."""
+    request, items, target = plan.request, plan.items, plan.route.target
+    found = await containers_of(engine, request, items, target, plan.context.tenant, plan.resume)
+    # A background response was echoed when it was queued, and a backend that runs the tools has containers of its own.
+    is_ours = plan.resume is None and target.api_for(request, items) == "chat"
+    return replace(plan, containers=found, response=echoed(plan.response, found) if is_ours else plan.response)
 
 
 async def containers_of(

@@ -128,8 +128,7 @@ async def prepare(
         plan = _plan_of(engine, request, context, candidates, response, recorder, uses_cache=generates)
         if plan.tools is not None:
             await check_stores(engine, request, plan.items, plan.route.target, tenant)
-            plan = await with_containers(engine, plan)
-        return plan
+        return await with_containers(engine, plan)
     except BaseException:
         if context is not None:
             context.release()
@@ -156,7 +155,7 @@ async def prepare_again(
     request = replace(request, stream=True)
     response = open_response(request, response_id, resume.created_at)
     plan = _plan_of(engine, request, context, candidates, response, recorder, uses_cache=resume.begins, resume=resume)
-    return await with_containers(engine, plan) if plan.tools is not None else plan
+    return await with_containers(engine, plan)
 
 
 def _plan_of(
@@ -294,13 +293,11 @@ async def check_stores(
 
 async def with_containers(engine: Engine, plan: RunPlan) -> RunPlan:
     """Return the plan with the containers of its tools. Raises `ClientError` as `containers.containers_of`."""
-    if not runs_code(engine, plan.request, plan.items):
+    if plan.tools is None or not runs_code(engine, plan.request, plan.items):
         return plan
-    from antiphon.runs.containers import containers_of, echoed  # noqa: PLC0415 - few requests run code
+    from antiphon.runs.containers import contained  # noqa: PLC0415 - few requests run code
 
-    target, resume = plan.route.target, plan.resume
-    found = await containers_of(engine, plan.request, plan.items, target, plan.context.tenant, resume)
-    return replace(plan, containers=found, response=echoed(plan.response, found))
+    return await contained(engine, plan)
 
 
 def runs_code(engine: Engine, request: CreateResponse, items: Sequence[InputItem]) -> bool:

@@ -15,7 +15,7 @@ from antiphon.runs.tool_policy import Approved
 from antiphon.translation.checked_items import CheckedCall, CheckedMessage, TextCheck
 from antiphon.translation.dialects.dialect import Api
 from antiphon.translation.files import Form
-from antiphon.translation.hosted_items import HostedCall
+from antiphon.translation.hosted_call import HostedCall
 from antiphon.translation.tool_items import StreamingCustomCall
 from antiphon.translation.tool_mapping.offering import Toolbox
 from antiphon.translation.wire import Finish

@@ -34,7 +34,8 @@ from antiphon.telemetry.observers import Observers, ResponseRecord, ToolUse
 from antiphon.tools.base import Listing, Use
 from antiphon.tools.registry import KINDS, Toolset, is_of
 from antiphon.translation.from_responses.items import pass_on
-from antiphon.translation.hosted_items import IN_CONTAINERS, ApprovalRequest, HostedCall, Result, begin
+from antiphon.translation.hosted_call import HostedCall, Result
+from antiphon.translation.hosted_items import IN_CONTAINERS, ApprovalRequest, begin
 from antiphon.translation.tool_mapping.mcp import is_repeatable, lists_in, permitted, too_many
 from antiphon.translation.tool_mapping.offering import tools_of
 from antiphon.translation.writer import ResponseWriter

@@ -17,7 +17,7 @@ from antiphon.protocol.items.content import Item, Status
 from antiphon.protocol.items.hosted import CodeInterpreterCall
 from antiphon.protocol.tool_bindings import Kind
 from antiphon.translation.built_in_items import StreamingShellCall
-from antiphon.translation.hosted_items import HostedCall, Result
+from antiphon.translation.hosted_call import HostedCall, Result
 from antiphon.translation.json_strings import JsonStrings, Path
 from antiphon.translation.tool_items import read_object
 

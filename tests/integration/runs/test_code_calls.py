@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from antiphon.errors import ClientError
-from antiphon.protocol.items.content import InputImage, InputText
 from antiphon.runs.engine import Engine
 from antiphon.testing import assert_event_stream, fold
 from antiphon.tools.base import ToolResult, Use
@@ -351,17 +350,19 @@ async def test_commands_make_files_that_are_cited() -> None:
 
 
 @pytest.mark.parametrize("sees", [True, False])
+@pytest.mark.parametrize("shown", [True, False])
 async def test_a_model_that_sees_gets_the_figure_and_any_other_a_text(
-    sees: bool, monkeypatch: pytest.MonkeyPatch
+    sees: bool, shown: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(DIALECTS, "generic", replace(DIALECTS["generic"], sees_images=sees))
-    result = ToolResult([InputText(text="drawn"), InputImage(image_url=PNG)], {"outputs": []})
-    server, backend = coding(Notebooks(result), DRAW, said("Nice."))
-    await ask(server, tools=[CODE])
+    server, backend = coding(Notebooks(cell("drawn", figures=1)), DRAW, said("Nice."), said("Really."))
+    first = await ask(server, tools=[CODE], include=OUTPUTS if shown else [])
+    await ask(server, tools=[CODE], previous_response_id=first["id"])
 
-    messages = json.dumps(backend.requests[1]["messages"])
-    assert (PNG in messages) == sees
-    assert ("[A figure was shown to the user.]" in messages) != sees
+    for request in backend.requests[1:]:
+        messages = json.dumps(request["messages"])
+        assert (PNG in messages) == sees
+        assert "drawn" in messages
 
 
 # What the request says of the container.

@@ -10,7 +10,8 @@ from antiphon.protocol.response import Response
 from antiphon.protocol.sources import MadeFile
 from antiphon.protocol.tool_bindings import Offer
 from antiphon.translation.container_items import code_of, without_fence
-from antiphon.translation.hosted_items import HostedCall, Result, streaming
+from antiphon.translation.hosted_call import HostedCall, Result
+from antiphon.translation.hosted_items import streaming
 from antiphon.translation.writer import ResponseWriter, View
 
 CODE = Offer("python", "code_interpreter", "code_interpreter", is_hosted=True)

@@ -3,7 +3,7 @@
 Of a call that this server carried out, the item has sealed with it how the model made it and what it was told.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,6 +27,12 @@ from antiphon.translation.to_chat.reasoning import Unseal
 
 UNSEEN = "[A figure was shown to the user.]"
 """What a model reads of a figure that it cannot see."""
+
+MOST_FIGURES = 4
+"""Figures of one call that a model sees."""
+
+LARGEST = 2_000_000
+"""Characters of a figure that a model sees: the size of an image beyond which backends refuse or shrink it."""
 
 LONGEST = 20_000
 """Characters of a result that the model reads."""
@@ -111,6 +117,8 @@ def retold(item: Item, unseal: Unseal, approvals: Approvals) -> Retold | None:
     if told.namespace:
         call.namespace = told.namespace
     said = _said(state) or told.said[:LONGEST] or "Done."
+    if isinstance(item, CodeInterpreterCall) and isinstance(said, str):
+        said = _with_figures(said, item.outputs or state.get("outputs") or [])
     output = FunctionCallOutput(call_id=call.call_id, output=said)
     return Retold(call, output, joins_next=bool(made.get("joins_next")))
 
@@ -132,13 +140,18 @@ def shell_output(item: ShellCallOutput, unseal: Unseal) -> ShellCallOutput | Fun
     return FunctionCallOutput(call_id=item.call_id, output=said) if said else item
 
 
-def without_figures(output: str | list[InputPart], *, sees_images: bool) -> str | list[InputPart]:
-    """Return the output of code as a model reads it: images go only to models that are known to see some."""
-    if isinstance(output, str) or sees_images:
+def _with_figures(said: str, outputs: Sequence[dict[str, Any]]) -> str | list[InputPart]:
+    """Return what the model was told of code, with the figures that the code showed."""
+    urls = [str(each.get("url")) for each in outputs if each.get("type") == "image"]
+    figures = [InputImage(image_url=url) for url in urls if url.startswith("data:image/") and len(url) <= LARGEST]
+    return [InputText(text=said), *figures[:MOST_FIGURES]] if figures else said
+
+
+def without_figures(output: str | list[InputPart]) -> str:
+    """Return the output of code as a model reads it that sees no images, or is not known to see any."""
+    if isinstance(output, str):
         return output
-    parts: list[InputPart] = [InputText(text=UNSEEN) if isinstance(part, InputImage) else part for part in output]
-    texts = [part.text for part in parts if isinstance(part, InputText)]
-    return "\n".join(texts) if len(texts) == len(parts) else parts
+    return "\n".join(part.text for part in output if isinstance(part, InputText)) or UNSEEN
 
 
 def _asked(item: McpApprovalRequest, approvals: Approvals) -> Told | None:

@@ -232,8 +232,8 @@ class _Renderer(Struct):
         ran = {call.call_id for call in answer.calls if type(call) is ServedCall and call.kind == "code_interpreter"}
         for index, output in sorted(answer.outputs, key=lambda pair: pair[0]):
             content = output_of(output)
-            if tie(output) in ran:
-                content = without_figures(content, sees_images=self.dialect.sees_images)
+            if tie(output) in ran and not self.dialect.sees_images:
+                content = without_figures(content)
             parts = self._parts(content, index, "output")
             messages.append(_tool_message(output, parts, self.dialect))
             rest = [part for part in parts if part["type"] != "text"]
