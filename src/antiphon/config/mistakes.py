@@ -84,7 +84,9 @@ def _steps(place: str) -> tuple[str, ...]:
 
 def _unknown_key(name: str, steps: tuple[str, ...], value: object) -> str:
     """Return what to say of a key that does not exist: what was meant, or where it belongs."""
-    kind = ({**_TABLES, **_NAMED}.get(steps[0], (Settings,)) if steps else (Settings,))[0]
+    kind: type[Struct] = Settings
+    if steps:
+        kind = _TABLES[steps[0]][0] if steps[0] in _TABLES else _NAMED.get(steps[0], (Settings, ""))[0]
     what = "setting" if kind is Settings else "key"
     near = meant(name, kind.__struct_fields__)
     if near:
