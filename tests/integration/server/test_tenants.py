@@ -52,6 +52,7 @@ WITHOUT_IDS = {
     *("GET /admin/v1/webhook_deliveries", "GET /admin/v1/reports", "POST /admin/v1/reports"),
     "GET /admin/v1/reports/matrix",
     *("GET /v1/files", "POST /v1/files", "POST /v1/uploads", "GET /v1/vector_stores"),
+    *("GET /v1/prompts", "POST /v1/prompts"),
     *("GET /admin/v1/files", "GET /admin/v1/vector_stores", "GET /v1/containers"),
 }
 """Endpoints to which nobody can give an id of what is stored."""
@@ -83,6 +84,8 @@ BODIES: Mapping[str, Any] = {
     "POST /v1/vector_stores/vector_store_id/files": {"file_id": "file-none"},
     "POST /v1/vector_stores/vector_store_id/files/file_id": {"attributes": {"a": 1}},
     "POST /v1/vector_stores/vector_store_id/file_batches": {"file_ids": ["file-none"]},
+    "POST /v1/prompts/prompt_id": {"instructions": "mine now"},
+    "POST /v1/prompts/prompt_id/default_version": {"version": 1},
     "POST /v1/containers/container_id/files": {"file_id": "file-none"},
     "POST /v1/webhook_endpoints/endpoint_id": {"name": "mine now"},
     "POST /v1/webhook_endpoints/endpoint_id/test": {"event_type": "response.completed"},
@@ -111,6 +114,7 @@ class Owned:
     upload: str
     vector_store: str
     batch: str
+    prompt: str
     container: str
     container_file: str
 
@@ -125,6 +129,7 @@ class Owned:
         yield "upload_id", self.upload
         yield "vector_store_id", self.vector_store
         yield "batch_id", self.batch
+        yield "prompt_id", self.prompt
         yield "container_id", self.container
         yield "file_id", self.container_file
 
@@ -203,6 +208,7 @@ async def own(house: House, backend: ReplayBackend) -> Owned:
         (await house.made("/v1/uploads", UPLOAD))["id"],
         vector_store,
         batch,
+        (await house.made("/v1/prompts", {"instructions": "A secret of mine"}))["id"],
         container,
         copied,
     )
@@ -315,6 +321,12 @@ async def test_no_list_begins_behind_a_foreign_vector_store_and_none_is_listed(h
     assert json.loads((await house.ask("GET", "/v1/vector_stores", house.stranger))[2])["data"] == []
 
 
+async def test_no_list_begins_behind_a_foreign_prompt_and_none_is_listed(house: House) -> None:
+    foreign = (await house.made("/v1/prompts", {"instructions": "A secret of mine"}))["id"]
+    await same(house, "GET", f"/v1/prompts?after={foreign}", foreign)
+    assert json.loads((await house.ask("GET", "/v1/prompts", house.stranger))[2])["data"] == []
+
+
 async def test_a_foreign_file_cannot_be_attached(house: House) -> None:
     foreign, store = await file_of(house), await store_of(house, house.stranger)
     await same(house, "POST", "/v1/vector_stores", foreign, {"file_ids": [foreign]})
@@ -352,6 +364,8 @@ async def all_is_there(house: House, owned: Owned) -> None:
     assert (await house.ask("GET", f"/v1/files/{owned.file}/content", house.owner))[2] == b"secret"
     status, _, told = await house.ask("GET", f"/v1/vector_stores/{owned.vector_store}", house.owner)
     assert (status, json.loads(told)["name"], json.loads(told)["file_counts"]["total"]) == (200, "mine", 1)
+    status, _, told = await house.ask("GET", f"/v1/prompts/{owned.prompt}", house.owner)
+    assert (status, json.loads(told)["version"], json.loads(told)["instructions"]) == (200, 1, "A secret of mine")
     content = f"/v1/containers/{owned.container}/files/{owned.container_file}/content"
     assert (await house.ask("GET", content, house.owner))[2] == b"secret"
     status, _, told = await house.ask("POST", f"/v1/uploads/{owned.upload}/cancel", house.owner)
@@ -363,12 +377,13 @@ def bodies(owned: Owned) -> Iterator[tuple[str, str, Any]]:
     refer = [{"type": "item_reference"}, {"role": "user", "content": "What was it?"}]
     places = [({"previous_response_id": one}, one) for one in owned.responses.values()]
     places += [({"conversation": owned.conversation}, owned.conversation)]
+    places += [({"prompt": {"id": owned.prompt}}, owned.prompt)]
     places += [({"input": [{**refer[0], "id": one}, refer[1]]}, one) for one in owned.items.values()]
     for given, foreign in places:
         for way in ({}, {"stream": True}, {"background": True}, {"background": True, "stream": True}, {"store": False}):
             yield "/v1/responses", foreign, {**HI, **way, **given}
         yield "/v1/responses/input_tokens", foreign, {**HI, **given}
-        if "conversation" not in given:
+        if not given.keys() & {"conversation", "prompt"}:
             yield "/v1/responses/compact", foreign, {**HI, **given}
 
 

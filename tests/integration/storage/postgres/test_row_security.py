@@ -51,6 +51,7 @@ WALLED = {
     *("searched_stores", "indexed_files", "file_texts"),
     *("vector_stores", "vector_store_files", "vector_store_batches"),
     *("containers", "container_files"),
+    *("prompts", "prompt_versions"),
     *OF_THE_SERVER,
 }
 WITHOUT = {
@@ -116,6 +117,7 @@ async def fill(store: PostgresStore, tenant: str) -> None:
     chunks = IndexedFile(tenant, new_id("vs"), new_id("file"), 1, "a.txt")
     await store.put_chunks(chunks, [ChunkRow(0, "words", 1, b"\0\0")])
     await store.set_chunk_attributes(tenant, chunks.store_id, chunks.file_id, {"a": 1})
+    await store.create_prompt(tenant, new_id("pmpt"), b"{}", now, 10)
     await store.put_tenant_budget(TenantBudget(tenant, Budget(1)))
     await store.put_report(StoredReport(new_id("report"), tenant, "m", now, b"{}", b""))
     await store.put_session(ConsoleSession(new_id("s").encode(), key.id, key.digest, now, now, now + 600))
