@@ -58,6 +58,7 @@ def test_every_setting_is_read_from_the_variable_that_its_row_names() -> None:
     samples |= {"purge_fraction": "1", "mcp_list_failure": "continue", "facts": "false"}
     samples |= {"file_storage": "/files", "file_storage_region": "a", "file_storage_endpoint": "http://127.0.0.1:9000"}
     samples |= {"max_file": "7000", "max_upload": "7000", "max_file_bytes": "7000"}
+    samples |= {"images_backend": "http://127.0.0.1:8080/v1"}
     samples |= {"console": "false", "console_bodies": "true"}
     for name, _, variable, default, _ in SETTINGS:
         settings = load_settings({}, {variable: samples.get(name, "7")}, file=Path("/dev/null"))
