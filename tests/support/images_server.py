@@ -49,12 +49,16 @@ class ImagesBackend:
 
 
 @asynccontextmanager
-async def images_server() -> AsyncIterator[ImagesBackend]:
-    """Serve images."""
+async def images_server(
+    files: Callable[[web.Request], Awaitable[web.StreamResponse]] | None = None,
+) -> AsyncIterator[ImagesBackend]:
+    """Serve images, and files below `/files/`."""
     backend = ImagesBackend()
     app = web.Application(client_max_size=64 * 1024 * 1024)
     app.router.add_post("/v1/images/generations", backend.answer)
     app.router.add_post("/v1/images/edits", backend.answer)
+    if files is not None:
+        app.router.add_get("/files/{name}", files)
     runner = web.AppRunner(app, access_log=None)
     await runner.setup()
     try:

@@ -10,7 +10,6 @@ from typing import Any, Self
 
 from msgspec.structs import replace
 
-from antiphon.protocol.events import Event, OutputItemDone
 from antiphon.protocol.items.content import Item
 from antiphon.protocol.items.hosted import ImageGenerationCall
 
@@ -78,15 +77,15 @@ def as_kept(item: Item) -> tuple[Item, KeptImage | None]:
     return replace(item, result=kept.reference), kept
 
 
-def as_logged(event: Event) -> Event:
+def as_logged(event: Any) -> Any:
     """Return an event as it is kept for replay."""
-    if isinstance(event, OutputItemDone):
+    if isinstance(getattr(event, "item", None), ImageGenerationCall):
         return replace(event, item=as_kept(event.item)[0])
     response = getattr(event, "response", None)
     if response is None or ImageGenerationCall not in map(type, response.output):
         return event
     output = [as_kept(item)[0] for item in response.output]
-    return replace(event, response=replace(response, output=output))  # type: ignore[call-arg]
+    return replace(event, response=replace(response, output=output))
 
 
 def usage_of(items: Sequence[Any]) -> dict[str, Any] | None:

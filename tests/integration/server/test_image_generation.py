@@ -3,7 +3,7 @@
 import asyncio
 import base64
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from typing import Any
 
@@ -29,18 +29,17 @@ DONE = said("Here it is.")
 
 @asynccontextmanager
 async def serving(
-    store: str, *answers: Any, **options: Any
+    store: str, *answers: Any, images: ImagesBackend | None = None, timeout: float = 30, **options: Any
 ) -> AsyncIterator[tuple[Served, ImagesBackend, ScriptedBackend]]:
     model = ScriptedBackend(list(answers), models=["m"])
-    async with images_server() as images, serve(model, store=store, **options) as served:
-        settings = Settings(images_backend=images.url, images_model="painter")
+    async with AsyncExitStack() as stack:
+        images = images or await stack.enter_async_context(images_server())
+        served = await stack.enter_async_context(serve(model, store=store, **options))
+        settings = Settings(images_backend=images.url, images_model="painter", images_timeout=timeout)
         served.engine.open_images = partial(images_router, settings)
         served.engine.images_model = settings.images_model
         served.engine.toolset = Toolset(images=open_images(settings, served.engine))
-        try:
-            yield served, images, model
-        finally:
-            await served.engine.toolset.close()
+        yield served, images, model
 
 
 async def create(sdk: AsyncOpenAI, **body: Any) -> dict[str, Any]:

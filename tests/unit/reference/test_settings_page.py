@@ -64,6 +64,7 @@ def test_every_setting_is_read_from_the_variable_that_its_row_names() -> None:
     samples |= {"prompts": '{"p": {"instructions": "Be brief."}}'}
     samples |= {"code_sandbox": "bubblewrap", "code_memory_max": "1g", "code_python": "/opt/code/bin/python"}
     samples |= {"code_e2b_url": "https://api.e2b.app"}
+    samples |= {"images_backend": "http://127.0.0.1:8080/v1"}
     samples |= {"console": "false", "console_bodies": "true"}
     for name, _, variable, default, _ in SETTINGS:
         settings = load_settings({}, {variable: samples.get(name, "7")}, file=Path("/dev/null"))

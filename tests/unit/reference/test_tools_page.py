@@ -9,7 +9,15 @@ from antiphon.errors import ClientError
 from antiphon.protocol.items.hosted import McpListTools
 from antiphon.protocol.items.messages import KNOWN_ITEMS, InputItem
 from antiphon.protocol.requests import CreateResponse
-from antiphon.protocol.tools import AnyTool, CodeInterpreterTool, FileSearchTool, McpTool, ShellTool, WebSearchTool
+from antiphon.protocol.tools import (
+    AnyTool,
+    CodeInterpreterTool,
+    FileSearchTool,
+    ImageGenerationTool,
+    McpTool,
+    ShellTool,
+    WebSearchTool,
+)
 from antiphon.protocol.validation.validate import decode_request
 from antiphon.translation.dialects.table import DIALECTS
 from antiphon.translation.to_chat.messages import to_messages

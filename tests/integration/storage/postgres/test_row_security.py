@@ -48,7 +48,7 @@ WALLED = {
     *("webhook_endpoints", "webhook_deliveries", "answers", "api_keys", "api_key_days", "tenant_sizes"),
     *("chat_completions", "tenant_budgets", "budget_levels", "facts", "sums"),
     *("tenant_files", "blobs", "files", "uploads", "upload_parts"),
-    *("searched_stores", "indexed_files", "file_texts"),
+    *("searched_stores", "indexed_files", "file_texts", "item_blobs"),
     *("vector_stores", "vector_store_files", "vector_store_batches"),
     *("containers", "container_files"),
     *("prompts", "prompt_versions"),
@@ -87,11 +87,9 @@ async def connection(url: str) -> AsyncIterator[Any]:
 
 async def fill(store: PostgresStore, tenant: str) -> None:
     now = int(time.time())
-    item = StoredItem(new_id("msg"), b"{}")
     queued = StoredResponse(new_id("resp"), now, "queued", None, b"{}", tenant=tenant, is_streamed=True)
     await store.put_facts([new_facts(tenant=tenant, spans=b"[]", began=1, ended=1)])
     await store.enqueue(queued, b"", [])
-    await store.create_conversation(StoredConversation(new_id("conv"), now, b"{}", tenant), [item])
     await store.reserve(tenant, "key", b"", new_id("resp"), "worker")
     await store.put_endpoint(WebhookEndpoint(new_id("we"), tenant, "n", "https://x", ("a",), now, now, "s"))
     await store.keep_answer(StoredAnswer(tenant, b"key", b"", now, now + 600))
@@ -100,6 +98,8 @@ async def fill(store: PostgresStore, tenant: str) -> None:
     )
     file = new_file(tenant)
     await put(store, file)
+    image = StoredItem(new_id("ig"), b"{}", None, file.blob, 1)
+    await store.create_conversation(StoredConversation(new_id("conv"), now, b"{}", tenant), [image])
     await store.keep_file_text(FileText(tenant, b"digest", 1, "text", 0, is_cut=False, body=b"", expires_at=now + 600))
     vector_store = VectorStore(new_id("vs"), tenant, now)
     await store.create_vector_store(vector_store)
