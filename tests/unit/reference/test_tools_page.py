@@ -76,7 +76,7 @@ SEEN = {
 """An item of each type that a chat model may be shown."""
 
 THINKING = DIALECTS["vllm"]
-SERVED = {McpTool, WebSearchTool, FileSearchTool, CodeInterpreterTool, ShellTool}
+SERVED = {McpTool, WebSearchTool, FileSearchTool, CodeInterpreterTool, ShellTool, ImageGenerationTool}
 LISTED = [McpListTools(server_label="s", tools=[{"name": "f", "input_schema": {"type": "object"}}])]
 
 
