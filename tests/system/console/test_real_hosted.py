@@ -42,6 +42,7 @@ async def send(real: RealConsole, message: str, *, tool: str = "") -> None:
         await real.choose(tool)
         await real.page.see("Tool as JSON")
         await real.choose("Save")
+        await real.page.wait_for("!document.querySelector('dialog')")
     await real.write(".compose textarea", message)
     await real.page.press("Enter")
     await real.page.see("Open this response")
@@ -68,9 +69,7 @@ async def test_code_runs_and_its_container_is_opened_and_killed(real: RealConsol
         assert await real.findings() == []
         await real.click("[aria-label^='Container cntr_']")
         await real.page.see("/mnt/data/squares.csv")
-        await real.page.wait_for(
-            "document.querySelector(\"[aria-label='Last calls'] code\")?.innerText.startsWith('open')"
-        )
+        await real.page.wait_for(f"{CALL}?.innerText.startsWith('open')")
         assert await real.findings() == []
         await real.click("[aria-label='Download squares.csv']")
         assert await real.saved(tmp_path / "squares.csv") == b"1,4,9"
