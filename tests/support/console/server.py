@@ -5,6 +5,7 @@ import json
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -301,7 +302,7 @@ def streamed(response: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def matches(row: dict[str, Any], line: str) -> bool:
-    """Whether a row has every word of a line, and the status and a tool that the line names; times are ignored."""
+    """Whether a row has every word of a line, and is as its filters `status`, `tool`, `since` and `until` say."""
     return all(_matches(row, part) for part in line.split())
 
 
@@ -311,7 +312,18 @@ def _matches(row: dict[str, Any], part: str) -> bool:
         return row["status"] in value.split(",")
     if name == "tool":
         return not set(row["tools"]).isdisjoint(value.split(","))
-    return name in ("since", "until") or part in str(row)
+    if name in ("since", "until"):
+        began, time = row["created_at"], _seconds(value)
+        return began >= time if name == "since" else began < time
+    return part in str(row)
+
+
+def _seconds(time: str) -> float:
+    """Return a time of a filter: how long ago, or a time in UTC."""
+    unit = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}.get(time[-1])
+    if unit is not None:
+        return datetime.now(UTC).timestamp() - unit * int(time[:-1])
+    return datetime.fromisoformat(time).replace(tzinfo=UTC).timestamp()
 
 
 def failure(status: int, code: str, message: str) -> web.Response:
