@@ -3,7 +3,14 @@
 from collections.abc import AsyncGenerator, AsyncIterable
 
 from antiphon.gateway.made import JsonObject
-from antiphon.protocol.containers import MEMORY, ContainerFilesQuery, ContainersQuery, CreateContainer
+from antiphon.protocol.containers import (
+    MEMORY,
+    MOST_BYTES,
+    MOST_FILES,
+    ContainerFilesQuery,
+    ContainersQuery,
+    CreateContainer,
+)
 from antiphon.runs.engine import Engine
 from antiphon.runs.persistence import RequestIdentity
 from antiphon.storage.contract import ContainerQuota, StoredContainer, StoredContainerFile
@@ -23,7 +30,7 @@ class Containers:
         files, bounds = engine.files, engine.bounds
         if not isinstance(files, Files):
             raise TypeError("the files of this engine can only be read")
-        quota = ContainerQuota(bounds.containers, bounds.container_files, bounds.container_bytes)
+        quota = ContainerQuota(bounds.containers, MOST_FILES, MOST_BYTES)
         limits = ContainerLimits(quota, MEMORY[bounds.container_memory])
         self._files = files
         self._containers = StoredContainers(engine.store, files, limits, engine.new_id, engine.now)

@@ -18,7 +18,10 @@ IDLE_MINUTES = 20
 """Minutes without use after which a container expires by default."""
 
 MOST_FILES = 100
-"""Files with which a container is created."""
+"""Files that a container holds."""
+
+MOST_BYTES = 512 * 1024 * 1024
+"""Bytes of these files."""
 
 GIB = 1024**3
 

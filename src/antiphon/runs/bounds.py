@@ -34,10 +34,6 @@ class Bounds:
     """Bytes that a tenant may have stored."""
     containers: int = 1_000
     """Running containers that a tenant may have."""
-    container_files: int = 100
-    """Files in a container."""
-    container_bytes: int = 512 * MEBIBYTE
-    """Bytes of these."""
     container_memory: Literal["1g", "4g", "16g", "64g"] = "4g"
     """Largest `memory_limit` that a container may have."""
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from antiphon.errors import ClientError, StoreError, log
 from antiphon.ids import Clock, NewId, new_id, now
+from antiphon.protocol.containers import MOST_BYTES, MOST_FILES
 from antiphon.protocol.tools import CodeInterpreterTool, ShellTool, Tool
 from antiphon.sandbox.contract import Sandbox, SandboxError
 from antiphon.sharing.offload import ended
@@ -25,10 +26,6 @@ from antiphon.tools.code.work import Done, InvalidArgumentsError, Work, nothing_
 
 WAITING = 1_000
 """Calls that may wait for their tenant's turn."""
-
-MOST_FILES = 100
-MOST_BYTES = 512 * 1024 * 1024
-"""Files of a container, and their bytes."""
 
 IDLE_MINUTES = 20
 """Minutes without use after which a container that a tool made expires."""
