@@ -1,8 +1,11 @@
 """The bench runs: its stand-ins still have what is looked at. How fast anything is says `make bench` alone."""
 
-from bench import figures, retrieval, search
+import pytest
+from bench import figures, machines, retrieval, search
 from bench.report import NGINX, OURS, TARGET, medians
 from bench.targets import FRACTIONS, TARGETS, targets, verdicts
+
+from tests.support.machines import why_not
 
 
 def test_what_is_measured_in_this_process_can_be() -> None:
@@ -12,6 +15,14 @@ def test_what_is_measured_in_this_process_can_be() -> None:
 def test_a_search_of_few_chunks_can_be_measured() -> None:
     figures = {name: value for name, _, value in search.reading("sqlite://", 500)}
     assert len(figures) == 3 and all(value > 0 for value in figures.values())
+
+
+def test_machines_can_be_measured() -> None:
+    if problem := why_not():
+        pytest.skip(problem)
+    readings = {name: value for name, _, value in machines.reading(2, 3)}
+    assert len(readings) == 4 and all(value > 0 for value in readings.values())
+    assert set(readings) <= set(TARGETS)
 
 
 async def test_nearly_every_query_finds_its_passage_first_in_both_databases(store_url: str) -> None:

@@ -1,5 +1,6 @@
 """What an operator can do about a machine that does not start."""
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +24,11 @@ APPARMOR = (
     "`/etc/apparmor.d/bwrap` with `abi <abi/4.0>, profile bwrap /usr/bin/bwrap flags=(unconfined) { userns, }`, then "
     "run `systemctl reload apparmor`."
 )
+IN_UNIT = (
+    "The server is a systemd unit that forbids namespaces and mounts. Allow them: `systemctl edit antiphon` with "
+    "`[Service]`, `RestrictNamespaces=false`, `ProtectKernelTunables=false`, `ProtectKernelLogs=false`, "
+    "`ProtectProc=default` and `SystemCallFilter=@mount @privileged`."
+)
 NAMESPACES = (
     "This host forbids user namespaces to unprivileged users. Allow them: `sysctl -w user.max_user_namespaces=10000`, "
     "on old kernels of Debian also `sysctl -w kernel.unprivileged_userns_clone=1`."
@@ -37,6 +43,8 @@ class Host:
     is_container: bool
     restricts: bool
     """AppArmor restricts user namespaces."""
+    is_unit: bool = False
+    """systemd started the server."""
 
     @classmethod
     def read(cls) -> "Host":
@@ -45,7 +53,7 @@ class Host:
             restricts = RESTRICTED.read_text().strip() == "1"
         except OSError:
             restricts = False
-        return cls(any(path.exists() for path in CONTAINER), restricts)
+        return cls(any(path.exists() for path in CONTAINER), restricts, "INVOCATION_ID" in os.environ)
 
 
 def explained(message: str, host: Host) -> str:
@@ -61,4 +69,6 @@ def _cure(message: str, host: Host) -> str:
         return IN_CONTAINER
     if denied and host.restricts:
         return APPARMOR
+    if denied and host.is_unit:
+        return IN_UNIT
     return NAMESPACES if denied else ELSE

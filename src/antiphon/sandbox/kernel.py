@@ -254,9 +254,10 @@ def flush() -> None:
 
 def limit(options: dict[str, Any]) -> None:
     """Limit what this process and its children may use. The code cannot undo it."""
-    os.nice(options["nice"])
-    with open("/proc/self/oom_score_adj", "w") as file:  # noqa: PTH123 - pathlib would take memory in every machine
-        file.write("1000")
+    with contextlib.suppress(OSError):  # the server may not be allowed to, and so neither are its machines
+        os.nice(options["nice"])
+        with open("/proc/self/oom_score_adj", "w") as file:  # noqa: PTH123 - pathlib would take memory
+            file.write("1000")
     for name, amount in options["limits"].items():
         for process in (os.getpid(), 1):
             # Code can write to the memory of the first process, unless root started it; then this is refused.

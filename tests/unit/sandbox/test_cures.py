@@ -5,7 +5,7 @@ import pytest
 from antiphon.sandbox import cures
 from antiphon.sandbox.cures import Host, explained
 
-PLAIN, CONTAINER, UBUNTU = Host(False, False), Host(True, False), Host(False, True)
+PLAIN, CONTAINER, UBUNTU, UNIT = Host(False, False), Host(True, False), Host(False, True), Host(False, False, True)
 
 
 @pytest.mark.parametrize(
@@ -17,6 +17,7 @@ PLAIN, CONTAINER, UBUNTU = Host(False, False), Host(True, False), Host(False, Tr
         ("bwrap: setting up uid map: Permission denied", UBUNTU, cures.APPARMOR),
         ("bwrap: loopback: Failed RTM_NEWADDR: Operation not permitted", UBUNTU, cures.APPARMOR),
         ("bwrap: No permissions to create new namespace", PLAIN, cures.NAMESPACES),
+        ("bwrap: No permissions to create new namespace", UNIT, cures.IN_UNIT),
         ("bwrap: Unknown option --disable-userns", CONTAINER, cures.OLD),
         ("Segmentation fault", CONTAINER, cures.ELSE),
         ("", PLAIN, cures.ELSE),
