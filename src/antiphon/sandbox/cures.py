@@ -13,6 +13,7 @@ MISSING = (
     "bubblewrap is not installed. Install it: apt-get install bubblewrap (Debian, Ubuntu), dnf install bubblewrap."
 )
 PROCESSOR = f"Machines of bubblewrap need a processor of these kinds: {', '.join(MACHINES)}."
+NO_SETPRIV = "A server of root needs `setpriv`. Install it: apt-get install util-linux."
 OLD = "This version of bubblewrap is too old. Install version 0.8 or newer."
 IN_CONTAINER = (
     "The server runs in a container, and the container's profile forbids new namespaces and mounts. Run the container "
@@ -62,6 +63,8 @@ def explained(message: str, host: Host) -> str:
 
 
 def _cure(message: str, host: Host) -> str:
+    if "setpriv" in message:
+        return NO_SETPRIV
     if "Unknown option" in message or "not recognized" in message:
         return OLD
     denied = any(word in message for word in ("ermission", "not permitted", "namespace", "uid map"))

@@ -19,6 +19,7 @@ PLAIN, CONTAINER, UBUNTU, UNIT = Host(False, False), Host(True, False), Host(Fal
         ("bwrap: No permissions to create new namespace", PLAIN, cures.NAMESPACES),
         ("bwrap: No permissions to create new namespace", UNIT, cures.IN_UNIT),
         ("bwrap: Unknown option --disable-userns", CONTAINER, cures.OLD),
+        ("bwrap: execvp setpriv: No such file or directory", CONTAINER, cures.NO_SETPRIV),
         ("Segmentation fault", CONTAINER, cures.ELSE),
         ("", PLAIN, cures.ELSE),
     ],

@@ -6,6 +6,7 @@ A promise is a function here; its docstring is the sentence that is reported whe
 no part of it: attack your sandbox as `tests/system/sandbox` does.
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 
 from antiphon.sandbox.contract import FoundFile, Machine, MachineLimits, Sandbox, SandboxError
@@ -194,6 +195,15 @@ async def _closed(sandbox: Sandbox, machine: Machine) -> None:
     await _refused(_content(machine, "a"), SandboxError)
 
 
+async def _closed_in_a_call(sandbox: Sandbox, machine: Machine) -> None:
+    """A machine that is closed in the middle of a call ends the call, which is `lost`."""
+    await machine.run_code("import time", SECONDS)
+    call = asyncio.create_task(machine.run_code("time.sleep(1000)", SECONDS))
+    await asyncio.sleep(0.1)
+    await machine.close()
+    _same((await call).ending, "lost")
+
+
 _PROMISES: tuple[Promise, ...] = (
     _probe_says_nothing,
     _variables_stay,
@@ -210,4 +220,5 @@ _PROMISES: tuple[Promise, ...] = (
     _code_over_its_time,
     _apart,
     _closed,
+    _closed_in_a_call,
 )
