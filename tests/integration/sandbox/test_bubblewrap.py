@@ -17,7 +17,9 @@ from tests.support.machines import LIMITS, PATIENCE, machine_of, run, value, why
 PYPLOT = """
 import io
 figures, drawn = {}, []
-def figure(number): figures.setdefault(number, []); return Figure(number)
+def figure(number):
+    figures.setdefault(number, [])
+    return Figure(number)
 def get_fignums(): return sorted(figures)
 def close(which): figures.clear()
 def plot(what): figures.setdefault(1, []).append(what)
@@ -78,6 +80,16 @@ async def test_code_cannot_leave_the_notebook(machine: Machine, code: str) -> No
     assert await value(machine, "1") == "1"
 
 
+async def test_lines_of_notebooks_that_are_no_python(machine: Machine) -> None:
+    result = await run(machine, "%matplotlib inline\nfor n in range(2):\n    !echo $((1 + 1))")
+    assert (result.printed, result.value, result.ending) == ("2\n2\n", "", "completed")
+    assert "SyntaxError" in (await run(machine, "%time\ndef (")).printed
+
+
+async def test_display_shows_objects(machine: Machine) -> None:
+    assert (await run(machine, "display('a', 1)")).printed == "'a'\n1\n"
+
+
 async def test_a_child_of_the_code_ends_with_its_cell(machine: Machine) -> None:
     result = await run(machine, "import os\nprint('parent' if os.fork() and os.wait() else 'child')")
     assert sorted(result.printed.split()) == ["child", "parent"]
@@ -100,6 +112,11 @@ async def test_every_shown_figure_is_an_image_of_its_own(machine: Machine) -> No
     result = await run(machine, code)
     assert [figure[8:] for figure in result.figures] == [b"['a']", b"['b']", b"['c']"]
     assert (await run(machine, "1")).figures == []
+    failed = await run(machine, "plt.plot('d')\n1 / 0")
+    assert [figure[8:] for figure in failed.figures] == [b"['d']"]
+    assert "ZeroDivisionError" in failed.printed
+    shown = await run(machine, "plt.plot('e')\ndisplay(plt.figure(1))")
+    assert [figure[8:] for figure in shown.figures] == [b"['e']"]
 
 
 async def test_modules_in_the_data_directory_are_found_after_those_of_the_library(machine: Machine) -> None:
