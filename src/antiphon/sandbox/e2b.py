@@ -77,7 +77,7 @@ class Bounded:
         self.problem: Exception | None = None
 
     async def parts(self) -> AsyncIterator[bytes]:
-        """Give the content."""
+        """Yield the content."""
         size = 0
         try:
             async for part in self._content:
@@ -172,7 +172,7 @@ class E2BMachine:
         return sorted(found, key=lambda file: file.name)[: self._limits.files]
 
     async def read(self, name: str, limit: int) -> AsyncGenerator[bytes, None]:
-        """Give the content of a file in `DATA`, also after a call that ended the machine."""
+        """Yield the content of a file in `DATA`, also after a call that ended the machine."""
         checked(name)
         await self._check(is_alive=False)
         query = {"path": f"{DATA}/{name}", "username": "user"}

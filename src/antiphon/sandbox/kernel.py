@@ -100,7 +100,7 @@ class Figures:
             else:
                 print(repr(each))  # noqa: T201 - this is the output
 
-    def take(self) -> list[str]:
+    def drain(self) -> list[str]:
         """Return the figures since the last time, in base64."""
         try:
             self._draw()
@@ -153,7 +153,7 @@ class Kernel:
             flush()
             os._exit(0)
         try:
-            figures = self._figures.take()
+            figures = self._figures.drain()
         except BaseException as error:
             report(error)
         text = "" if value is None else self._shown(value)
@@ -301,7 +301,7 @@ def limit(options: dict[str, Any]) -> None:
 
 
 def connect(options: dict[str, Any]) -> int:
-    """Take the socket from standard input, and send the server the directories that it reads. Returns the socket."""
+    """Send the server the directories that it reads. Returns the socket, which was standard input before."""
     channel = os.dup(0)
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)

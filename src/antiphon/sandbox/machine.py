@@ -93,7 +93,7 @@ class BubblewrapMachine:
             raise SandboxError(f"The machine is lost: {error}.") from error
 
     async def read(self, name: str, limit: int) -> AsyncGenerator[bytes, None]:
-        """Give the content of a file in `DATA`, also after the end of the machine."""
+        """Yield the content of a file in `DATA`, also after the end of the machine."""
         self._check(is_alive=False)
         file = await asyncio.to_thread(self._data.open, name)
         try:

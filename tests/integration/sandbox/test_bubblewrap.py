@@ -100,7 +100,7 @@ async def test_processes_of_a_pool_run_functions_of_the_code(machine: Machine) -
     code = """
 import multiprocessing
 def double(x): return 2 * x
-with multiprocessing.Pool(2) as pool:
+with multiprocessing.get_context("fork").Pool(2) as pool:
     doubled = pool.map(double, [1, 2])
 doubled"""
     assert await value(machine, code) == "[2, 4]"
