@@ -10,6 +10,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from bench import console, containers, figures, files, ingestion, retrieval, search
+from bench import console, figures, files, ingestion, machines, retrieval, search
 from bench.attacks.measure import attacked
 from bench.attacks.table import not_load
 from bench.nginx import find, nginx
@@ -99,6 +100,7 @@ def _groups(servers: figures.Servers, backend: Served, folder: Path, seconds: fl
     yield console.facts()
     yield search.indexing()
     yield retrieval.reading()
+    yield machines.reading()
     for kept in servers.stores:
         yield figures.hits(kept, seconds)
         yield figures.turns(kept)

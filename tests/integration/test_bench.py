@@ -5,6 +5,12 @@ from bench.report import NGINX, OURS, TARGET, medians
 from bench.targets import FRACTIONS, TARGETS, targets, verdicts
 
 from tests.support.code import skip_without_machines
+import pytest
+from bench import figures, machines, retrieval, search
+from bench.report import NGINX, OURS, TARGET, medians
+from bench.targets import FRACTIONS, TARGETS, targets, verdicts
+
+from tests.support.machines import why_not
 
 
 def test_what_is_measured_in_this_process_can_be() -> None:
@@ -21,6 +27,12 @@ def test_calls_of_code_in_few_containers_can_be_measured() -> None:
     figures = {name: value for name, _, value in containers.reading("sqlite://", containers=3, calls=3, warm=3)}
     assert len(figures) == 4 and all(value > 0 for value in figures.values())
     assert figures["9 calls of code in 3 containers: right answers"] == 9
+def test_machines_can_be_measured() -> None:
+    if problem := why_not():
+        pytest.skip(problem)
+    readings = {name: value for name, _, value in machines.reading(2, 3)}
+    assert len(readings) == 4 and all(value > 0 for value in readings.values())
+    assert set(readings) <= set(TARGETS)
 
 
 async def test_nearly_every_query_finds_its_passage_first_in_both_databases(store_url: str) -> None:

@@ -58,7 +58,7 @@ ARROWS: dict[str, set[str]] = {
     "library": {"hosting"},
     "types": {"protocol"},
     "translate": {"runs"},
-    "testing": {"protocol", "storage.contract"},
+    "testing": {"protocol", "storage.contract", "sandbox.contract"},
     "conformance": {"testing"},
     "cli": {"hosting", "conformance"},
     "": {"library", "translate", "types"},

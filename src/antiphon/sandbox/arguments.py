@@ -19,7 +19,8 @@ SHARED = ("/proc", "/tmp", "/dev/shm")  # noqa: S108 - of the machine
 OPEN_FILES = 256
 FIGURES = 14 * MEGABYTE
 """Bytes of all images of one call."""
-NICENESS = 10
+NICENESS = 19
+"""The server has a CPU first, also while code of many machines goes on between calls."""
 KERNEL = "/run/kernel.py"
 DEVICES = ("null", "zero", "full", "random", "urandom")
 USER = 1000
@@ -104,7 +105,7 @@ def _variables(environment: PythonEnvironment) -> Iterator[str]:
 
 
 def _files(environment: PythonEnvironment, limits: MachineLimits) -> Iterator[str]:
-    """Give what a machine sees. Every place that it can write to has a size."""
+    """Yield what a machine sees. Every place that it can write to has a size."""
     for path in SYSTEM:
         yield from _system(Path(path))
     yield from ("--perms", "0755", "--dir", "/etc")
@@ -129,7 +130,7 @@ def _system(path: Path) -> Sequence[str]:
 
 
 def _placed(path: str, option: str, source: str) -> Iterator[str]:
-    """Give the options for one file or directory. bubblewrap itself may hide the directories above from a user."""
+    """Yield the options for one file or directory. bubblewrap itself may hide the directories above from a user."""
     for parent in reversed(Path(path).parents[:-1]):
         yield from ("--perms", "0755", "--dir", str(parent))
     yield from (option, source, path)

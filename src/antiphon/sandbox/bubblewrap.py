@@ -4,11 +4,12 @@ import asyncio
 import os
 import platform
 import shutil
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
 from antiphon.sandbox import cures, seccomp
-from antiphon.sandbox.arguments import SHARED, Identity, kernel_command, new_identity, options
+from antiphon.sandbox.arguments import SHARED, kernel_command, new_identity, options
 from antiphon.sandbox.cgroup import Cgroup, delegated
 from antiphon.sandbox.channel import Channel
 from antiphon.sandbox.connection import Connection
@@ -50,17 +51,10 @@ class Bubblewrap:
         """Return a new machine."""
         if self._host is None:
             self._host = await asyncio.to_thread(_find_host, self._program, self._python)
-        host, identity = self._host, new_identity()
-        connection = Connection.open(options(host.environment, limits, identity))
         try:
-            cgroup = await asyncio.to_thread(Cgroup, host.cgroup, limits) if host.cgroup else None
-            machine = await _started(host, identity, connection, cgroup, limits)
+            machine = await _started(self._host, limits)
         except OSError as error:
-            connection.close()
             raise SandboxError(f"A machine does not start: {error}.") from error
-        except BaseException:
-            connection.close()
-            raise
         machine.on_close = self._watch.discard
         self._watch.add(machine)
         return machine
@@ -90,16 +84,22 @@ def _find_host(program: str, python: str) -> _Host:
     return _Host(found, find_environment(python), delegated())
 
 
-async def _started(
-    host: _Host, identity: Identity, connection: Connection, cgroup: Cgroup | None, limits: MachineLimits
-) -> BubblewrapMachine:
-    enter = cgroup.entry() if cgroup else ()
-    supervisor = await connection.start(enter, host.program, kernel_command(host.environment, limits, identity))
-    channel = Channel(connection.server)
-    directories = await _directories(supervisor, connection, channel)
-    data = DataDirectory(directories[0], identity.user)
-    usage = Usage(directories[1], [os.dup(directories[0]), *directories[2:]], cgroup)
-    return BubblewrapMachine(supervisor, channel, connection.output, data, usage, limits)
+async def _started(host: _Host, limits: MachineLimits) -> BubblewrapMachine:
+    identity = new_identity()
+    async with AsyncExitStack() as stack:
+        connection = Connection.open(options(host.environment, limits, identity))
+        stack.callback(connection.close)
+        cgroup = await asyncio.to_thread(Cgroup, host.cgroup, limits) if host.cgroup else None
+        if cgroup:
+            stack.push_async_callback(asyncio.to_thread, cgroup.remove)
+        enter, command = cgroup.entry() if cgroup else (), kernel_command(host.environment, limits, identity)
+        supervisor = await connection.start(enter, host.program, command)
+        channel = Channel(connection.server)
+        directories = await _directories(supervisor, connection, channel)
+        data = DataDirectory(directories[0], identity.user)
+        usage = Usage(directories[1], [os.dup(directories[0]), *directories[2:]], cgroup)
+        stack.pop_all()
+        return BubblewrapMachine(supervisor, channel, connection.output, data, usage, limits)
 
 
 async def _directories(supervisor: Supervisor, connection: Connection, channel: Channel) -> list[int]:

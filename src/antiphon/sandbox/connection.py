@@ -4,11 +4,12 @@ import asyncio
 import os
 import socket
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 
 from antiphon.sandbox import seccomp
 from antiphon.sandbox.supervisor import Supervisor
+from antiphon.sandbox.usage import close_all
 
 LONGEST_MESSAGE = 2000
 
@@ -29,11 +30,18 @@ class Connection:
 
     @classmethod
     def open(cls, options: Sequence[str]) -> "Connection":
-        """Open everything. `options` are for bubblewrap."""
-        server, machine = socket.socketpair()
-        output, printed = os.pipe()
-        os.set_blocking(output, False)
-        return cls(server, machine, output, printed, _filled(seccomp.program()), _filled(_joined(options)))
+        """Open everything. `options` are for bubblewrap. Raises `OSError`; then nothing stays open."""
+        with ExitStack() as stack:
+            server, machine = (stack.enter_context(each) for each in socket.socketpair())
+            output, printed = os.pipe()
+            stack.callback(close_all, (output, printed))
+            os.set_blocking(output, False)
+            filled = []
+            for content in (seccomp.program(), _joined(options)):
+                filled.append(_filled(content))
+                stack.callback(os.close, filled[-1])
+            stack.pop_all()
+        return cls(server, machine, output, printed, *filled)
 
     async def start(self, enter: Sequence[str], program: str, command: Sequence[str]) -> Supervisor:
         """Start bubblewrap, `program`, with this command inside; `enter` is what the line begins with.
@@ -53,8 +61,7 @@ class Connection:
             return Supervisor(process)
         finally:
             self.machine.close()
-            for each in (self.printed, self.filter, self.options):
-                os.close(each)
+            close_all((self.printed, self.filter, self.options))
 
     def message(self) -> str:
         """Return what bubblewrap or the kernel program said, of a machine that did not start."""

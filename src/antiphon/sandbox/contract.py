@@ -104,7 +104,7 @@ class Machine(Protocol):
         ...
 
     async def close(self) -> None:
-        """End the machine with all its processes, and delete its files. Raises nothing."""
+        """End the machine with all its processes, and delete its files; a call that runs is `lost`. Raises nothing."""
         ...
 
 

@@ -1,5 +1,6 @@
 """What an operator can do about a machine that does not start."""
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +13,7 @@ MISSING = (
     "bubblewrap is not installed. Install it: apt-get install bubblewrap (Debian, Ubuntu), dnf install bubblewrap."
 )
 PROCESSOR = f"Machines of bubblewrap need a processor of these kinds: {', '.join(MACHINES)}."
+NO_SETPRIV = "A server of root needs `setpriv`. Install it: apt-get install util-linux."
 OLD = "This version of bubblewrap is too old. Install version 0.8 or newer."
 IN_CONTAINER = (
     "The server runs in a container, and the container's profile forbids new namespaces and mounts. Run the container "
@@ -22,6 +24,11 @@ APPARMOR = (
     "AppArmor forbids user namespaces on this host (Ubuntu 24.04 and newer). Allow them for bwrap: write the profile "
     "`/etc/apparmor.d/bwrap` with `abi <abi/4.0>, profile bwrap /usr/bin/bwrap flags=(unconfined) { userns, }`, then "
     "run `systemctl reload apparmor`."
+)
+IN_UNIT = (
+    "The server is a systemd unit that forbids namespaces and mounts. Allow them: `systemctl edit antiphon` with "
+    "`[Service]`, `RestrictNamespaces=false`, `ProtectKernelTunables=false`, `ProtectKernelLogs=false`, "
+    "`ProtectProc=default` and `SystemCallFilter=@mount @privileged`."
 )
 NAMESPACES = (
     "This host forbids user namespaces to unprivileged users. Allow them: `sysctl -w user.max_user_namespaces=10000`, "
@@ -37,6 +44,8 @@ class Host:
     is_container: bool
     restricts: bool
     """AppArmor restricts user namespaces."""
+    is_unit: bool = False
+    """systemd started the server."""
 
     @classmethod
     def read(cls) -> "Host":
@@ -45,7 +54,7 @@ class Host:
             restricts = RESTRICTED.read_text().strip() == "1"
         except OSError:
             restricts = False
-        return cls(any(path.exists() for path in CONTAINER), restricts)
+        return cls(any(path.exists() for path in CONTAINER), restricts, "INVOCATION_ID" in os.environ)
 
 
 def explained(message: str, host: Host) -> str:
@@ -54,6 +63,8 @@ def explained(message: str, host: Host) -> str:
 
 
 def _cure(message: str, host: Host) -> str:
+    if "setpriv" in message:
+        return NO_SETPRIV
     if "Unknown option" in message or "not recognized" in message:
         return OLD
     denied = any(word in message for word in ("ermission", "not permitted", "namespace", "uid map"))
@@ -61,4 +72,6 @@ def _cure(message: str, host: Host) -> str:
         return IN_CONTAINER
     if denied and host.restricts:
         return APPARMOR
+    if denied and host.is_unit:
+        return IN_UNIT
     return NAMESPACES if denied else ELSE

@@ -59,7 +59,7 @@ class DataDirectory:
         return file, name
 
     def rename(self, temporary: str, name: str) -> None:
-        """Give a created file its name; a file or a link of that name is replaced."""
+        """Name a created file; a file or a link of that name is replaced."""
         with self._lock:
             os.rename(temporary, name, src_dir_fd=self._directory, dst_dir_fd=self._directory)
 
@@ -69,7 +69,7 @@ class DataDirectory:
             os.unlink(name, dir_fd=self._directory)
 
     def close(self) -> None:
-        """Close the directory; its files are gone if the machine has ended."""
+        """Close the directory; which deletes its files if the machine has ended."""
         with self._lock:
             if self._directory >= 0:
                 os.close(self._directory)

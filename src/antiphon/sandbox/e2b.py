@@ -16,7 +16,7 @@ import msgspec
 from antiphon.sandbox.contract import DATA, CodeResult, CommandResult, Ending, FoundFile, MachineLimits, SandboxError
 from antiphon.sandbox.directory import checked
 from antiphon.sandbox.e2b_http import ENVD, INTERPRETER, Access, Requests
-from antiphon.sandbox.e2b_streams import Execution, framed, lines, messages
+from antiphon.sandbox.e2b_streams import Execution, decoded, framed, lines, messages
 from antiphon.sandbox.kernel import Kept
 from antiphon.sandbox.machine import cut
 
@@ -24,6 +24,7 @@ LIFE = 1800
 """Seconds after which the service ends a sandbox that nobody prolongs: if this server ends without a word."""
 PROLONGED = 300.0
 """Seconds after which a call prolongs it."""
+START = "/process.Process/Start"
 PART = 1024 * 1024
 PREPARE = f"mkdir -p {DATA} && chmod 777 {DATA}"
 
@@ -46,9 +47,8 @@ class E2B:
             result = await machine.run_code("6 * 7", 60)
         finally:
             await machine.close()
-        return (
-            "" if result.value == "42" else f"A sandbox of the service runs no code: {result.printed or result.ending}"
-        )
+        said = result.printed or result.ending
+        return "" if result.value == "42" else f"A sandbox of the service runs no code: {said}"
 
     async def start(self, limits: MachineLimits) -> "E2BMachine":
         """Return a new machine. Its memory, processes and disk are those of the template."""
@@ -66,6 +66,28 @@ class E2B:
         """End every machine."""
         await asyncio.gather(*(machine.close() for machine in list(self._machines)))
         await self._requests.close()
+
+
+class Bounded:
+    """A file on its way, of so many bytes at most; and why it stopped there."""
+
+    def __init__(self, content: AsyncIterable[bytes], most: int) -> None:
+        self._content = content
+        self._most = most
+        self.problem: Exception | None = None
+
+    async def parts(self) -> AsyncIterator[bytes]:
+        """Yield the content."""
+        size = 0
+        try:
+            async for part in self._content:
+                size += len(part)
+                if size > self._most:
+                    raise SandboxError(f"The file is larger than {self._most} bytes.")
+                yield part
+        except Exception as error:
+            self.problem = error
+            raise
 
 
 class Context(msgspec.Struct):
@@ -122,41 +144,40 @@ class E2BMachine:
         content = await self._requests.unary(
             self._access, INTERPRETER, "/contexts", {"cwd": DATA, "language": "python"}
         )
-        self._context = self._decoded(content, Context).id
+        self._context = decoded(content, Context).id
 
     async def put(self, name: str, content: AsyncIterable[bytes]) -> None:
         """Write a file into `DATA`. Raises `ValueError` unless `name` is one path component, and `SandboxError`."""
         checked(name)
         await self._check()
+        bounded = Bounded(content, self._limits.file_size)
         with aiohttp.MultipartWriter("form-data") as form:
-            part = form.append(self._bounded(name, content), {"Content-Type": "application/octet-stream"})  # type: ignore[arg-type]
+            part = form.append(bounded.parts(), {"Content-Type": "application/octet-stream"})
             part.set_content_disposition("form-data", name="file", filename=name)
-        options = {"params": {"path": f"{DATA}/{name}", "username": "user"}, "data": form, "seconds": None}
-        async with self._requests.inside(self._access, ENVD, "/files", **options):
-            pass
-
-    async def _bounded(self, name: str, content: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
-        size = 0
-        async for part in content:
-            size += len(part)
-            if size > self._limits.file_size:
-                raise SandboxError(f"The file {name!r} is larger than {self._limits.file_size} bytes.")
-            yield part
+        query = {"path": f"{DATA}/{name}", "username": "user"}
+        try:
+            async with self._requests.inside(self._access, ENVD, "/files", query=query, data=form, seconds=None):
+                pass
+        except SandboxError as error:
+            if bounded.problem is not None:  # aiohttp reports that it could not send the body
+                raise bounded.problem from error
+            raise
 
     async def files(self) -> Sequence[FoundFile]:
         """Return the regular files in `DATA`, also after a call that ended the machine."""
         await self._check(is_alive=False)
         body = {"path": DATA, "depth": 1}
         content = await self._requests.unary(self._access, ENVD, "/filesystem.Filesystem/ListDir", body)
-        found = [file for entry in self._decoded(content, Entries).entries for file in _found(entry)]
+        found = [file for entry in decoded(content, Entries).entries for file in _found(entry)]
         return sorted(found, key=lambda file: file.name)[: self._limits.files]
 
     async def read(self, name: str, limit: int) -> AsyncGenerator[bytes, None]:
-        """Give the content of a file in `DATA`, also after a call that ended the machine."""
+        """Yield the content of a file in `DATA`, also after a call that ended the machine."""
         checked(name)
         await self._check(is_alive=False)
-        options = {"method": "GET", "params": {"path": f"{DATA}/{name}", "username": "user"}, "seconds": None}
-        async with self._requests.inside(self._access, ENVD, "/files", **options) as response:
+        query = {"path": f"{DATA}/{name}", "username": "user"}
+        reading = self._requests.inside(self._access, ENVD, "/files", method="GET", query=query, seconds=None)
+        async with reading as response:
             async for part in response.content.iter_chunked(PART):
                 yield part[:limit]
                 limit -= len(part)
@@ -166,13 +187,11 @@ class E2BMachine:
     async def run_code(self, code: str, seconds: float) -> CodeResult:
         """Run Python code. At its time limit the kernel ends; the sandbox with its files lives until `close`."""
         await self._check()
-        execution, body = Execution(self._limits.output), {"code": code, "context_id": self._context}
-        options = {"data": msgspec.json.encode(body), "seconds": None}
+        execution = Execution(self._limits.output)
+        body = msgspec.json.encode({"code": code, "context_id": self._context})
+        running = self._requests.inside(self._access, INTERPRETER, "/execute", data=body, seconds=None)
         try:
-            async with (
-                asyncio.timeout(seconds),
-                self._requests.inside(self._access, INTERPRETER, "/execute", **options) as response,
-            ):
+            async with asyncio.timeout(seconds), running as response:
                 async for line in lines(response.content.iter_chunked(65536)):
                     execution.add(line)
             self._ending = "lost" if execution.is_broken else "completed"
@@ -198,16 +217,13 @@ class E2BMachine:
         self, command: str, seconds: float, output: int, *, user: str = "user", folder: str = DATA
     ) -> CommandResult:
         process = {"cmd": "/bin/sh", "args": ["-c", command], "cwd": folder}
-        headers = {"Content-Type": "application/connect+json", "Connect-Protocol-Version": "1"}
-        options = {"headers": headers, "data": framed({"process": process, "stdin": False}), "seconds": None}
+        body, kind = framed({"process": process, "stdin": False}), "application/connect+json"
+        running = self._requests.inside(self._access, ENVD, START, user=user, kind=kind, data=body, seconds=None)
         stdout, stderr, pid = Kept(output), Kept(output), 0
         exit_code: int | None = None
         ending: Ending = "completed"
         try:
-            async with (
-                asyncio.timeout(seconds),
-                self._requests.inside(self._access, ENVD, "/process.Process/Start", user=user, **options) as response,
-            ):
+            async with asyncio.timeout(seconds), running as response:
                 async for event in messages(response.content.iter_chunked(65536)):
                     pid = event.start.pid if event.start else pid
                     if event.data:
@@ -251,13 +267,6 @@ class E2BMachine:
         if time.monotonic() - self._prolonged > PROLONGED:
             self._prolonged = time.monotonic()
             await self._requests.prolong(self._access, LIFE)
-
-    @staticmethod
-    def _decoded(content: bytes, kind: type[msgspec.Struct]) -> "msgspec.Struct":
-        try:
-            return msgspec.json.decode(content, type=kind)
-        except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-            raise SandboxError("The sandbox service sent an invalid answer.") from error
 
 
 def _found(entry: Entry) -> Sequence[FoundFile]:

@@ -60,7 +60,7 @@ class Requests:
         return Access(made.sandbox_id, domain, headers)
 
     async def prolong(self, access: Access, seconds: int) -> None:
-        """Let a sandbox live so many seconds from now."""
+        """Extend the life of a sandbox to so many seconds from now."""
         await self._service("POST", f"/sandboxes/{access.id}/timeout", {"timeout": seconds})
 
     async def delete(self, access: Access) -> None:

@@ -105,7 +105,7 @@ class Failure(msgspec.Struct):
 
 
 async def lines(parts: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """Give the lines of a body. Raises `SandboxError` for a line that is too long."""
+    """Yield the lines of a body. Raises `SandboxError` for a line that is too long."""
     buffer = bytearray()
     async for part in parts:
         buffer += part
@@ -120,7 +120,7 @@ async def lines(parts: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
 
 
 async def messages(parts: AsyncIterator[bytes]) -> AsyncIterator[Event]:
-    """Give the events of a process's stream. Raises `SandboxError`, also if it ends early."""
+    """Yield the events of a process's stream. Raises `SandboxError`, also if it ends early."""
     buffer = bytearray()
     async for part in parts:
         buffer += part

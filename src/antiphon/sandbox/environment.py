@@ -16,7 +16,7 @@ SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64")
 FILES = ("/etc/ld.so.cache", "/etc/alternatives", "/etc/fonts", "/etc/localtime")
 """Files that programs of the system need, without a secret in them."""
 
-QUESTION = "import json, sys; print(json.dumps([sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix]))"
+PREFIXES = "import json, sys; print(json.dumps([sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix]))"
 SECONDS = 20.0
 
 
@@ -42,7 +42,7 @@ def find_environment(python: str) -> PythonEnvironment:
     Starts that Python once, so call it in a thread. Raises `SandboxError`.
     """
     executable = os.path.abspath(Path(python).expanduser()) if python else _own()  # noqa: PTH100 - keeps links
-    binds = list(_directories(_asked(executable)))
+    binds = list(_directories(_prefixes(executable)))
     links = [
         (link, target) for link, target in _links(Path(executable)) if not any(is_below(link, each) for each in binds)
     ]
@@ -60,10 +60,10 @@ def _own() -> str:
     return os.path.realpath(base)
 
 
-def _asked(executable: str) -> list[str]:
+def _prefixes(executable: str) -> list[str]:
     try:
         answer = subprocess.run(  # noqa: S603 - the operator's own program
-            [executable, "-I", "-c", QUESTION], capture_output=True, check=True, timeout=SECONDS
+            [executable, "-I", "-c", PREFIXES], capture_output=True, check=True, timeout=SECONDS
         )
         return [str(prefix) for prefix in json.loads(answer.stdout)]
     except (OSError, ValueError, subprocess.SubprocessError) as error:
@@ -74,7 +74,7 @@ def _asked(executable: str) -> list[str]:
 
 
 def _directories(prefixes: Sequence[str]) -> Iterator[str]:
-    """Give the directories to bind: the prefixes, as they are named and as they are, outermost first."""
+    """Yield the directories to bind: the prefixes, as they are named and as they are, outermost first."""
     wanted = {name for prefix in prefixes for name in (prefix, os.path.realpath(prefix))}
     found: list[str] = []
     for name in sorted(wanted, key=len):
@@ -87,7 +87,7 @@ def _directories(prefixes: Sequence[str]) -> Iterator[str]:
 
 
 def _links(path: Path) -> Iterator[tuple[str, str]]:
-    """Give every symbolic link on the way to a file, and its target."""
+    """Yield every symbolic link on the way to a file, and its target."""
     current, names = Path("/"), deque(path.parts[1:])
     while names:
         name = names.popleft()

@@ -91,7 +91,16 @@ class Figures:
             spec.loader.exec_module = exec_module  # type: ignore[method-assign]
         return spec
 
-    def take(self) -> list[str]:
+    def display(self, *objects: Any) -> None:
+        """Show objects, as the function `display` of notebooks does."""
+        for each in objects:
+            if hasattr(each, "savefig"):
+                self._add(each)
+                sys.modules["matplotlib.pyplot"].close(each)
+            else:
+                print(repr(each))  # noqa: T201 - this is the output
+
+    def drain(self) -> list[str]:
         """Return the figures since the last time, in base64."""
         try:
             self._draw()
@@ -105,12 +114,15 @@ class Figures:
             return
         try:
             for number in pyplot.get_fignums():
-                image = io.BytesIO()
-                pyplot.figure(number).savefig(image, format="png", bbox_inches="tight")
-                if sum(map(len, self._images)) + image.tell() <= self._most:
-                    self._images.append(image.getvalue())
+                self._add(pyplot.figure(number))
         finally:
             pyplot.close("all")
+
+    def _add(self, figure: Any) -> None:
+        image = io.BytesIO()
+        figure.savefig(image, format="png", bbox_inches="tight")
+        if sum(map(len, self._images)) + image.tell() <= self._most:
+            self._images.append(image.getvalue())
 
 
 class Kernel:
@@ -121,6 +133,7 @@ class Kernel:
         self._output: int = options["output"]
         self._figures = Figures(options["figures"])
         self._main = types.ModuleType("__main__")
+        self._main.__dict__["display"] = self._figures.display
         self._cells = 0
         sys.modules["__main__"] = self._main
 
@@ -134,13 +147,15 @@ class Kernel:
         process, value, figures = os.getpid(), None, []
         try:
             value = self._executed(code)
-            figures = self._figures.take()
         except BaseException as error:
             report(error)
-        finally:
-            if os.getpid() != process:  # the code forked, and this is the child
-                flush()
-                os._exit(0)
+        if os.getpid() != process:  # the code forked, and this is the child
+            flush()
+            os._exit(0)
+        try:
+            figures = self._figures.drain()
+        except BaseException as error:
+            report(error)
         text = "" if value is None else self._shown(value)
         flush()
         return {"value": text, "figures": figures}
@@ -150,7 +165,7 @@ class Kernel:
         self._cells += 1
         name = f"<cell {self._cells}>"
         linecache.cache[name] = (len(code), None, code.splitlines(keepends=True), name)
-        tree = ast.parse(code, name)
+        tree = parsed(code, name)
         last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
         self._evaluate(compile(tree, name, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT))
         if not isinstance(last, ast.Expr):
@@ -199,6 +214,26 @@ class Kernel:
         stdout, stderr = (each.text() for each in kept.values())
         exit_code = None if timed_out else code if code >= 0 else 128 - code
         return {"stdout": stdout, "stderr": stderr, "exit_code": exit_code, "timed_out": timed_out}
+
+
+def parsed(code: str, name: str) -> ast.Module:
+    """Parse code, with what notebooks add to Python: lines of shell after `!`; lines after `%` do nothing."""
+    try:
+        return ast.parse(code, name)
+    except SyntaxError:
+        lines = code.split("\n")
+        if not any(line.lstrip().startswith(("!", "%")) for line in lines):
+            raise
+    return ast.parse("\n".join(map(python_of, lines)), name)
+
+
+def python_of(line: str) -> str:
+    """Return the Python of a line of a notebook."""
+    text = line.lstrip()
+    indent = line[: len(line) - len(text)]
+    if text.startswith("!"):
+        return f"{indent}_ = __import__('os').system({text[1:]!r})"
+    return f"{indent}pass" if text.startswith("%") else line
 
 
 def collect(process: "subprocess.Popen[bytes]", kept: dict[int, Kept], ends: float) -> bool:
@@ -254,9 +289,10 @@ def flush() -> None:
 
 def limit(options: dict[str, Any]) -> None:
     """Limit what this process and its children may use. The code cannot undo it."""
-    os.nice(options["nice"])
-    with open("/proc/self/oom_score_adj", "w") as file:  # noqa: PTH123 - pathlib would take memory in every machine
-        file.write("1000")
+    with contextlib.suppress(OSError):  # the server may not be allowed to, and so neither are its machines
+        os.nice(options["nice"])
+        with open("/proc/self/oom_score_adj", "w") as file:  # noqa: PTH123 - pathlib would take memory
+            file.write("1000")
     for name, amount in options["limits"].items():
         for process in (os.getpid(), 1):
             # Code can write to the memory of the first process, unless root started it; then this is refused.
@@ -265,7 +301,7 @@ def limit(options: dict[str, Any]) -> None:
 
 
 def connect(options: dict[str, Any]) -> int:
-    """Take the socket from standard input, and send the server the directories that it reads. Returns the socket."""
+    """Send the server the directories that it reads. Returns the socket, which was standard input before."""
     channel = os.dup(0)
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)

@@ -40,7 +40,8 @@ class BubblewrapMachine:
         self.on_close: Callable[[BubblewrapMachine], None] = lambda _: None
         self._ending: Ending = "completed"
         self._memory = 0
-        self._calls = 0
+        self._call = asyncio.Lock()
+        """Held by the one call that runs: its files stay open until it has ended."""
         self._is_closed = False
 
     @property
@@ -51,7 +52,7 @@ class BubblewrapMachine:
     @property
     def is_busy(self) -> bool:
         """Whether a call runs."""
-        return self._calls > 0
+        return self._call.locked()
 
     @property
     def is_too_large(self) -> bool:
@@ -86,10 +87,13 @@ class BubblewrapMachine:
     async def files(self) -> Sequence[FoundFile]:
         """Return the regular files in `DATA`, also after the end of the machine."""
         self._check(is_alive=False)
-        return await asyncio.to_thread(self._data.files, self._limits.files)
+        try:
+            return await asyncio.to_thread(self._data.files, self._limits.files)
+        except OSError as error:  # closed meanwhile
+            raise SandboxError(f"The machine is lost: {error}.") from error
 
     async def read(self, name: str, limit: int) -> AsyncGenerator[bytes, None]:
-        """Give the content of a file in `DATA`, also after the end of the machine."""
+        """Yield the content of a file in `DATA`, also after the end of the machine."""
         self._check(is_alive=False)
         file = await asyncio.to_thread(self._data.open, name)
         try:
@@ -101,35 +105,36 @@ class BubblewrapMachine:
 
     async def run_code(self, code: str, seconds: float) -> CodeResult:
         """Run Python code. At its time limit the machine ends."""
-        self._check()
-        printed = Printed(self._pipe, self._limits.output)
         reply = CodeReply("")
-        try:
-            reply = await self._called(CodeReply, seconds, code=code)
-        except SandboxError:
-            pass  # the ending says so
-        finally:
-            text = printed.end()
+        async with self._call:
+            self._check()
+            printed = Printed(self._pipe, self._limits.output)
+            try:
+                reply = await self._called(CodeReply, seconds, code=code)
+            except SandboxError:
+                pass  # the ending says so
+            finally:
+                text = printed.end()
         value = reply.value[: self._limits.output]
         return CodeResult(text, reply.images(), value, self._ending)
 
     async def run_command(self, command: str, seconds: float, output: int) -> CommandResult:
         """Run a shell command. At its time limit only the command ends."""
-        self._check()
-        printed = Printed(self._pipe, 1)  # of threads that earlier code left; it would wait for a reader
-        try:
-            call = {"command": command, "seconds": seconds, "output": output}
-            reply = await self._called(CommandReply, seconds + GRACE, **call)
-        except SandboxError:
-            return CommandResult(exit_code=None, ending=self._ending)
-        finally:
-            printed.end()
+        call = {"command": command, "seconds": seconds, "output": output}
+        async with self._call:
+            self._check()
+            printed = Printed(self._pipe, 1)  # of threads that earlier code left; it would wait for a reader
+            try:
+                reply = await self._called(CommandReply, seconds + GRACE, **call)
+            except SandboxError:
+                return CommandResult(exit_code=None, ending=self._ending)
+            finally:
+                printed.end()
         ending: Ending = "timeout" if reply.timed_out else "completed"
         return CommandResult(cut(reply.stdout, output), cut(reply.stderr, output), reply.exit_code, ending)
 
     async def _called(self, kind: type[R], limit: float, **call: object) -> R:
         """Return the reply to a call. Whatever else happens, the machine has ended before this raises."""
-        self._calls += 1
         try:
             async with asyncio.timeout(limit):
                 return await self._channel.call(kind, **call)
@@ -139,8 +144,6 @@ class BubblewrapMachine:
         except BaseException:
             await self.end("memory" if self._usage.has_killed() else "lost")
             raise
-        finally:
-            self._calls -= 1
 
     def count(self) -> None:
         """Count the machine's memory. Blocks for a moment: call it in a thread."""
@@ -163,9 +166,10 @@ class BubblewrapMachine:
         self._is_closed = True
         self.on_close(self)
         await self.end("lost")
-        self._channel.close()
-        os.close(self._pipe)
-        await asyncio.to_thread(self._released)
+        async with self._call:
+            self._channel.close()
+            os.close(self._pipe)
+            await asyncio.to_thread(self._released)
 
     def _released(self) -> None:
         self._data.close()

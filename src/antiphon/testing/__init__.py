@@ -1,12 +1,24 @@
 """Checks for your own servers, clients and stores.
 
 `check_event_stream` returns what is wrong in a stream of Responses events, `assert_event_stream` raises if anything is,
-`fold` rebuilds the response from it, and `RULES` are the rules. `check_store` tests a store of your own.
+`fold` rebuilds the response from it, and `RULES` are the rules.
+`check_store` tests a store of your own, `check_sandbox` a sandbox of your own.
 """
 
 from antiphon.testing.events.check import assert_event_stream, check_event_stream
 from antiphon.testing.events.fold import fold
 from antiphon.testing.events.rules import RULES, Level, Rule, Violation
+from antiphon.testing.sandbox.check import check_sandbox
 from antiphon.testing.store.check import check_store
 
-__all__ = ["RULES", "Level", "Rule", "Violation", "assert_event_stream", "check_event_stream", "check_store", "fold"]
+__all__ = [
+    "RULES",
+    "Level",
+    "Rule",
+    "Violation",
+    "assert_event_stream",
+    "check_event_stream",
+    "check_sandbox",
+    "check_store",
+    "fold",
+]

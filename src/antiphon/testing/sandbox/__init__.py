@@ -1,0 +1,1 @@
+"""What a sandbox promises, as a program."""
