@@ -83,6 +83,8 @@ def _bounds(settings: Settings) -> Bounds:
         settings.max_conversation_items,
         settings.max_conversation_bytes,
         settings.max_stored_bytes,
+        containers=settings.code_containers_per_tenant,
+        container_memory=settings.code_memory_max,
     )
 
 

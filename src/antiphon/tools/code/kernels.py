@@ -7,10 +7,11 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 
 from antiphon.periodic import Periodic
+from antiphon.protocol.containers import MEMORY, MemoryLimit
 from antiphon.sandbox.contract import Machine, MachineLimits, Sandbox, SandboxError
 from antiphon.storage.contract.containers import Containers
-from antiphon.storage.records.containers import StoredContainer
-from antiphon.tools.code.options import MEMORY_LIMITS, SMALLEST
+from antiphon.storage.records.containers import ContainerQuota, StoredContainer
+from antiphon.tools.code.options import SMALLEST
 
 LOOK_EVERY = 30.0
 """Seconds between two looks for kernels that are idle for too long, or whose container is gone."""
@@ -75,15 +76,14 @@ class Kernels:
         sandbox: Sandbox,
         containers: Containers,
         per_tenant: int,
-        memory_max: str,
-        files: int,
-        disk: int,
+        memory_max: MemoryLimit,
+        quota: ContainerQuota,
         is_wanted: Callable[[str], bool] = lambda container_id: False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._sandbox, self._containers = sandbox, containers
-        self._per_tenant, self._memory_max = per_tenant, MEMORY_LIMITS[memory_max]
-        self._files, self._disk = files, disk
+        self._per_tenant, self._memory_max = per_tenant, MEMORY[memory_max]
+        self._quota = quota
         self._is_wanted, self._clock = is_wanted, clock
         self._live: dict[str, Kernel] = {}
         self._starting: Counter[str] = Counter()
@@ -193,8 +193,9 @@ class Kernels:
         return True
 
     def _limits(self, memory_limit: str) -> MachineLimits:
-        memory = min(MEMORY_LIMITS.get(memory_limit, MEMORY_LIMITS[SMALLEST]), self._memory_max)
-        return MachineLimits(memory, file_size=self._disk, disk=self._disk, files=self._files)
+        wanted = next((size for name, size in MEMORY.items() if name == memory_limit), MEMORY[SMALLEST])
+        size, files = self._quota.size, self._quota.files
+        return MachineLimits(min(wanted, self._memory_max), file_size=size, disk=size, files=files)
 
     def _begin_watch(self) -> None:
         if self._watch is None:

@@ -12,7 +12,7 @@ from antiphon.tools.code.kernels import Kernel, Kernels
 from tests.support.containers import MemoryContainers
 from tests.support.fake_machines import FakeSandbox
 
-QUOTA = ContainerQuota(10, 10, 1000)
+QUOTA = ContainerQuota(10, 100, 1000)
 
 
 class Bench:
@@ -22,7 +22,7 @@ class Bench:
         self.store, self.sandbox = MemoryContainers(), FakeSandbox()
         self.now = 0.0
         self.wanted: set[str] = set()
-        values = {"per_tenant": 10, "memory_max": "4g", "files": 100, "disk": 1000, **limits}
+        values = {"per_tenant": 10, "memory_max": "4g", "quota": QUOTA, **limits}
         self.kernels = Kernels(
             self.sandbox, self.store, **values, is_wanted=self.wanted.__contains__, clock=lambda: self.now
         )
