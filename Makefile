@@ -6,6 +6,8 @@ BIN := $(VENV)/bin
 BENCH := .venv-bench
 LOWEST := .venv-lowest
 RESOLVE := .venv-resolve
+CODE := .venv-code
+CODE_PACKAGES := numpy pandas matplotlib pillow openpyxl
 ARGS ?=
 
 # The summary has every skip with its reason, and every failure after them.
@@ -25,7 +27,7 @@ $(info antiphon: $(VENV) exists and keeps its Python. PYTHON=$(PYTHON) is for ne
 endif
 endif
 
-.PHONY: help serve console screenshots test test-lowest test-resolve dist test-system test-nightly test-faults test-clients test-backends check format bench bench-peers mutate trace code-figures docs constraints clean
+.PHONY: help serve console screenshots test test-lowest test-resolve code-environment dist test-system test-nightly test-faults test-clients test-backends check format bench bench-peers mutate trace code-figures docs constraints clean
 
 help: ## list the verbs
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-20s %s\n", $$1, $$2 }'
@@ -54,7 +56,11 @@ test-lowest: $(LOWEST)/.installed ## run the same with the lowest versions that 
 test-resolve: $(RESOLVE)/.installed ## prove that other packages keep their newest versions beside Antiphon
 	$(RESOLVE)/bin/python scripts/resolve.py $(ARGS)
 
+# Code runs with these packages in the tests, and where `code_python` names this environment.
+code-environment: $(CODE)/.installed ## install NumPy, pandas, Matplotlib, Pillow and openpyxl for code in containers
+
 test-system: $(VENV)/.installed-test ## run the tests with processes, kills, clients and examples
+	@$(MAKE) --no-print-directory code-environment || echo "Without .venv-code the tests of pandas and Matplotlib are skipped."
 	$(PYTEST) --timeout 400 tests/system $(ARGS)
 
 test-nightly: $(VENV)/.installed-test ## run the unit and integration tests with ten times as many examples, chosen at random
@@ -66,6 +72,7 @@ test-faults: $(VENV)/.installed-test ## kill, stop and break everything for a wh
 
 # npm installs Codex and the AI SDK; without npm or its registry their tests are skipped, and the summary says so.
 test-clients: $(VENV)/.installed-test ## run Codex and the SDKs, unmodified, against the server
+	@$(MAKE) --no-print-directory code-environment || echo "Without .venv-code the tests of pandas and Matplotlib are skipped."
 	$(BIN)/python -m pytest tests/system/clients -rsfE --timeout 400 $(ARGS)
 
 # Each server is installed once: llama.cpp is built for minutes, PyTorch is large. What is missing is said.
@@ -109,7 +116,7 @@ docs: $(VENV)/.installed-docs ## build docs/_build/html, warnings are errors
 	@echo "docs/_build/html/index.html"
 
 # With the oldest Python that pyproject.toml allows: what that one can install, the newer ones can too.
-constraints: ## renew constraints.txt and constraints-lowest.txt within what pyproject.toml allows
+constraints: ## renew the files of constraints within what pyproject.toml allows
 	@rm -rf $(VENV)-constraints
 	PYTHON="$${PYTHON:-python3.11}" scripts/make-venv $(VENV)-constraints
 	PIP_CONSTRAINT= PIP_BUILD_CONSTRAINT= $(VENV)-constraints/bin/python scripts/pip-install \
@@ -120,10 +127,13 @@ constraints: ## renew constraints.txt and constraints-lowest.txt within what pyp
 	{ sed '/^[^#]/d' constraints-lowest.txt; $(VENV)-constraints/bin/uv pip compile --quiet --no-header --no-annotate \
 	    --resolution lowest-direct --extra test --python-version 3.11 pyproject.toml; } > constraints.new
 	mv constraints.new constraints-lowest.txt
+	{ sed '/^[^#]/d' constraints-code.txt; printf '%s\n' $(CODE_PACKAGES) | $(VENV)-constraints/bin/uv pip compile \
+	    --quiet --no-header --no-annotate --python-version 3.11 -; } > constraints.new
+	mv constraints.new constraints-code.txt
 	rm -rf $(VENV)-constraints
 
 clean: ## remove what the other verbs made
-	rm -rf $(VENV) $(VENV)-constraints $(BENCH) $(LOWEST) $(RESOLVE) .clients .backends .peers docs/_build .mypy_cache .ruff_cache .pytest_cache .hypothesis dist console/node_modules src/antiphon/server/console/static
+	rm -rf $(VENV) $(VENV)-constraints $(BENCH) $(LOWEST) $(RESOLVE) $(CODE) .clients .backends .peers docs/_build .mypy_cache .ruff_cache .pytest_cache .hypothesis dist console/node_modules src/antiphon/server/console/static
 
 $(BIN)/python:
 	@scripts/make-venv $(VENV)
@@ -143,6 +153,13 @@ $(LOWEST)/.installed: pyproject.toml constraints-lowest.txt
 $(RESOLVE)/.installed: pyproject.toml constraints.txt
 	@scripts/make-venv $(RESOLVE)
 	@$(RESOLVE)/bin/python scripts/pip-install "$$(sed -n 's/^resolve = \["\(.*\)"\]/\1/p' pyproject.toml)"
+	@touch $@
+
+# With the Python of the system where there is one: its folders are in every sandbox.
+$(CODE)/.installed: constraints-code.txt
+	@PYTHON="$${PYTHON:-/usr/bin/python3 /usr/local/bin/python3 python3.13 python3.12 python3.11 python3}" scripts/make-venv $(CODE)
+	@echo "Installing $(CODE_PACKAGES) into $(CODE) ..."
+	@PIP_CONSTRAINT=constraints-code.txt $(CODE)/bin/python scripts/pip-install $(CODE_PACKAGES)
 	@touch $@
 
 $(BENCH)/bin/python: | $(BIN)/python

@@ -12,6 +12,7 @@ import "./style/play.css";
 import "./style/pages.css";
 import "./style/conformance.css";
 import "./style/files.css";
+import "./style/code.css";
 import "./style/narrow.css";
 
 function App() {

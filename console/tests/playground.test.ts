@@ -49,12 +49,44 @@ describe("the request of the playground", () => {
       include: ["file_search_call.results"],
     },
     { model: "fast", input: "Hi", include: ["reasoning.encrypted_content", "file_search_call.results"] },
+    {
+      model: "fast",
+      input: "Hi",
+      tools: [{ type: "code_interpreter", container: { type: "auto", file_ids: ["file-1"], memory_limit: "4g" } }],
+      include: ["code_interpreter_call.outputs"],
+    },
+    { model: "fast", input: "Hi", tools: [{ type: "code_interpreter", container: "cntr_1" }] },
+    {
+      model: "fast",
+      input: "Hi",
+      tools: [{ type: "code_interpreter", container: "cntr_1" }],
+      include: ["code_interpreter_call.outputs", "file_search_call.results"],
+    },
+    { prompt: { id: "pmpt_1" } },
+    { model: "fast", prompt: { id: "pmpt_1", version: "2", variables: { city: "Rome" } }, input: "Hi" },
+    { model: "fast", prompt: { id: "pmpt_1", variables: {} }, input: "Hi" },
+    { model: "fast", prompt: { id: "pmpt_1", version: null, other: 1 }, input: "Hi" },
   ];
 
   test.each(REQUESTS)("a fork sends what its response was created with: %j", (body) => {
     const { settings, place, input } = settingsFrom(body);
     const { draft, before } = draftFrom(input);
-    expect(bodyOf(settings, String(body.model), inputOf(draft, before), place)).toEqual(body);
+    expect(bodyOf(settings, String(body.model ?? ""), inputOf(draft, before), place)).toEqual(body);
+  });
+
+  test("includes the outputs of code unless the reader switches them off", () => {
+    const tools = [{ isOn: true, tool: { type: "code_interpreter", container: { type: "auto" } } }];
+    expect(bodyOf({ ...USUAL, tools }, "m", "x", {}).include).toEqual(["code_interpreter_call.outputs"]);
+    expect(bodyOf({ ...USUAL, tools, outputs: false }, "m", "x", {}).include).toBeUndefined();
+    expect(bodyOf({ ...USUAL, tools, results: true }, "m", "x", {}).include).toHaveLength(2);
+    const off = tools.map((each) => ({ ...each, isOn: false }));
+    expect(bodyOf({ ...USUAL, tools: off }, "m", "x", {}).include).toBeUndefined();
+  });
+
+  test("is not sent while the variables of its prompt are no JSON object", () => {
+    expect(mistakesIn({ ...USUAL, promptId: "pmpt_1", promptVariables: "[1]" })).toEqual({
+      promptVariables: "Not a JSON object",
+    });
   });
 
   test("has attached files whole, and uploaded files by their ids", () => {

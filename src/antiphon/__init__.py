@@ -5,7 +5,7 @@
 | call the API in your program, without a server | `Antiphon`, `AsyncAntiphon` |
 | run a program that uses the `openai` package on Antiphon | `http_client`, `async_http_client` |
 | serve the API, or mount it in another application | `asgi` |
-| configure any of them | `Settings`, `BackendConfig`, `McpServerConfig`, `ModelConfig`, `load_settings` |
+| configure it | `Settings`, `BackendConfig`, `McpServerConfig`, `ModelConfig`, `PromptConfig`, `load_settings` |
 | match items and stream events by type | `types` |
 | translate one request and its answer, without I/O | `Translator` |
 | translate chunks to events, by pieces | `decode_chunk`, `EventDecoder`, `ChatStream`, `ResponseWriter`, `encode` |
@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from antiphon import types
-    from antiphon.config import BackendConfig, McpServerConfig, ModelConfig, Settings, load_settings
+    from antiphon.config import BackendConfig, McpServerConfig, ModelConfig, PromptConfig, Settings, load_settings
     from antiphon.errors import AntiphonError, BackendError, ClientError, ConfigError, StoreError
     from antiphon.library.asgi_app import asgi
     from antiphon.library.async_client import AsyncAntiphon
@@ -60,6 +60,7 @@ __all__ = [
     "EventDecoder",
     "McpServerConfig",
     "ModelConfig",
+    "PromptConfig",
     "Response",
     "ResponseWriter",
     "ScriptedBackend",
@@ -82,7 +83,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "antiphon.config": ("BackendConfig", "McpServerConfig", "ModelConfig", "Settings", "load_settings"),
+    "antiphon.config": ("BackendConfig", "McpServerConfig", "ModelConfig", "PromptConfig", "Settings", "load_settings"),
     "antiphon.errors": ("AntiphonError", "BackendError", "ClientError", "ConfigError", "StoreError"),
     "antiphon.library.asgi_app": ("asgi",),
     "antiphon.library.async_client": ("AsyncAntiphon",),

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -15,13 +16,17 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
+from aiohttp.test_utils import TestServer
 from openai import AsyncOpenAI
 
 from antiphon.application import toolset_of
+from antiphon.cli.demo_backend import demo_app
 from antiphon.config import Settings
 from antiphon.server.uvicorn.host import Host
 from antiphon.upstream.demo.backend import DemoBackend
 from antiphon.upstream.scripted import ScriptedBackend
+from tests.support.code_environment import SANDBOX, needs_pandas, needs_sandbox
+from tests.support.command import serving
 from tests.support.engine import called, said
 from tests.support.replay import ReplayBackend
 from tests.support.server import Served, serve
@@ -102,9 +107,12 @@ WITH_AN_MCP_SERVER = {
 
 SEARCHING_FILES = ["file_search", "agents_file_search"]
 
+RUNNING_CODE = ["analyse_csv", "agents_code_interpreter"]
+
 PLACED_OTHERWISE = [
     *("web_search", "mount", "sums_server", "langchain_in_process", "test_with_script"),
     *SEARCHING_FILES,
+    *RUNNING_CODE,
 ]
 """Examples with a test of their own."""
 
@@ -244,6 +252,38 @@ async def test_the_examples_of_searching_files_upload_ask_and_cite(tmp_path: Pat
     assert by_the_agent == answer
 
 
+DRAWING = """Draw the prices.
+```python
+import glob
+import matplotlib.pyplot as plt
+import pandas as pd
+
+table = pd.read_csv(glob.glob("/mnt/data/*meals.csv")[0])
+table.plot.bar(x="meal", y="price")
+plt.savefig("/mnt/data/prices.png")
+plt.close()
+print(table.price.sum())
+```
+"""
+
+
+@needs_sandbox
+@needs_pandas
+async def test_the_examples_of_running_code_analyse_a_table_and_save_the_figure(tmp_path: Path) -> None:
+    (tmp_path / "antiphon.toml").write_text(SANDBOX)
+    (tmp_path / "meals.csv").write_text("meal,price\nbreakfast,8\ntea,4\n")
+    async with TestServer(demo_app(DemoBackend())) as model:
+        flags = ("--port", "0", "--backend", str(model.make_url("/v1")), "--store", "sqlite://")
+        async with serving(tmp_path, *flags) as server:
+            printed, _ = await said_by("analyse_csv", str(tmp_path / "meals.csv"), DRAWING, server=server.url)
+            by_the_agent, _ = await said_by("agents_code_interpreter", "Run: print(6 * 7)", server=server.url)
+            await server.stop(signal.SIGTERM)
+
+    assert printed == "The code printed: 12\n\nIt made [prices.png](sandbox:/mnt/data/prices.png).\nSaved prices.png\n"
+    assert (tmp_path / "prices.png").read_bytes().startswith(b"\x89PNG")
+    assert by_the_agent == "The code printed: 42\n"
+
+
 class Nothing:
     """Behind an application that looks after itself."""
 
@@ -297,7 +337,7 @@ def test_every_example_is_run_and_is_short() -> None:
 
 
 def test_examples_name_the_servers_that_the_tests_replace() -> None:
-    with_a_server = [*WITH_A_SERVER, *WITH_AN_MCP_SERVER, *SEARCHING_FILES, "web_search"]
+    with_a_server = [*WITH_A_SERVER, *WITH_AN_MCP_SERVER, *SEARCHING_FILES, *RUNNING_CODE, "web_search"]
     assert [name for name in with_a_server if USUAL_SERVER not in source_of(name)] == []
     assert [name for name in WITH_AN_MCP_SERVER if USUAL_MCP_SERVER not in source_of(name)] == []
     assert USUAL_BACKEND in source_of("mount")

@@ -67,6 +67,14 @@ export const ROUTES: readonly Route[] = [
     load: async () => (await import("./files/page.tsx")).FilesPage,
   },
   {
+    path: "containers",
+    name: "Containers",
+    icon: "containers",
+    group: "",
+    shortcut: "g o",
+    load: async () => (await import("./containers/page.tsx")).ContainersPage,
+  },
+  {
     path: "backends",
     name: "Backends",
     icon: "backends",

@@ -2,8 +2,9 @@
 import type { ComponentChildren } from "preact";
 import { visible } from "./raw.tsx";
 
+/** A string that nothing closes ends with its line, so that each character is read once. */
 const TOKEN =
-  /("(?:[^"\\]|\\.)*")|\b(from|import|for|in|await|const|new|of|print|curl)\b|\b(True|False|None|true|false|null|-?\d+(?:\.\d+)?)\b/g;
+  /("(?:[^"\\\n]|\\.)*"?)|\b(from|import|for|in|await|const|new|of|print|curl|def|class|return|if|elif|else|while|with|as|try|except|and|or|not|lambda)\b|\b(True|False|None|true|false|null|-?\d+(?:\.\d+)?)\b/g;
 
 /** Return code as nodes; characters that hide or reorder others are visible. */
 export function colouredCode(code: string): ComponentChildren[] {

@@ -122,3 +122,32 @@ export function TextField({ label, note, value, rows, placeholder, isCode, error
     </Field>
   );
 }
+
+interface SelectProps {
+  label: string;
+  values: readonly string[];
+  /** The value; one that is not among the values is offered too. */
+  value: string;
+  /** The word for no value. */
+  usual: string;
+  onChange: (value: string) => void;
+}
+
+/** A field with a menu of values; the first entry stands for none. */
+export function SelectField({ label, values, value, usual, onChange }: SelectProps) {
+  const all = value === "" || values.includes(value) ? values : [...values, value];
+  return (
+    <Field label={label}>
+      {(id) => (
+        <select id={id} class="in" value={value} onChange={(event) => onChange(event.currentTarget.value)}>
+          <option value="">{usual}</option>
+          {all.map((each) => (
+            <option key={each} value={each}>
+              {each}
+            </option>
+          ))}
+        </select>
+      )}
+    </Field>
+  );
+}

@@ -13,6 +13,8 @@ const PATHS = {
   conversations: "M2.5 3.5h8v5.5h-4L4 11V9H2.5zM12.5 6.5h1v5.5H12v1.8L9.6 12H7.5",
   playground: "M5 3.2v9.6L12.5 8z",
   files: "M4 2.5h5l3 3v8H4zM9 2.5v3h3M6 8.5h4M6 11h4",
+  containers: `${box(2.5, 3, 11, 10)}M5 6.5l2 1.8-2 1.8M8.5 10.2H11`,
+  code: "m5.5 4.5-3.500 3.500 3.500 3.500M10.5 4.5 14 8l-3.500 3.500",
   stores: `${box(2.5, 2.5, 11, 3)}M3.5 5.5v8h9v-8M6.5 8.5h3`,
   download: "M8 2.5V10M4.5 6.5 8 10l3.5-3.5M3 13.5h10",
   backends: `${box(2.5, 3, 11, 4)}${box(2.5, 9, 11, 4)}M5 5h.01M5 11h.01`,

@@ -7,6 +7,20 @@ const SLOWEST = 5_000; // ms between looks, in the end
 const SLOWER = 1.3; // each wait is so many times the one before
 const MOST_LOOKS = 150; // some twelve minutes
 
+const REFRESH = 5_000; // ms
+
+/** Load again five seconds after each answer; `answers` change with it. Not in a hidden tab. */
+export function useRefresh(reload: () => void, answers: readonly unknown[]): void {
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each answer starts the next wait.
+  useEffect(() => {
+    let timer = setTimeout(function look() {
+      if (document.hidden) timer = setTimeout(look, REFRESH);
+      else reload();
+    }, REFRESH);
+    return () => clearTimeout(timer);
+  }, [...answers]);
+}
+
 /** Whether the looks have ended before what they wait for, and how to go on. */
 export interface Polling {
   isPaused: boolean;

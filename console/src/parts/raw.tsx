@@ -2,6 +2,7 @@
 
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
+import { useMemo } from "preact/hooks";
 import { shortJson } from "./brackets.ts";
 import { count } from "./format.ts";
 
@@ -49,15 +50,29 @@ interface Props {
   isShort?: boolean;
 }
 
-/** A JSON value, indented; of a very long one the beginning, until the reader wants all of it. */
-export function RawJson({ value, class: name = "raw", label, isShort }: Props) {
-  const isWhole = useSignal(false);
+/** A JSON value, indented. */
+export function RawJson({ value, isShort, ...rest }: Props) {
   const text = typeof value === "string" ? value : isShort ? shortJson(value) : JSON.stringify(value, null, 2);
+  return <LongText text={text} nodes={typeof value === "string" ? visible : coloured} class="raw" {...rest} />;
+}
+
+interface TextProps {
+  text: string;
+  /** Return the text as nodes. */
+  nodes?: (text: string) => ComponentChildren[];
+  class?: string;
+  label?: string;
+}
+
+/** A text as it is; of a very long one the beginning, until the reader wants all of it. */
+export function LongText({ text, nodes = visible, class: name = "", label }: TextProps) {
+  const isWhole = useSignal(false);
   const shown = isWhole.value ? text : text.slice(0, LONGEST);
+  const inside = useMemo(() => nodes(shown), [nodes, shown]);
   return (
     <>
       <pre class={name} tabIndex={0} {...(label ? { role: "region", "aria-label": label } : {})}>
-        {typeof value === "string" ? visible(shown) : coloured(shown)}
+        {inside}
       </pre>
       {shown.length < text.length && (
         <button type="button" class="btn bare" onClick={() => (isWhole.value = true)}>

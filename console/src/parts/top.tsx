@@ -2,6 +2,8 @@
 import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
 import { announce } from "./live.tsx";
+import { visible } from "./raw.tsx";
+import { Link } from "./router.tsx";
 
 /** Name the window after a page, tell screen readers, and move the focus to the page. */
 export function useTitle(title: string): void {
@@ -17,6 +19,33 @@ export function Top({ title, children }: { title: string; children?: ComponentCh
   return (
     <header class="top">
       <h1>{title}</h1>
+      {children}
+    </header>
+  );
+}
+
+interface OneTopProps {
+  /** The name of the list that this is one of, and its path. */
+  list: string;
+  to: string;
+  name: string;
+  /** The actions. */
+  children: ComponentChildren;
+}
+
+/** The head of the page of one of a list: the way back, its name, and its actions. */
+export function OneTop({ list, to, name, children }: OneTopProps) {
+  useTitle(name);
+  return (
+    <header class="top store-top">
+      <h1 class="crumb">
+        <Link to={to}>{list}</Link>
+        <span aria-hidden="true">/</span>
+        <span class="cut" title={name}>
+          {visible(name)}
+        </span>
+      </h1>
+      <span class="push" />
       {children}
     </header>
   );

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, cast
 
 from antiphon.config import Settings, clean_key
 from antiphon.errors import ClientError, ConfigError, log
-from antiphon.runs.bounds import Bounds
 from antiphon.runs.engine import Engine
 from antiphon.storage.contract import Store
 from antiphon.tools.base import CodeState, ContainerTools
@@ -42,8 +41,7 @@ class CodeSandbox:
     def _open(self, engine: Callable[[], Engine]) -> "CodeTools":
         from antiphon.tools.code.tool import CodeTools  # noqa: PLC0415 - for requests with code alone
 
-        parts = engine()
-        limits = limits_of(self._settings, parts.bounds)
+        parts, limits = engine(), limits_of(self._settings)
         content = FileContent(parts.store, cast("Files", parts.files))
         self._tools = CodeTools(
             self._sandbox, parts.store, content, parts.worker, limits, parts.shared, parts.new_id, parts.now
@@ -96,17 +94,16 @@ def _sandbox_of(settings: Settings, environment: Mapping[str, str]) -> "Sandbox"
     return E2B(settings.code_e2b_url, key, settings.code_e2b_template)
 
 
-def limits_of(settings: Settings, bounds: Bounds) -> "CodeLimits":
-    """Return the limits of calls and containers; `/v1/containers` has the same."""
-    from antiphon.storage.records.containers import ContainerQuota  # noqa: PLC0415 - for requests with code alone
-    from antiphon.tools.code.tool import CodeLimits  # noqa: PLC0415 - the same
+def limits_of(settings: Settings) -> "CodeLimits":
+    """Return the limits of calls and containers."""
+    from antiphon.tools.code.tool import CodeLimits  # noqa: PLC0415 - for requests with code alone
 
     return CodeLimits(
         settings.code_timeout,
         settings.code_memory_max,
         settings.code_kernels_per_tenant,
         settings.code_running,
-        ContainerQuota(bounds.containers, bounds.container_files, bounds.container_bytes),
+        settings.code_containers_per_tenant,
     )
 
 

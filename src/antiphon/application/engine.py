@@ -66,8 +66,13 @@ def engine_of(
     engine.open_files = partial(open_files, engine, settings)
     engine.open_search = partial(open_search, engine)
     engine.open_embeddings = partial(open_embeddings, engine)
+    engine.images_model = settings.images_model
     engine.embedding_model = settings.search_embeddings
     read_attachments(engine, settings, look_up)
+    if settings.prompts:
+        from antiphon.application.prompts import named_prompts  # noqa: PLC0415 - few settings have prompts
+
+        engine.named_prompts = named_prompts(settings.prompts)
     if settings.facts:
         engine.facts = FactsWriter(store)
     if settings.vision:
@@ -83,7 +88,7 @@ def _bounds(settings: Settings) -> Bounds:
         settings.max_conversation_items,
         settings.max_conversation_bytes,
         settings.max_stored_bytes,
-        containers=settings.code_containers_per_tenant,
+        settings.code_containers_per_tenant,
         container_memory=settings.code_memory_max,
     )
 

@@ -17,6 +17,7 @@ from antiphon.application.backends import backends_of
 from antiphon.application.code import open_sandbox
 from antiphon.application.engine import engine_of
 from antiphon.application.files import check_files
+from antiphon.application.images import images_key, images_of, images_router
 from antiphon.application.keys import open_keyring
 from antiphon.application.tools import toolset_of
 from antiphon.application.tracing import tracing_of
@@ -135,6 +136,7 @@ class Application:
         for backend in (*self.backends, *self._gone):
             await backend.close()
         await self.engine.toolset.close()
+        await self.engine.close_images()
         await self.engine.meter.close()
         if self.engine.facts is not None:
             await self.engine.facts.close()
@@ -165,8 +167,16 @@ async def build(
     shared, measures = SharedResources(), Measures()
     look_up = Lookups(shared.add("dns_lookups", lookup_turns()))
     code = await open_sandbox(settings, environment)
-    code_tools = code.tools(lambda: engine) if code is not None else None
-    toolset = toolset_of(settings, environment, shared, look_up, measures, lambda: engine.search, code_tools)
+    toolset = toolset_of(
+        settings,
+        environment,
+        shared,
+        look_up,
+        measures,
+        search=lambda: engine.search,
+        code=code.tools(lambda: engine) if code is not None else None,
+        images=images_of(settings, lambda: engine),
+    )
     line = await backends_of(settings, environment, own=backends)
     reads = shared.add("reads", shared_reads())
     store, keyring = await _open_store(settings, keys, reads, measures)
@@ -175,6 +185,7 @@ async def build(
     await asyncio.wait({listing}, timeout=FIRST_LOOK)
     engine = engine_of(settings, models, store, toolset, keyring, measures, shared, reads, look_up)
     engine.code_state = code.state if code is not None else None
+    engine.open_images = partial(images_router, settings, images_key(settings, environment))
     if key_memory is not None:
         await engine.api_keys.remember_in(key_memory)
     with suppress(StoreError):  # a server starts without the warning

@@ -12,8 +12,8 @@ from antiphon.outbound.lookups import Lookups, lookup_turns
 from antiphon.outbound.ssrf import LookUp, Reach, read_networks
 from antiphon.sharing.resources import SharedResources
 from antiphon.telemetry.metrics import Measures
-from antiphon.tools.base import ContainerTools
-from antiphon.tools.later import FileSearchLater
+from antiphon.tools.base import ContainerTools, HostedTool
+from antiphon.tools.later import FileSearchLater, HostedToolLater
 from antiphon.tools.mcp.servers import McpServers
 from antiphon.tools.registry import Toolset
 
@@ -31,12 +31,13 @@ def toolset_of(
     measures: Measures | None = None,
     search: "Callable[[], StoreSearch] | None" = None,
     code: ContainerTools | None = None,
+    images: "Callable[[], HostedTool] | None" = None,
 ) -> Toolset:
     """Return the tools that these settings have a server run, which report what tenants share to `shared`.
 
     `look_up` finds the addresses of names, `measures` counts; `search` returns what searches vector stores, and is
-    called for the first request that searches; `code` runs code and commands. Raises `ConfigError` where a key is
-    missing.
+    called for the first request that searches; `code` runs code and commands; `images` returns what makes images.
+    Raises `ConfigError` where a key is missing.
     """
     if settings.mcp_servers:
         require("mcp", "The setting mcp_servers")
@@ -56,7 +57,8 @@ def toolset_of(
     web = web_search_of(settings, environment, reach, shared)
     needs_lists = settings.mcp_list_failure == "fail"
     files = FileSearchLater(partial(_file_search_of, search)) if search is not None else None
-    return Toolset(web, servers, settings.tool_rounds, settings.tool_time, needs_lists, files, code)
+    made = HostedToolLater(images) if images is not None else None
+    return Toolset(web, servers, settings.tool_rounds, settings.tool_time, needs_lists, files, code, made)
 
 
 def _file_search_of(search: "Callable[[], StoreSearch]") -> "FileSearch":

@@ -9,7 +9,7 @@ from antiphon.cli.flags import ConfigFlag, StoreFlag
 from antiphon.cli.settings import read_settings
 from antiphon.cli.with_store import say, with_store
 from antiphon.errors import AntiphonError
-from antiphon.jobs.cleaner import CHECK, objection
+from antiphon.jobs.cleaner import CHECK, MOST_CONTAINERS, objection
 from antiphon.storage.contract import Store
 
 CALLED = {
@@ -64,6 +64,7 @@ def purge(
         if not dry_run:
             from antiphon.application.files import sweep_files  # noqa: PLC0415 - not for a count
 
+            await opened.expire_containers(MOST_CONTAINERS)
             await sweep_files(opened, settings)
         say(("Would forget " if dry_run else "Forgot ") + _listed(gone) + ".")
 

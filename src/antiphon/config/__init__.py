@@ -5,7 +5,7 @@ The file is `antiphon.toml` in the working folder, or the one that `--config` or
 
 from antiphon.config.checks import check_url, clean_key, key_of, listen_address, metrics_key
 from antiphon.config.load import PREFIX, checked, load_settings, settings_file
-from antiphon.config.models import ModelConfig
+from antiphon.config.models import ModelConfig, PromptConfig
 from antiphon.config.settings import BackendConfig, McpServerConfig, Settings
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "BackendConfig",
     "McpServerConfig",
     "ModelConfig",
+    "PromptConfig",
     "Settings",
     "check_url",
     "checked",

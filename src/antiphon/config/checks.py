@@ -33,6 +33,8 @@ def check(settings: Settings) -> None:
     _check_web_search(settings)
     _check_file_storage(settings)
     _check_code(settings)
+    if settings.images_backend:
+        check_url(settings.images_backend, "images server")
     if settings.metrics_listen:
         listen_address(settings.metrics_listen)
 

@@ -95,20 +95,26 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
         values["mcp_servers"] = [{"label": label, "url": url} for label, _, url in pairs]
     if "models" in values:
         values["models"] = _tables(values["models"], "MODELS")
+    if "prompts" in values:
+        values["prompts"] = _tables(values["prompts"], "PROMPTS")
     if "fallback" in values:
         values["fallback"] = _chains(values["fallback"])
     return values
 
 
+EXAMPLES = {
+    "MODELS": """a list of objects, such as [{"name": "qwen3", "context_window": 32768}]""",
+    "PROMPTS": """an object of objects, such as {"support": {"instructions": "You help {{customer}}."}}""",
+}
+"""What the variables that hold JSON should look like."""
+
+
 def _tables(text: str, name: str) -> Any:
-    """Return what a variable holds as JSON: a list of tables."""
+    """Return what a variable holds as JSON: tables, in a list or by their names."""
     try:
         return msgspec.json.decode(text)
     except msgspec.DecodeError as error:
-        example = '[{"name": "qwen3", "context_window": 32768}]'
-        text = (
-            f"The variable {PREFIX}{name} is wrong: it is not valid JSON. Write a list of objects, such as {example}."
-        )
+        text = f"The variable {PREFIX}{name} is wrong: it is not valid JSON. Write {EXAMPLES[name]}."
         raise ConfigError(text) from error
 
 

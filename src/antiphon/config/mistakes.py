@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_ori
 import msgspec
 from msgspec import Struct
 
-from antiphon.config.models import ModelConfig
+from antiphon.config.models import ModelConfig, PromptConfig
 from antiphon.config.settings import BackendConfig, McpServerConfig, Settings
 from antiphon.errors import meant
 
@@ -25,6 +25,9 @@ _TABLES: dict[str, tuple[type[Struct], str, str]] = {
     "models": (ModelConfig, "model", "name"),
 }
 """The tables of a setting, what one is called, and the key with its name."""
+
+_NAMED: Mapping[str, tuple[type[Struct], str]] = {"prompts": (PromptConfig, "a prompt")}
+"""The settings whose tables have names of their own, and what one is called: the decoder does not name it."""
 
 _SIMPLE: Mapping[Any, str] = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
 
@@ -81,7 +84,9 @@ def _steps(place: str) -> tuple[str, ...]:
 
 def _unknown_key(name: str, steps: tuple[str, ...], value: object) -> str:
     """Return what to say of a key that does not exist: what was meant, or where it belongs."""
-    kind = _TABLES[steps[0]][0] if steps and steps[0] in _TABLES else Settings
+    kind: type[Struct] = Settings
+    if steps:
+        kind = _TABLES[steps[0]][0] if steps[0] in _TABLES else _NAMED.get(steps[0], (Settings, ""))[0]
     what = "setting" if kind is Settings else "key"
     near = meant(name, kind.__struct_fields__)
     if near:
@@ -129,6 +134,8 @@ def _table_advice(name: str) -> str:
 
 def _whose(steps: tuple[str, ...], values: Mapping[str, Any]) -> str:
     """Return which table it is about, by its number and its name."""
+    if len(steps) > 1 and steps[0] in _NAMED:
+        return f"{_NAMED[steps[0]][1]}: "
     if len(steps) < 2 or steps[0] not in _TABLES:
         return ""
     _, what, key = _TABLES[steps[0]]

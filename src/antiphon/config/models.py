@@ -95,3 +95,25 @@ class ModelConfig(Struct, kw_only=True, forbid_unknown_fields=True):
     """Whether a plain answer reports its tokens."""
     streamed_usage: bool | None = None
     """Whether a stream reports its tokens when it ends."""
+
+
+class PromptConfig(Struct, kw_only=True, forbid_unknown_fields=True):
+    """A prompt that requests can name by its id: texts with placeholders such as `{{name}}`, and defaults.
+
+    >>> from antiphon import PromptConfig, Settings
+    >>> support = PromptConfig(instructions="You help {{customer}}.", defaults={"temperature": 0.2})
+    >>> settings = Settings(prompts={"support": support})
+    """
+
+    version: Annotated[int, Meta(ge=1, le=2**31 - 1)] = 1
+    """The number of its version: raise it when you change the prompt, and requests for the former version fail."""
+    name: str = ""
+    """Its title in lists."""
+    instructions: str = ""
+    """The instructions of requests that have none of their own."""
+    messages: list[dict[str, Any]] = field(default_factory=list)
+    """Messages before the conversation, as requests have them."""
+    model: str = ""
+    """The model of requests that name none."""
+    defaults: dict[str, Any] = field(default_factory=dict)
+    """Parameters of requests that do not set them, such as `temperature` and `tools`."""

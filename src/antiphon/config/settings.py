@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct, field
 
-from antiphon.config.models import ModelConfig, ReservedTokens
+from antiphon.config.models import ModelConfig, PromptConfig, ReservedTokens
 
 
 class BackendConfig(Struct, kw_only=True, forbid_unknown_fields=True):
@@ -151,6 +151,8 @@ class Settings(Struct, kw_only=True, forbid_unknown_fields=True):
     """Models that may answer in another's place, where nobody can serve that one."""
     models: list[ModelConfig] = field(default_factory=list)
     """Models with defaults for their requests, or with facts that replace what is known of them."""
+    prompts: dict[str, PromptConfig] = field(default_factory=dict)
+    """Prompts that requests can name, by their ids."""
     currency: Annotated[str, Meta(min_length=1, max_length=16)] = "USD"
     """Name of the currency of prices and budgets: a label, nothing is converted."""
     reserved_output_tokens: ReservedTokens = 1_000
@@ -171,6 +173,16 @@ class Settings(Struct, kw_only=True, forbid_unknown_fields=True):
     """Cosine of two such embeddings from which their questions mean the same."""
     search_embeddings: str = ""
     """Embedding model for new vector stores, searched beside keywords; empty for keywords alone."""
+    images_backend: str = ""
+    """Base URL of the server that makes images, with `/images/generations` below it; empty for the `backends`."""
+    images_model: str = ""
+    """Model that makes images, as that server calls it; without it the tool `image_generation` is not offered."""
+    images_key_env: str = ""
+    """Environment variable with the key of `images_backend`; empty for no key."""
+    images_timeout: Annotated[float, Meta(gt=0, le=3600)] = 300.0
+    """How long an image may take to be made."""
+    images_running: Annotated[int, Meta(ge=1, le=1000)] = 2
+    """Images that a process has made at once, shared between tenants; more wait."""
     tool_rounds: Annotated[int, Meta(ge=1, le=10_000)] = 64
     """Times that a model may ask for tools of this server in one response."""
     tool_time: Annotated[float, Meta(gt=0, le=86_400)] = 1800.0

@@ -34,6 +34,25 @@ FILE_SEARCH = (
 )
 """What of file search is about a search that was made."""
 
+RAN_CODE = ("responses:code-interpreter:item",)
+
+CODE = (
+    *("order", "code", "opened", "goes-on", "outputs-unasked", "outputs", "printed", "value", "outputs-later"),
+    *("exception", "one-container", "state", "auto-again", "made-file", "citation", "cited", "figure", "figure-cited"),
+    *("by-id", "auto-files", "container-gone"),
+)
+"""What of the code interpreter is about a call that was made."""
+
+DREW = ("responses:image-generation:item",)
+
+IMAGES = (
+    *("format", "used", "opened", "partial", "goes-on", "usage", "stored", "chained", "by-id", "replayed"),
+    "edit-nothing",
+)
+"""What of image generation is about an image that was generated."""
+
+CONTAINER = ("responses:containers:created",)
+
 SEARCH = ("sources", "sources-unasked", "results-unasked", "citations", "cited", "goes-on", "max-tool-calls")
 """What of web search is about a search that was made."""
 
@@ -87,6 +106,18 @@ NEEDS: Mapping[str, tuple[Need, ...]] = {
     **dict.fromkeys((f"responses:mcp:{name}" for name in ("no-address", "no-label", "same-label")), (RESPONSE,)),
     **dict.fromkeys((f"responses:web-search:{name}" for name in SEARCH), (SEARCHED,)),
     **dict.fromkeys((f"responses:file-search:{name}" for name in FILE_SEARCH), (SEARCHED_FILES,)),
+    **dict.fromkeys((f"responses:code-interpreter:{name}" for name in CODE), (RAN_CODE,)),
+    **dict.fromkeys((f"responses:image-generation:{name}" for name in IMAGES), (DREW,)),
+    "responses:image-generation:endpoint": (),
+    "responses:containers": (CONTAINER,),
+    "responses:containers:created": (),
+    **dict.fromkeys(
+        (f"responses:containers:file-{name}" for name in ("object", "path", "retrieved", "content", "deleted")),
+        (("responses:containers:file-uploaded",),),
+    ),
+    "responses:prompts": (("responses:prompts:created",),),
+    "responses:prompts:created": (),
+    **dict.fromkeys((f"responses:prompts:{name}" for name in ("unknown", "no-object")), (RESPONSE,)),
     "responses:hosted:web-search-order": (SEARCHED,),
     "responses:hosted:code-order": (("responses:hosted:code-item",),),
     "responses:hosted:image-order": (("responses:hosted:image-item",),),

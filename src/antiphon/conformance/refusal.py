@@ -45,7 +45,8 @@ ANSWERS = {"id", "object", "data", "output", "choices"}
 """Keys of what the API answers; a body that has `error` and none of these is an error, whatever its status."""
 
 NAMED = re.compile(
-    r"\b(response|conversation|item|model|endpoint|completion)s?\b.*(not found|does not exist|not exist)"
+    r"\b(response|conversation|item|model|endpoint|completion|container|prompt)s?\b.*"
+    r"(not found|does not exist|not exist)"
     r"|\bno (such )?(vector store|file|upload)\b",
     re.IGNORECASE,
 )

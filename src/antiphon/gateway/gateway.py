@@ -29,7 +29,7 @@ from antiphon.runs.engine import Engine, going_away
 from antiphon.runs.facts import origin_of
 from antiphon.runs.idempotency import Log, admit
 from antiphon.runs.input_tokens import Count, count_input_tokens
-from antiphon.runs.passthrough import Passing
+from antiphon.runs.passthrough import MakeForm, Passing
 from antiphon.runs.persistence import RequestIdentity
 from antiphon.runs.prepare import prepare
 from antiphon.runs.run import Run
@@ -50,7 +50,9 @@ from antiphon.webhooks.endpoints import shown_delivery
 if TYPE_CHECKING:
     from antiphon.access.key_admin import KeyAdmin
     from antiphon.access.sessions import FailedAttempts, Sessions
+    from antiphon.gateway.containers import Containers
     from antiphon.gateway.files import Files
+    from antiphon.gateway.prompts import Prompts
     from antiphon.gateway.vector_stores import VectorStores
     from antiphon.stored.console.reader import ConsoleReader
     from antiphon.stored.console.reports import Reports
@@ -107,6 +109,20 @@ class Gateway:
         from antiphon.gateway.vector_stores import VectorStores  # noqa: PLC0415 - for vector stores alone
 
         return VectorStores(self._engine)
+
+    @cached_property
+    def containers(self) -> "Containers":
+        """`/v1/containers`; loaded by the first request for them."""
+        from antiphon.gateway.containers import Containers  # noqa: PLC0415 - for containers alone
+
+        return Containers(self._engine)
+
+    @cached_property
+    def prompts(self) -> "Prompts":
+        """The operations on prompts; loaded by the first request that names one."""
+        from antiphon.gateway.prompts import Prompts  # noqa: PLC0415 - for prompts alone
+
+        return Prompts(self._engine)
 
     # What this process is, and does.
 
@@ -271,6 +287,22 @@ class Gateway:
         if is_large:
             await self._engine.offload.run(tenant, passing.encode)
         return passing
+
+    async def passing_images(
+        self, path: str, request: JsonObject, tenant: str, grant: UsageLease | None, form: MakeForm | None
+    ) -> Passing:
+        """Choose a backend for a request for images, as JSON or as a `form`: the server of images for its model."""
+        engine = self._engine
+        if not engine.takes_work:
+            raise going_away()
+        router = engine.image_router if request["model"] == engine.images_model else engine.router
+        route = await router.route(request["model"], tenant=tenant)
+        return Passing(engine.observers, route, path, request, grant, tenant, form)
+
+    @property
+    def images_model(self) -> str:
+        """The model that makes images where a request names none; empty for none."""
+        return self._engine.images_model
 
     async def models(self, find_key: Callable[[], Awaitable[ApiKey | None]]) -> list[JsonObject]:
         """Return the models that a key allows as it stands when they are known; all of them without one."""

@@ -31,6 +31,9 @@ BLOBS_AT_ONCE = 100
 MOST_BLOBS = 1000
 """Blobs that one purge deletes: a bucket needs a request for each."""
 
+MOST_CONTAINERS = 1000
+"""Expired containers whose files one purge drops."""
+
 DeleteBlobs = Callable[[Sequence[str]], Awaitable[None]]
 """Deletes the bytes of blobs that were claimed, and forgets the blobs."""
 
@@ -73,6 +76,7 @@ class Cleaner(Periodic):
         self._report_size(size)
         if not size.is_too_large:
             await self._store.purge(self._retention)
+        await self._store.expire_containers(MOST_CONTAINERS)
         if self._delete_blobs is not None:
             await sweep(self._store, self._delete_blobs)
 

@@ -224,6 +224,7 @@ def _restore(writer: ResponseWriter, record: ToolCallRecord) -> None:
         namespace=record.namespace,
         is_hosted=True,
         approval_request_id=record.approval_request_id,
+        container_id=record.container_id,
     )
     begin(writer, record.call_id, offer, record.arguments).drop()
 

@@ -24,7 +24,15 @@ from antiphon.runs.facts import Origin, facts_of, origin_of
 from antiphon.runs.history_memory import HistoryMemory
 from antiphon.runs.persistence import RequestIdentity, Retention, encode_json, ended
 from antiphon.runs.plan import ResumeState
-from antiphon.runs.prepare import check_stores, checked_tools, gather, open_response, prepare_again, view_of
+from antiphon.runs.prepare import (
+    check_stores,
+    checked_tools,
+    gather,
+    open_response,
+    prepare_again,
+    runs_code,
+    view_of,
+)
 from antiphon.runs.run import Run
 from antiphon.sharing.memory import Account, weight_of_json
 from antiphon.storage.contract import Job, LockResult, Reply
@@ -82,6 +90,10 @@ async def _put(
         raise lost_meanwhile()
     ignored = checked_tools(engine, request, items, candidates[0])
     await check_stores(engine, request, items, candidates[0], ticket.tenant)
+    if runs_code(engine, request, items):
+        from antiphon.runs.containers import containers_of  # noqa: PLC0415 - few requests run code
+
+        await containers_of(engine, request, items, candidates[0], ticket.tenant)
     response = open_response(request, ticket.response_id, int(engine.now()))
     response = replace_struct(response, status="queued")
     writer = _writer(engine, response)
@@ -222,6 +234,10 @@ async def _take_up(engine: Engine, job: Job, intake: HistoryMemory) -> Backgroun
     else:
         request = decode_request(job.request, _takes)
         items = [load_item(item) for item in stored.input]
+    if request.prompt is not None:
+        from antiphon.runs.prompted import restore  # noqa: PLC0415 - few requests name a prompt
+
+        request = restore(request)
     request = replace_struct(request, input=items)
     is_sealed_shown = view_of(request).encrypted
     resume = ResumeState(

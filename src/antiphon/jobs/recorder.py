@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from antiphon.errors import StoreError, log
 from antiphon.protocol.events import Event, OutputItemAdded, OutputItemDone
+from antiphon.protocol.items.hosted import ImageGenerationCall
 from antiphon.protocol.response import Response
 from antiphon.runs.checkpoints import Checkpoint, to_bytes
 from antiphon.runs.context import CHAINABLE, store_item
@@ -44,8 +45,12 @@ LARGE = 1024 * 1024
 """Bytes of events from which on each is kept apart: a replay reads and sends one of them at once."""
 
 
-def frames_of(events: Sequence[Event]) -> list[Frames]:
-    """Return events as they are kept for replay."""
+def frames_of(events: Sequence[Event], *, have_images: bool = False) -> list[Frames]:
+    """Return events as they are kept for replay; those that `have_images` with references to these."""
+    if have_images:
+        from antiphon.protocol.kept_images import as_logged  # noqa: PLC0415 - few responses make images
+
+        events = list(map(as_logged, events))
     body = encode(events)
     if len(body) <= LARGE or len(events) == 1:
         return [Frames(events[0].sequence_number, events[-1].sequence_number, body)]
@@ -75,6 +80,8 @@ class BackgroundRecorder:
         self._writing = asyncio.Lock()
         self._done: list[tuple[int, StoredItem]] = []
         self._is_kept = False
+        self._has_images = False
+        """An image was made, which is not kept in the log."""
         self.sees_events = False
         self.facts: Facts | None = None
 
@@ -122,7 +129,7 @@ class BackgroundRecorder:
                 lambda: self._engine.store.finish(
                     self._job,
                     stored,
-                    frames_of(events) if stored.is_streamed else [],
+                    self._frames(events) if stored.is_streamed else [],
                     append=response.status in CHAINABLE,
                     announcement=announcement(self._engine.new_id, self._engine.now, response.id, response.status),
                 )
@@ -201,6 +208,7 @@ class BackgroundRecorder:
                 self._open += 1
             elif isinstance(event, OutputItemDone):
                 self._open -= 1
+                self._has_images |= type(event.item) is ImageGenerationCall
                 self._done.append((event.output_index, self._stored(event.item)))
             if not self._open:
                 kept = count
@@ -211,7 +219,7 @@ class BackgroundRecorder:
 
     async def _advance(self, events: Sequence[Event], keep: bool) -> None:
         output, self._done = (self._done, []) if keep else ((), self._done)
-        frames = frames_of(events) if self._retention.is_streamed else self._delayed(events, keep)
+        frames = self._frames(events) if self._retention.is_streamed else self._delayed(events, keep)
         if not (frames or output):
             return
         await self._save(Progress(frames, output, keep))
@@ -227,9 +235,12 @@ class BackgroundRecorder:
         self._half_made += events
         return self._take_half_made() if now - self._half_made_since >= SHOWN_AFTER else ()
 
+    def _frames(self, events: Sequence[Event]) -> Sequence[Frames]:
+        return frames_of(events, have_images=self._has_images)
+
     def _take_half_made(self) -> Sequence[Frames]:
         events, self._half_made = self._half_made, []
-        return frames_of(events) if events else ()
+        return self._frames(events) if events else ()
 
     async def _save(self, progress: Progress) -> None:
         newer = await self._persist(lambda: self._engine.store.advance(self._job, progress))

@@ -10,7 +10,7 @@ from antiphon.protocol.json_pieces import encode_large
 from antiphon.runs.engine import Engine
 from antiphon.storage.contract import Frames, StoredResponse
 from antiphon.stored.large import LARGE, decoded
-from antiphon.stored.responses import not_found
+from antiphon.stored.responses import KEPT, not_found
 
 LOOK_AGAIN = 1.0
 """Seconds after which the log is looked at without having been told: another replica's news may not reach us."""
@@ -45,7 +45,12 @@ async def replay(
             generation = tail.generation
             for frames in tail.frames:
                 is_whole = padding and frames.first > after
-                yield frames.body if is_whole else await _shown(engine, tenant, frames, after, padding)
+                body = frames.body if is_whole else await _shown(engine, tenant, frames, after, padding)
+                if KEPT not in body:
+                    yield body
+                else:
+                    async for event in _with_images(engine, tenant, body):
+                        yield event
                 after = frames.last
             if not tail.frames and tail.status not in OPEN:
                 return
@@ -58,6 +63,14 @@ async def _shown(engine: Engine, tenant: str, frames: Frames, after: int, paddin
     if len(frames.body) <= LARGE:
         return _part(frames, after, padding)
     return await engine.offload.run(tenant, _part, frames, after, padding)
+
+
+async def _with_images(engine: Engine, tenant: str, body: bytes) -> AsyncGenerator[bytes, None]:
+    """Give each event, with its images."""
+    from antiphon.stored.images import event_with_images  # noqa: PLC0415 - few responses have images
+
+    for event in filter(None, body.split(b"\n\n")):
+        yield await event_with_images(engine, tenant, event) + b"\n\n"
 
 
 def _part(frames: Frames, after: int, padding: bool) -> bytes:

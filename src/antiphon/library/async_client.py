@@ -236,7 +236,10 @@ class AsyncInputTokens:
     async def count(self, **parameters: Unpack[CountParameters]) -> InputTokenCount:
         """Return how many tokens the input of such a response has; nothing is made or stored."""
         request, is_large = await self._calls.decoded(parameters, decode_count)
-        count = await (await self._calls.gateway()).count_tokens(request, TENANT, is_large=is_large)
+        gateway = await self._calls.gateway()
+        if request.prompt is not None:
+            request, _ = await gateway.prompts.resolve(TENANT, request)
+        count = await gateway.count_tokens(request, TENANT, is_large=is_large)
         return InputTokenCount(input_tokens=count.input_tokens, is_exact=count.is_exact)
 
 

@@ -110,6 +110,8 @@ class Calls:
         named = {name: value for name, value in parameters.items() if name != "extra_body"}
         body = encoded({**named, **extra, "stream": stream})
         request, is_large = await self._decoded_request(gateway, body)
+        if request.prompt is not None:
+            request, body = await gateway.prompts.resolve(TENANT, request, len(body))
         ticket = RequestIdentity(TENANT, gateway.new_id("resp"), size=len(body), is_large=is_large)
         return gateway, request, body, ticket
 

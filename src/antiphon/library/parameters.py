@@ -17,8 +17,10 @@ Input = str | Sequence[Mapping[str, Any] | Item | UnknownItem]
 class ContextParameters(TypedDict, total=False):
     """What a response and a count of its input have in common."""
 
-    model: Required[str]
+    model: str
+    """Required, unless a `prompt` names it."""
     input: Input | None
+    prompt: Mapping[str, Any] | None
     instructions: str | None
     previous_response_id: str | None
     conversation: str | Mapping[str, Any] | None

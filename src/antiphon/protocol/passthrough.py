@@ -62,3 +62,21 @@ class EmbeddingsRequest(Struct, kw_only=True):
     encoding_format: str | None = None
     dimensions: Annotated[int, Meta(ge=1, le=2**31 - 1)] | None = None
     user: str | None = None
+
+
+class ImagesRequest(Struct, kw_only=True):
+    """The body of `POST /images/generations` and `POST /images/edits`, as JSON."""
+
+    prompt: Annotated[str, Meta(min_length=1, max_length=32_000)]
+    model: ModelName | None = None
+    n: Annotated[int, Meta(ge=1, le=10)] | None = None
+    stream: bool | None = None
+    partial_images: Annotated[int, Meta(ge=0, le=3)] | None = None
+    images: Annotated[list[dict[str, Any]], Meta(min_length=1, max_length=16)] | None = None
+
+
+class ImagesForm(Struct, kw_only=True):
+    """The same as a form, whose fields are texts."""
+
+    prompt: Annotated[str, Meta(min_length=1, max_length=32_000)]
+    model: ModelName | None = None

@@ -7,14 +7,15 @@ A `title` says in an error message what the API expects there. A pattern ends in
 lets a trailing newline through; in the other regular expressions in use it means the same.
 """
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 from msgspec.structs import asdict
 
 from antiphon.protocol.formats import Effort, Format, JsonObjectFormat, JsonSchemaFormat
-from antiphon.protocol.items.content import NotServed, Text
-from antiphon.protocol.items.messages import InputItem
+from antiphon.protocol.items.content import InputFile, InputImage, InputText, NotServed, Text
+from antiphon.protocol.items.messages import InputItem, Message
 from antiphon.protocol.tools import AnyTool, ToolChoice
 
 Include = Literal[
@@ -91,6 +92,26 @@ class ConversationParam(Struct, kw_only=True, forbid_unknown_fields=True):
     id: ConversationId
 
 
+PromptId = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        max_length=256,
+        pattern=r"^[a-zA-Z0-9_-]+$(?!\n)",
+        title="an ID that contains letters, numbers, underscores, or dashes",
+    ),
+]
+PromptVariable = Text | InputText | InputImage | InputFile
+
+
+class PromptParam(Struct, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """The prompt that the request is made of: its default version unless one is named, and what its variables are."""
+
+    id: PromptId
+    version: Annotated[str, Meta(max_length=64)] | None = None
+    variables: Annotated[dict[Annotated[str, Meta(max_length=64)], PromptVariable], Meta(max_length=256)] | None = None
+
+
 class CacheParam(Struct, kw_only=True, forbid_unknown_fields=True):
     """What to do with the cache: keep the answer for so many seconds, have the model asked even if there is one."""
 
@@ -145,7 +166,7 @@ class CreateResponse(Struct, kw_only=True, forbid_unknown_fields=True):
     context_management: Annotated[list[ContextManagement], Meta(min_length=1)] | None = None
     previous_response_id: ResponseId | None = None
     conversation: ConversationId | ConversationParam | None = None
-    prompt: NotServed = UNSET
+    prompt: PromptParam | None = None
     image: NotServed = UNSET
     access_programs: NotServed = UNSET
     client_metadata: dict[str, Any] | None = None
@@ -174,6 +195,18 @@ class LocalRequest(CreateResponse, kw_only=True, forbid_unknown_fields=True):
     def of(cls, request: CreateResponse, parameters: dict[str, Any]) -> "LocalRequest":
         """Return the request with these parameters."""
         return cls(**asdict(request), parameters=parameters)
+
+
+class PromptedRequest(LocalRequest, kw_only=True, forbid_unknown_fields=True):
+    """A request with the fields of its prompt, where it had none of its own (`antiphon.runs.prompted`)."""
+
+    opening: list[Message] = field(default_factory=list)
+    """The messages of the prompt: the model sees them before the conversation, and nothing stores them with it."""
+
+
+def opening_of(request: CreateResponse) -> Sequence[Message]:
+    """Return the messages of a request's prompt."""
+    return request.opening if isinstance(request, PromptedRequest) else ()
 
 
 class CompactRequest(Struct, kw_only=True, forbid_unknown_fields=True):

@@ -31,7 +31,7 @@ class AddItems(Struct, kw_only=True, forbid_unknown_fields=True):
 
 COUNTED = frozenset(
     {"model", "input", "tools", "tool_choice", "text", "parallel_tool_calls", "reasoning", "truncation"}
-    | {"instructions", "previous_response_id", "conversation"}
+    | {"instructions", "previous_response_id", "conversation", "prompt"}
 )
 """The fields of `CreateResponse` that it takes, in the same shapes."""
 

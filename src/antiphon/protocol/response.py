@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import UNSET, UnsetType, field
 
-from antiphon.protocol.items.hosted import WebSearchCall
+from antiphon.protocol.items.hosted import ImageGenerationCall, WebSearchCall
 from antiphon.protocol.items.messages import InputItem
 from antiphon.protocol.objects import ApiObject, UnknownItem
 
@@ -115,7 +115,7 @@ class Response(ApiObject, kw_only=True):
     user: str | None = None
     metadata: dict[str, str] = field(default_factory=dict)
     conversation: ConversationRef | None = None
-    prompt: None = None
+    prompt: dict[str, Any] | None = None
     moderation: None = None
     image: None = None
     access_programs: None = None
@@ -125,18 +125,27 @@ class Response(ApiObject, kw_only=True):
     output_text: TextOfMessages = field(default=UNSET)  # type: ignore[assignment]
 
 
-def web_searches(output: Sequence[Any]) -> dict[str, Any] | None:
-    """Return `tool_usage` (specification section 3): how often the web was searched, and that no image was made.
+def tool_usage(output: Sequence[Any]) -> dict[str, Any] | None:
+    """Return `tool_usage` (specification section 3): how often the web was searched, and the tokens of images.
 
-    None where the web was not used. A search without a query was not made, so it does not count.
+    None without a search and an image that this server made. A search without a query was not made, so it does not
+    count.
     """
     used = [item for item in output if isinstance(item, WebSearchCall)]
-    if not used:
+    images = None
+    if ImageGenerationCall in map(type, output):
+        from antiphon.protocol.kept_images import usage_of  # noqa: PLC0415 - few responses make images
+
+        images = usage_of(output)
+    if not used and images is None:
         return None
     searches = sum(_is_made(item.action or {}) for item in used)
     none = {"image_tokens": 0, "text_tokens": 0}
-    images = {"input_tokens": 0, "input_tokens_details": none, "output_tokens": 0, "total_tokens": 0}
-    return {"image_gen": {**images, "output_tokens_details": none}, "web_search": {"num_requests": searches}}
+    zeros = {"input_tokens": 0, "input_tokens_details": none, "output_tokens": 0, "total_tokens": 0}
+    return {
+        "image_gen": images or {**zeros, "output_tokens_details": none},
+        "web_search": {"num_requests": searches},
+    }
 
 
 def _is_made(action: dict[str, Any]) -> bool:

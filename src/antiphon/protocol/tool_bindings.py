@@ -19,6 +19,8 @@ Kind = Literal[
     "mcp",
     "web_search",
     "file_search",
+    "code_interpreter",
+    "image_generation",
 ]
 TextCalls = Literal["", "marked", "any", "wrapped"]
 """Which calls are looked for in an answer's text: none, those in formats with marks, or bare JSON and Python too.
@@ -50,6 +52,8 @@ class Offer(Struct, frozen=True):
     """A search here brought it, alone: a call then has its name as its namespace (recorded of OpenAI)."""
     environment: dict[str, Any] | None = None
     """Where a shell runs."""
+    container_id: str = ""
+    """The container of a call that an earlier attempt began; empty where the response says it."""
     tool: Tool | None = None
     """The tool as the request gives it, of one that this server runs beside searching for tools."""
     needs_approval: bool = False

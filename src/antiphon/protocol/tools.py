@@ -76,6 +76,11 @@ class ShellTool(Tool, kw_only=True, tag="shell"):
     allowed_callers: list[Caller] | UnsetType | None = UNSET
     environment: dict[str, Any] | UnsetType | None = UNSET
 
+    @property
+    def is_hosted(self) -> bool:
+        """Whether it runs in a container of the server."""
+        return bool((self.environment or {}).get("type", "local") != "local")
+
 
 class ApplyPatchTool(Tool, kw_only=True, tag="apply_patch"):
     """The client changes a file."""

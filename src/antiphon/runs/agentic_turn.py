@@ -42,7 +42,7 @@ from antiphon.runs.tool_policy import Approved, ToolPolicy
 from antiphon.runs.turn import Turn, added
 from antiphon.tools.registry import Toolset
 from antiphon.translation.files import UnreadFile
-from antiphon.translation.hosted_items import HostedCall
+from antiphon.translation.hosted_call import HostedCall
 from antiphon.translation.to_chat.prefix import joined
 from antiphon.translation.to_chat.tokens import tokens_of
 from antiphon.translation.to_responses.request import countable
@@ -229,7 +229,7 @@ class AgenticTurn(Turn):
             except UnreadFile as unread:
                 yield AttachFiles(unread.part, unread.form)
                 continue
-            calls = hosted.left, hosted.sources(), hosted.call_ids()
+            calls = hosted.left, hosted.sources(), hosted.call_ids(), hosted.cite_files()
             if built.note == STOPPED:
                 return ModelResult(Finish("max_messages", None, note=STOPPED))
             yield CallModel(built.body, built.toolbox, built.allowed, built.api, built.check, built.note, *calls)

@@ -25,6 +25,7 @@ from antiphon.protocol.untrusted import framed_file
 from antiphon.protocol.validation import refusals
 from antiphon.runs.context import Context
 from antiphon.runs.kept_texts import Keeping, keep_text, kept_text
+from antiphon.runs.prompted import path_in_prompt
 from antiphon.runs.steps import AttachFiles
 from antiphon.sharing.memory import Account, Memory, weight
 from antiphon.sharing.recent import Recent
@@ -147,7 +148,7 @@ async def attach(
         context.memory = Account(engine.memory, context.tenant)
     size = 0
     reading = Reading(context.tenant, context.memory, request.store is not False)
-    for wanted in _wanted(items, len(context.history), step):
+    for wanted in _wanted(request, items, len(context.history), step):
         if not files.has(wanted.part, wanted.form):
             file = await engine.attachments.read(wanted, reading)
             files.add(file, wanted.form)
@@ -156,7 +157,7 @@ async def attach(
     return files
 
 
-def _wanted(items: Sequence[InputItem], history: int, step: AttachFiles) -> Iterator[Wanted]:
+def _wanted(request: CreateResponse, items: Sequence[InputItem], history: int, step: AttachFiles) -> Iterator[Wanted]:
     """Give the files that a backend needs: those of the request's own input first, then the newest."""
     is_listed = False
     for part, path in _files_in(items, history):
@@ -165,7 +166,7 @@ def _wanted(items: Sequence[InputItem], history: int, step: AttachFiles) -> Iter
             form: Form = "text" if step.form == "pages" and part.detail == "low" else step.form
             yield Wanted(part, path, form)
     if not is_listed:
-        yield Wanted(step.part, PAST, step.form)
+        yield Wanted(step.part, path_in_prompt(request, step.part) or PAST, step.form)
 
 
 def _files_in(items: Sequence[InputItem], history: int) -> Iterator[tuple[InputFile, str]]:
@@ -203,6 +204,12 @@ class Attachments:
         finally:
             reading.release()
 
+    async def fetch(self, url: str, most: int, tenant: str) -> FetchedFile:
+        """Return what is at a URL. Raises `UnfetchedFileError`, `AntiphonError`."""
+        if self._fetch is None:
+            self._fetch = await self._open_fetch()
+        return await self._fetch(url, most, tenant)
+
     # The content.
 
     async def _content(self, wanted: Wanted, reading: Reading) -> "_Content":
@@ -228,10 +235,8 @@ class Attachments:
     async def _fetched(self, part: InputFile, url: str, path: str, reading: Reading) -> "_Content":
         if (error := missing("files", "Files by URL", path)) is not None:
             raise error
-        if self._fetch is None:
-            self._fetch = await self._open_fetch()
         try:
-            found = await self._fetch(url, reading.left, reading.tenant)
+            found = await self.fetch(url, reading.left, reading.tenant)
         except UnfetchedFileError as error:
             raise ClientError(
                 f"Invalid '{path}': the file could not be fetched: {error}.", code="invalid_file", param=path

@@ -7,6 +7,7 @@ items; a client that stores nothing, such as Codex, sends all of them with each 
 """
 
 from dataclasses import dataclass
+from typing import Literal
 
 from antiphon.errors import ClientError
 from antiphon.protocol.validation.refusals import too_long
@@ -31,6 +32,10 @@ class Bounds:
     """Bytes of these."""
     stored_bytes: int = 0
     """Bytes that a tenant may have stored."""
+    containers: int = 1_000
+    """Running containers that a tenant may have."""
+    container_memory: Literal["1g", "4g", "16g", "64g"] = "4g"
+    """Largest `memory_limit` that a container may have."""
 
     def check_history(self, extent: ChainExtent) -> None:
         """Raise `ClientError` (400) for a history that is too long to be loaded."""

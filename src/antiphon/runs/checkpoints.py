@@ -30,6 +30,7 @@ class ToolCallRecord(Struct, kw_only=True):
     arguments: str = ""
     joins_next: bool = False
     approval_request_id: str | None = None
+    container_id: str = ""
 
 
 class Checkpoint(Struct, kw_only=True):

@@ -10,10 +10,10 @@ from antiphon.access.credentials import kept_item
 from antiphon.errors import ClientError
 from antiphon.ids import NewId
 from antiphon.protocol.items.content import Item
-from antiphon.protocol.items.hosted import McpApprovalRequest
+from antiphon.protocol.items.hosted import ImageGenerationCall, McpApprovalRequest
 from antiphon.protocol.items.messages import InputItem, ItemReference
 from antiphon.protocol.json_pieces import pieces
-from antiphon.protocol.requests import CreateResponse
+from antiphon.protocol.requests import CreateResponse, opening_of
 from antiphon.protocol.validation.call_rules import check_calls
 from antiphon.runs.bounds import Bounds
 from antiphon.runs.chain_cache import LONGEST, ChainCache
@@ -110,7 +110,8 @@ async def load_context(
     loading = _Loading(sources, request, context, HistoryMemory(sources.bounds, memory))
     try:
         await loading.load_history(recalled)
-        if needs_input and not loading.given and request.previous_response_id is None and not context.history:
+        is_bare = not loading.given and request.previous_response_id is None and not context.history
+        if needs_input and is_bare and not opening_of(request):
             raise nothing_given()
         await loading.add_input()
         await loading.check()
@@ -258,9 +259,15 @@ def store_item(item: Item, sealed: str | None = None, *, is_large: bool = False)
     if isinstance(item, WITH_STATE) and item.encrypted_content:
         sealed = item.encrypted_content
         item = msgspec.structs.replace(item, encrypted_content=msgspec.UNSET)
-    kept = kept_item(item)
+    kept, image = kept_item(item), None
+    if type(kept) is ImageGenerationCall:
+        from antiphon.protocol.kept_images import as_kept  # noqa: PLC0415 - few items are images
+
+        kept, image = as_kept(kept)
     body = b"".join(pieces(msgspec.to_builtins(kept), _encode)) if is_large else _encode(kept)
-    return StoredItem(str(item.id), body, sealed)
+    if image is None:
+        return StoredItem(str(item.id), body, sealed)
+    return StoredItem(str(item.id), body, sealed, image.blob, image.size)
 
 
 def _check_new(given: Sequence[InputItem], context: Context, *, may_refer: bool) -> None:
@@ -322,6 +329,8 @@ class _References:
         """
         if isinstance(item, ItemReference):
             return self._known(str(item.id)) or await self._find(str(item.id))
+        if type(item) is ImageGenerationCall and item.id and not (item.result or item.status):
+            return self._known(item.id) or await self._find(item.id)
         if isinstance(item, WITH_STATE) and not item.encrypted_content and item.id:
             stored = await self._load(item.id)
             if stored is not None and stored.sealed:

@@ -6,14 +6,25 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 import msgspec
 
 from antiphon.errors import AntiphonError
-from antiphon.protocol.items.hosted import FileSearchCall, McpApprovalRequest, McpCall, WebSearchCall
+from antiphon.protocol.items.calls import ShellCallOutput
+from antiphon.protocol.items.hosted import (
+    CodeInterpreterCall,
+    FileSearchCall,
+    ImageGenerationCall,
+    McpApprovalRequest,
+    McpCall,
+    WebSearchCall,
+)
 from antiphon.protocol.items.messages import InputItem, Reasoning
 from antiphon.protocol.json_slices import decode_in_slices
 from antiphon.sharing.offload import Offload
 from antiphon.sharing.scheduler import FairScheduler, NoRoomError
 from antiphon.storage.contract import StoredItem
 
-WITH_STATE = (Reasoning, McpCall, McpApprovalRequest, WebSearchCall, FileSearchCall)
+WITH_STATE = (
+    *(Reasoning, McpCall, McpApprovalRequest, WebSearchCall, FileSearchCall),
+    *(CodeInterpreterCall, ShellCallOutput, ImageGenerationCall),
+)
 """Items with which something is sealed that only this server reads."""
 
 FEW = 250

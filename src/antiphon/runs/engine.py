@@ -1,6 +1,6 @@
 """The parts that every response needs, what this process holds while it makes responses, and how it stops."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
@@ -36,6 +36,7 @@ from antiphon.upstream.router import Router
 if TYPE_CHECKING:
     from antiphon.documents.reader import DocumentReader
     from antiphon.runs.attachments import Attachments
+    from antiphon.runs.prompted import SettingsPrompt
     from antiphon.search.contract import Embeddings, StoreSearch
 
 
@@ -141,8 +142,15 @@ class Engine:
     open_search: "Callable[[], StoreSearch] | None" = None
     """Makes what searches vector stores; called once, by the first search."""
     _search: "StoreSearch | None" = field(init=False, default=None)
+    open_images: Callable[[], Router | None] | None = None
+    """Makes what routes to the server of images; called once, by the first request that makes one."""
+    images_model: str = ""
+    """The model that makes images where a request names none."""
+    _image_router: Router | None = field(init=False, default=None)
     embedding_model: str = ""
     """Embeds the chunks of new vector stores; empty for none."""
+    named_prompts: "Mapping[str, SettingsPrompt]" = field(default_factory=dict)
+    """The prompts of the settings, by their ids."""
     open_embeddings: "Callable[[str], Embeddings] | None" = None
     """Makes what embeds by a model."""
     router: Router = field(init=False)
@@ -198,6 +206,19 @@ class Engine:
                 raise TypeError("this engine searches nothing")
             self._search = self.open_search()
         return self._search
+
+    @property
+    def image_router(self) -> Router:
+        """What routes to the models that make images: those of a server of their own, else the backends'."""
+        if self._image_router is None:
+            self._image_router = (self.open_images() if self.open_images is not None else None) or self.router
+        return self._image_router
+
+    async def close_images(self) -> None:
+        """Close the connections to a server of images of its own."""
+        if self._image_router not in (None, self.router):
+            for served in self._image_router.registry.backends:
+                await served.backend.close()
 
     def embeddings(self, model: str) -> "Embeddings":
         """Return what embeds texts by a model."""

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from antiphon.protocol.items.content import InputText
-from antiphon.protocol.items.hosted import FileSearchCall, McpCall, McpListTools, WebSearchCall
+from antiphon.protocol.items.hosted import CodeInterpreterCall, FileSearchCall, McpCall, McpListTools, WebSearchCall
 from antiphon.protocol.items.messages import InputItem, Message, Reasoning
 from antiphon.protocol.validation.call_rules import CALLS, OUTPUTS, tie
 from antiphon.translation.to_chat.prefix import joined
@@ -23,10 +23,13 @@ STUCK = 2
 MOST = 100
 """The highest limit of repetitions; it bounds the part of a conversation that is compared."""
 
-_MADE = frozenset({*CALLS, *OUTPUTS, McpCall, McpListTools, WebSearchCall, FileSearchCall, Reasoning})
+_HOSTED = (McpCall, WebSearchCall, FileSearchCall, CodeInterpreterCall)
+"""Items that are a call and its result."""
+
+_MADE = frozenset({*CALLS, *OUTPUTS, *_HOSTED, McpListTools, Reasoning})
 """Items of a model at work, other than its messages."""
 
-_SAME = ("name", "arguments", "input", "action", "queries", "operation", "error")
+_SAME = ("name", "arguments", "input", "action", "queries", "operation", "error", "code", "outputs")
 """Fields of a call and its output by which two are the same, beside the output itself."""
 
 _VOLATILE = re.compile(
@@ -89,7 +92,7 @@ def _rounds(items: Sequence[InputItem]) -> Iterator[tuple[Any, ...]]:
             isinstance(item, WebSearchCall) and isinstance(item.action, dict) and item.action.get("type") == "open_page"
         ):
             yield (item.id,)  # the item does not say which part of the page was read
-        elif isinstance(item, McpCall | WebSearchCall | FileSearchCall):
+        elif isinstance(item, _HOSTED):
             yield _signature(item)
 
 

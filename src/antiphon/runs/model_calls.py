@@ -294,6 +294,7 @@ class ModelCaller:
         only_one = self._request.parallel_tool_calls is False
         own, target = step if isinstance(step, CallModel) else None, self._route.target
         stream: AnswerStream
+        writer.cite_files = own.cite_files if own is not None and step.api == "chat" else None
         if step.api == "responses":
             stream = ResponsesStream(writer, call_ids=self._plan.call_ids, only_one=only_one)
         else:

@@ -1,4 +1,4 @@
-"""A request for Chat Completions or embeddings on its way through the backends.
+"""A request for Chat Completions, embeddings or images on its way through the backends.
 
 The backend receives the validated request, encoded again, so of a repeated key it sees only the value that was
 checked. The reply passes byte for byte.
@@ -6,7 +6,7 @@ checked. The reply passes byte for byte.
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any, Protocol
 
 from antiphon.access.cache_salt import PARAMETER, salt_of
@@ -16,15 +16,23 @@ from antiphon.errors import BackendError
 from antiphon.protocol.json_pieces import pieces
 from antiphon.protocol.response import Usage
 from antiphon.telemetry.observers import Call, Observers, Operation
-from antiphon.translation.to_chat.tokens import asked_tokens
-from antiphon.upstream.backend import Reply
+from antiphon.translation.to_chat.tokens import asked_tokens, by_size
+from antiphon.upstream.backend import Reply, sent_as
 from antiphon.upstream.backend_state import Target
 from antiphon.upstream.call import BROKEN, UpstreamReply, call
 from antiphon.upstream.router import Route
 
 _encoder = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
-OPERATIONS: dict[str, Operation] = {"/chat/completions": "chat", "/embeddings": "embeddings"}
+OPERATIONS: dict[str, Operation] = {
+    "/chat/completions": "chat",
+    "/embeddings": "embeddings",
+    "/images/generations": "images",
+    "/images/edits": "images",
+}
+
+MakeForm = Callable[[str], tuple[bytes, str]]
+"""Returns a form with the name of a model, and its type."""
 
 
 def _encode(value: Any) -> bytes:
@@ -54,8 +62,9 @@ class Passing:
         request: dict[str, Any],
         grant: UsageLease | None,
         tenant: str = "",
+        form: MakeForm | None = None,
     ) -> None:
-        self._tenant = tenant
+        self._tenant, self._form = tenant, form
         self._observers, self._route, self._grant = observers, route, grant or UNMETERED
         self._path, self._request = path, request
         self._newest: Call | None = None
@@ -64,6 +73,15 @@ class Passing:
 
     async def run(self, sink: Sink) -> None:
         """Pass the answer on to `sink`. Raises `AntiphonError` where no backend gives one, or it breaks off."""
+        if self._form is None:
+            return await self._run(sink)
+        token = sent_as.set("")
+        try:
+            await self._run(sink)
+        finally:
+            sent_as.reset(token)
+
+    async def _run(self, sink: Sink) -> None:
         try:
             upstream, answer = await call(
                 self._route, self._path, self._body_for, self._observers, self._record, _begin
@@ -89,7 +107,15 @@ class Passing:
         self._newest = newest = Call(None, target, self._request, OPERATIONS[self._path])
         return newest
 
+    def spent_on_request(self) -> Spent:
+        """Return what the request alone comes to, of which the answer says nothing."""
+        return self.spent(Usage(input_tokens=by_size(str(self._request.get("prompt", "")))))
+
     def _body_for(self, target: Target) -> bytes:
+        if self._form is not None:
+            body, kind = self._form(target.model)
+            sent_as.set(kind)
+            return body
         is_salted = target.state.options.cache_salt and OPERATIONS[self._path] == "chat"
         salt = {PARAMETER: salt_of(self._tenant)} if is_salted else {}
         if self._parts is None:

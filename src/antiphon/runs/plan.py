@@ -9,6 +9,7 @@ from antiphon.protocol.items.content import Item
 from antiphon.protocol.items.messages import InputItem
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.response import Response
+from antiphon.protocol.tool_bindings import Kind
 from antiphon.runs.checkpoints import Checkpoint, ToolCallRecord
 from antiphon.runs.context import Context
 from antiphon.runs.persistence import Recorder
@@ -79,3 +80,5 @@ class RunPlan(Struct, frozen=True):
     is_stream: bool
     call_ids: frozenset[str] = frozenset()
     """The ids of the calls in the conversation: a new call has another."""
+    containers: Mapping[Kind, str] = {}
+    """The container in which calls of a tool run, by its kind; empty where the request has no such tool."""

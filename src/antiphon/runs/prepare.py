@@ -19,6 +19,7 @@ from antiphon.protocol.tools import (
     CustomTool,
     FileSearchTool,
     FunctionTool,
+    ImageGenerationTool,
     McpTool,
     NamespaceTool,
     Tool,
@@ -32,7 +33,7 @@ from antiphon.runs.plan import ResumeState, RunPlan
 from antiphon.runs.tool_policy import CONCERNED, look_at_tools
 from antiphon.sharing.memory import Account
 from antiphon.storage.contract import LockResult, StoredItem
-from antiphon.tools.registry import Toolset
+from antiphon.tools.registry import Toolset, is_of
 from antiphon.translation.dialects.dialect import Api
 from antiphon.translation.to_chat.prefix import MANY, Conversation
 from antiphon.translation.to_chat.request import normalise_input
@@ -72,6 +73,17 @@ FILE_SEARCH_DEFAULTS: dict[str, Any] = {
     "ranking_options": {"ranker": "auto", "score_threshold": 0.0},
 }
 """The same of a search of files (recorded)."""
+
+IMAGE_DEFAULTS: dict[str, Any] = {
+    "background": "auto",
+    "moderation": "auto",
+    "n": 1,
+    "output_compression": 100,
+    "output_format": "png",
+    "quality": "auto",
+    "size": "auto",
+}
+"""The same of making images (recorded)."""
 
 ECHOED = (
     *("background", "instructions", "max_output_tokens", "max_tool_calls", "parallel_tool_calls"),
@@ -116,7 +128,7 @@ async def prepare(
         plan = _plan_of(engine, request, context, candidates, response, recorder, uses_cache=generates)
         if plan.tools is not None:
             await check_stores(engine, request, plan.items, plan.route.target, tenant)
-        return plan
+        return await with_containers(engine, plan)
     except BaseException:
         if context is not None:
             context.release()
@@ -142,7 +154,8 @@ async def prepare_again(
     candidates = await engine.models.candidates(request.model)
     request = replace(request, stream=True)
     response = open_response(request, response_id, resume.created_at)
-    return _plan_of(engine, request, context, candidates, response, recorder, uses_cache=resume.begins, resume=resume)
+    plan = _plan_of(engine, request, context, candidates, response, recorder, uses_cache=resume.begins, resume=resume)
+    return await with_containers(engine, plan)
 
 
 def _plan_of(
@@ -278,6 +291,22 @@ async def check_stores(
         await engine.toolset.check_stores(tools, tenant)
 
 
+async def with_containers(engine: Engine, plan: RunPlan) -> RunPlan:
+    """Return the plan with the containers of its tools. Raises `ClientError` as `containers.containers_of`."""
+    if plan.tools is None or not runs_code(engine, plan.request, plan.items):
+        return plan
+    from antiphon.runs.containers import contained  # noqa: PLC0415 - few requests run code
+
+    return await contained(engine, plan)
+
+
+def runs_code(engine: Engine, request: CreateResponse, items: Sequence[InputItem]) -> bool:
+    """Whether this server may run code or commands in a container for a request."""
+    if engine.toolset.code is None:
+        return False
+    return any(is_of("code_interpreter", tool) or is_of("shell", tool) for tool in given_tools(request, items))
+
+
 def open_response(request: CreateResponse, response_id: str, created_at: int) -> Response:
     """Return the response object as it stands before anything was generated."""
     echoed: dict[str, Any] = {}
@@ -290,6 +319,10 @@ def open_response(request: CreateResponse, response_id: str, created_at: int) ->
         echoed["conversation"] = ConversationRef(id=str(request.conversation_id))
     if request.service_tier is not None:
         echoed["service_tier"] = SERVICE_TIERS.get(request.service_tier, request.service_tier)
+    if request.prompt is not None:
+        from antiphon.runs.prompted import echoed as of_prompt  # noqa: PLC0415 - few requests name a prompt
+
+        echoed |= of_prompt(request)
     if request.tools is not None:
         echoed["tools"] = [_echoed_tool(tool) for tool in request.tools]
     return Response(id=response_id, created_at=created_at, model=request.model, **echoed)
@@ -308,6 +341,7 @@ def view_of(request: CreateResponse) -> View:
         sources="web_search_call.action.sources" in include,
         results="web_search_call.results" in include,
         file_results="file_search_call.results" in include,
+        code_outputs="code_interpreter_call.outputs" in include,
         logprobs="message.output_text.logprobs" in include or bool(request.top_logprobs),
         rivals=request.top_logprobs or 0,
         obfuscation=bool(request.stream) and (options is None or options.include_obfuscation is not False),
@@ -341,6 +375,8 @@ def _echoed_tool(tool: Tool) -> dict[str, Any]:
         set_fields = {name: value for name, value in asked.items() if value is not None}
         ranking = FILE_SEARCH_DEFAULTS["ranking_options"] | (asked.get("ranking_options") or {})
         return {**FILE_SEARCH_DEFAULTS, **set_fields, "ranking_options": ranking}
+    if isinstance(tool, ImageGenerationTool):
+        return {**IMAGE_DEFAULTS, **{name: value for name, value in asked.items() if value is not None}}
     if isinstance(tool, WebSearchTool):
         place = WEB_SEARCH_DEFAULTS["user_location"] | (asked.get("user_location") or {})
         return {**WEB_SEARCH_DEFAULTS, **asked, "user_location": place}

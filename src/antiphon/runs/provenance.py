@@ -10,7 +10,7 @@ import msgspec
 
 from antiphon.protocol.items.calls import CustomToolCall
 from antiphon.protocol.items.messages import FunctionCall, InputItem, Message
-from antiphon.protocol.requests import CreateResponse
+from antiphon.protocol.requests import CreateResponse, opening_of
 from antiphon.translation.to_chat.hosted import state_of
 from antiphon.translation.to_chat.reasoning import Unseal
 
@@ -32,7 +32,8 @@ def provenance_of(request: CreateResponse, items: Sequence[InputItem], unseal: U
     @cache
     def given() -> list[_Given]:
         calls = {str(item.call_id): _asked(item) for item in items if isinstance(item, FunctionCall | CustomToolCall)}
-        texts = (_of(item, unseal, calls.get(str(getattr(item, "call_id", "")), "")) for item in items)
+        seen = (*opening_of(request), *items)
+        texts = (_of(item, unseal, calls.get(str(getattr(item, "call_id", "")), "")) for item in seen)
         return [_Given(request.instructions or ""), *chain.from_iterable(texts)]
 
     return lambda text: any(one.has(text) for one in given())

@@ -49,6 +49,7 @@ class Run(StepLoop):
             lambda state: keyring.seal({**origin_tag(route.target), **state}, tenant),
             plan.view,
             loads_later=True,
+            containers=plan.containers,
         )
         record = ResponseRecord(
             plan.response,

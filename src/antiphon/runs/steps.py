@@ -15,11 +15,11 @@ from antiphon.runs.tool_policy import Approved
 from antiphon.translation.checked_items import CheckedCall, CheckedMessage, TextCheck
 from antiphon.translation.dialects.dialect import Api
 from antiphon.translation.files import Form
-from antiphon.translation.hosted_items import HostedCall
+from antiphon.translation.hosted_call import HostedCall
 from antiphon.translation.tool_items import StreamingCustomCall
 from antiphon.translation.tool_mapping.offering import Toolbox
 from antiphon.translation.wire import Finish
-from antiphon.translation.writer import Note
+from antiphon.translation.writer import CiteFiles, Note
 
 
 class CallModel(Struct, frozen=True):
@@ -42,6 +42,8 @@ class CallModel(Struct, frozen=True):
     """What the model may cite."""
     call_ids: frozenset[str] = frozenset()
     """The ids of this server's own calls, which are no client's to see: a new call has another."""
+    cite_files: CiteFiles | None = None
+    """Returns the citations of files that code made; None where there are none."""
 
 
 class AuxiliaryCall(Struct, frozen=True):

@@ -5,8 +5,10 @@ anything else is done with it.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
+from dataclasses import replace as replace_use
 from functools import partial
 from http import HTTPStatus
 from typing import Any
@@ -17,7 +19,7 @@ from msgspec.structs import replace
 
 from antiphon.errors import BackendError, ClientError, reportable
 from antiphon.protocol.events import STEP_EVENTS
-from antiphon.protocol.items.hosted import McpListTools, tool_listed
+from antiphon.protocol.items.hosted import ImageGenerationCall, McpListTools, tool_listed
 from antiphon.protocol.items.messages import InputItem
 from antiphon.protocol.sources import Source
 from antiphon.protocol.tool_bindings import Kind, Offer
@@ -27,12 +29,13 @@ from antiphon.runs.plan import RunPlan
 from antiphon.runs.provenance import provenance_of
 from antiphon.runs.steps import ListTools, RunTools
 from antiphon.runs.tool_policy import Approved, sources_of
+from antiphon.runs.tool_progress import REPORTING, ended
 from antiphon.telemetry.observers import Observers, ResponseRecord, ToolUse
 from antiphon.tools.base import Listing, Use
-from antiphon.tools.registry import KINDS, Toolset
+from antiphon.tools.registry import KINDS, Toolset, is_of
 from antiphon.translation.from_responses.items import pass_on
-from antiphon.translation.hosted_items import ApprovalRequest, HostedCall, Result, begin
-from antiphon.translation.tool_items import read_object
+from antiphon.translation.hosted_call import HostedCall, Result
+from antiphon.translation.hosted_items import IN_CONTAINERS, ApprovalRequest, begin
 from antiphon.translation.tool_mapping.mcp import is_repeatable, lists_in, permitted, too_many
 from antiphon.translation.tool_mapping.offering import tools_of
 from antiphon.translation.writer import ResponseWriter
@@ -44,9 +47,11 @@ LOST = (
     "The server that made this call was lost before its result came. Whether the call was carried out is not known; "
     "it was not made again."
 )
-UNREADABLE = "The arguments are not a JSON object."
+UNREADABLE = HostedCall.unreadable
 LATE = "The time for tools was over before the result came."
 LEFT = "The response ended before the list came."
+UNREPEATABLE: frozenset[Kind] = frozenset({"image_generation"})
+"""Tools whose calls cost too much to be made twice."""
 _STATUSES = frozenset(HTTPStatus)
 NOT_HERE = "This server does not run the tool any more."
 NO_SUCH_TOOL = "There is no tool of this name. Call one of those that you were given, by its exact name."
@@ -83,6 +88,11 @@ class ToolExecutor:
         self._until: float | None = None
         self._sources: dict[str, Source] = {}
         self._window = plan.route.target.window
+        self._work = Checkpoint()
+        self._turns: dict[str, asyncio.Lock] = {}
+        """Calls in one container run one after the other, in the model's order."""
+        self._progress = asyncio.Event()
+        """Set where a call that is being executed has reported progress."""
 
     @property
     def is_late(self) -> bool:
@@ -110,7 +120,7 @@ class ToolExecutor:
             *(self._held(self._approved(one)) for one in step.approved),
             *self._restored(step.left),
         ]
-        work = Checkpoint(calls=self._notes_of(running), usage=step.usage, rounds=step.rounds)
+        work = self._work = Checkpoint(calls=self._notes_of(running), usage=step.usage, rounds=step.rounds)
         calls = [one for one in running if not one.note.is_done]
         yield
         if not calls:
@@ -124,9 +134,11 @@ class ToolExecutor:
             for one in calls:
                 one.call.run()
             yield
-            for task in asyncio.as_completed(tasks):
-                await task
-                await self._save(work)
+            reports = any(one.note.kind in REPORTING for one in calls)
+            async for task in ended(tasks, self._progress if reports else None):
+                if task is not None:
+                    await task
+                    await self._save(work)
                 yield
         finally:
             await _cancel(tasks)
@@ -180,6 +192,7 @@ class ToolExecutor:
             arguments=call.arguments,
             joins_next=call.joins_next,
             approval_request_id=offer.approval_request_id,
+            container_id=call.container_id,
         )
         running = PendingCall(call, note)
         if isinstance(call, ApprovalRequest):
@@ -211,6 +224,7 @@ class ToolExecutor:
             is_hosted=True,
             tool=next((tool for tool in tools_of(self._request, self._seen()) if _is_behind(tool, note)), None),
             approval_request_id=note.approval_request_id,
+            container_id=note.container_id,
         )
 
     def _notes_of(self, running: Sequence[PendingCall]) -> list[ToolCallRecord]:
@@ -219,8 +233,7 @@ class ToolExecutor:
         first = min(notes, default=0)
         for index, item in self._writer.since(first):
             if item is not None and index not in notes:
-                encoded = Raw(msgspec.json.encode(item))
-                notes[index] = ToolCallRecord(index=index, item=encoded, sealed=self._writer.sealed.get(str(item.id)))
+                notes[index] = self._note_of(index, item)
         return [notes[index] for index in sorted(notes)]
 
     # Calls as they are executed.
@@ -229,7 +242,7 @@ class ToolExecutor:
         self, record: ResponseRecord, one: PendingCall, was_provided: Callable[[str], bool], places: asyncio.Semaphore
     ) -> None:
         use = ToolUse(record, one.note.name, "extension", one.call.call_id, one.note.kind)
-        async with places:
+        async with self._turn_in(one.call.container_id), places:
             for hand_over in self._observers.used:
                 hand_over(use)
             try:
@@ -241,24 +254,50 @@ class ToolExecutor:
                     hand_over(use)
             self._end(one, result)
 
+    def _turn_in(self, container_id: str) -> AbstractAsyncContextManager[None]:
+        """Return what waits until no other call of this response runs in the container."""
+        return self._turns.setdefault(container_id, asyncio.Lock()) if container_id else nullcontext()
+
     def _end(self, one: PendingCall, result: Result) -> None:
         item = one.call.end(result)
-        one.note.item = Raw(msgspec.json.encode(item))
+        one.note.item = _encoded(item)
         one.note.sealed = self._writer.sealed.get(str(item.id))
         one.note.is_done = True
+        self._work.calls += [self._note_of(index, output) for index, output in one.call.outputs]
+
+    def _note_of(self, index: int, item: Any) -> ToolCallRecord:
+        """Return the record of an item that is done."""
+        encoded = Raw(msgspec.json.encode(item))
+        return ToolCallRecord(index=index, item=encoded, sealed=self._writer.sealed.get(str(item.id)))
 
     async def _result(self, one: PendingCall, was_provided: Callable[[str], bool]) -> Result:
         kind = one.note.kind
         if one.was_begun and not self._is_repeatable(one.note):
             return _failed(kind, LOST)
-        arguments = read_object(one.call.arguments)
+        arguments = one.call.use()
         if arguments is None:
-            return _failed(kind, UNREADABLE)
+            return _failed(kind, one.call.unreadable)
         tool, behind = one.call.offer.tool, self._toolset.of(kind)
         if tool is None or behind is None:
             was_there = one.was_begun or one.call.offer.approval_request_id
             return _failed(kind, NOT_HERE if was_there else NO_SUCH_TOOL)
-        use = Use(tool, one.note.name, arguments, self._tenant, was_provided, self._sources, self._window)
+        use = Use(
+            tool,
+            one.note.name,
+            arguments,
+            self._tenant,
+            was_provided,
+            self._sources,
+            self._window,
+            one.call.container_id,
+        )
+        if kind in REPORTING:
+            use = replace_use(
+                use,
+                conversation=self._seen,
+                report=partial(self._report, one.call),
+                is_stored=self._checkpoints is not None,
+            )
         try:
             async with asyncio.timeout_at(self._until):
                 outcome = await behind.run(use)
@@ -269,12 +308,18 @@ class ToolExecutor:
             return _failed(kind, BROKEN)
         first = len(self._sources)
         self._sources.update(outcome.sources)
-        return Result(outcome.fields, outcome.said, outcome.sources, first, outcome.is_failed)
+        return Result(outcome.fields, outcome.said, outcome.sources, first, outcome.is_failed, outcome.files)
+
+    def _report(self, call: HostedCall, fields: Mapping[str, Any]) -> None:
+        call.report(fields)
+        self._progress.set()
 
     def _is_repeatable(self, note: ToolCallRecord) -> bool:
         """Whether a call that may have been executed can safely be repeated."""
+        if note.kind in UNREPEATABLE:
+            return False
         if note.kind != "mcp":
-            return True
+            return note.kind not in IN_CONTAINERS
         listed = lists_in(self._seen()).get(note.namespace)
         return is_repeatable(
             next((each for each in listed.tools if each["name"] == note.name), None) if listed else None
@@ -284,12 +329,18 @@ class ToolExecutor:
 def restore_done(writer: ResponseWriter, note: ToolCallRecord) -> None:
     """Emit an item that an earlier attempt had made."""
     value = msgspec.json.decode(note.item)
-    passed = pass_on(writer, value)
+    passed = pass_on(writer, _opening(value))
     if passed is not None:
         if note.sealed:
             writer.sealed[passed.id] = note.sealed
         passed.end(value)
         passed.close(None)
+
+
+def _opening(value: dict[str, Any]) -> dict[str, Any]:
+    """Return an item as it opens: an image has no result then."""
+    is_image = value.get("type") == "image_generation_call"
+    return {name: value[name] for name in ("id", "type", "status")} if is_image else value
 
 
 def _tell_step(writer: ResponseWriter, output_index: int, item_id: str, step: str) -> None:
@@ -314,7 +365,7 @@ def _differs(known: McpListTools, tool: McpTool, found: Listing) -> bool:
 
 
 def _is_behind(tool: Tool, note: ToolCallRecord) -> bool:
-    is_its_kind = note.kind in KINDS and isinstance(tool, KINDS[note.kind])
+    is_its_kind = note.kind in KINDS and is_of(note.kind, tool)
     return is_its_kind and note.namespace in ("", getattr(tool, "server_label", ""))
 
 
@@ -325,8 +376,21 @@ def _is_call(item: Any) -> bool:
 
 def _failed(kind: Kind, message: str) -> Result:
     """Return a result that is none (specification section 5, MCP errors)."""
-    error = {"type": "mcp_protocol_error", "code": CODES.get(message, -32603), "message": message}
-    return Result({"error": error} if kind == "mcp" else {}, f"Error: {message}", is_failed=True)
+    fields: dict[str, Any] = {}
+    if kind == "mcp":
+        fields["error"] = {"type": "mcp_protocol_error", "code": CODES.get(message, -32603), "message": message}
+    elif kind == "image_generation":
+        fields["error"] = {"type": "server_error", "message": message}
+    return Result(fields, f"Error: {message}", is_failed=True)
+
+
+def _encoded(item: Any) -> Raw:
+    """Return an item as a checkpoint has it."""
+    if type(item) is ImageGenerationCall:
+        from antiphon.protocol.kept_images import as_kept  # noqa: PLC0415 - few responses make images
+
+        item, _ = as_kept(item)
+    return Raw(msgspec.json.encode(item))
 
 
 async def _cancel(tasks: Sequence["asyncio.Future[Any]"]) -> None:

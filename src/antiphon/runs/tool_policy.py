@@ -1,26 +1,29 @@
 """What is to be done with this server's own tools in one response: which servers to list, which calls the client
 approved, how many may follow, which tools the model is not offered. It decides, `tool_calls.py` does."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from msgspec import convert
 from msgspec.structs import replace
 
 from antiphon.errors import ClientError, log
-from antiphon.protocol.items.calls import AdditionalTools, ToolSearchOutput
+from antiphon.protocol.items.calls import AdditionalTools, ShellCall, ShellCallOutput, ToolSearchOutput
 from antiphon.protocol.items.content import Item
 from antiphon.protocol.items.hosted import (
+    CodeInterpreterCall,
     FileSearchCall,
+    ImageGenerationCall,
     McpApprovalRequest,
     McpApprovalResponse,
     McpCall,
     McpListTools,
     WebSearchCall,
 )
-from antiphon.protocol.items.messages import InputItem, kinds_of
+from antiphon.protocol.items.messages import InputItem, Message, kinds_of
 from antiphon.protocol.requests import CreateResponse
-from antiphon.protocol.sources import CitedFile, Source, Sources, read_sources
+from antiphon.protocol.sources import CitedFile, MadeFile, Source, Sources, read_sources
 from antiphon.protocol.tool_bindings import Offer
 from antiphon.protocol.tools import McpTool, Tool
 from antiphon.tools.registry import Toolset
@@ -30,15 +33,19 @@ from antiphon.translation.to_chat.reasoning import Unseal
 from antiphon.translation.to_chat.request import configured
 from antiphon.translation.tool_mapping.mcp import lists_in, permitted
 from antiphon.translation.tool_mapping.offering import Toolbox, left_out, servers_of
+from antiphon.translation.writer import CiteFiles
 
 IGNORED = "antiphon-ignored-tools"
 """The header that tells the types of tools which the model was not offered; another Antiphon behind this one has it."""
 
-RUN_HERE = (McpCall, WebSearchCall, FileSearchCall)
+RUN_HERE = (McpCall, WebSearchCall, FileSearchCall, CodeInterpreterCall, ImageGenerationCall)
 """Items of calls that this server carried out."""
 
 MADE_HERE = (McpListTools, *RUN_HERE, ToolSearchOutput)
 """Items that this server made: a response that is taken up again stands on them."""
+
+RESULTS_HERE = (*RUN_HERE, ShellCallOutput)
+"""Items of results that this server made, where they stand in its own output: a client's shell has outputs, too."""
 
 CALLED_HERE = frozenset({McpApprovalRequest, *RUN_HERE})
 """Items of calls that the model made of this server's own tools."""
@@ -88,8 +95,7 @@ class ToolPolicy:
 
     def _concerns(self) -> bool:
         """Whether any of this is about such tools: most responses know none, and pay for none."""
-        served = tuple(self._toolset.served)
-        if any(isinstance(tool, served) for tool in self._request.tools or ()):
+        if any(self._toolset.runs(tool) for tool in self._request.tools or ()):
             return True
         return not kinds_of(self._conversation()).isdisjoint(CONCERNED)
 
@@ -175,6 +181,15 @@ class ToolPolicy:
         """Return the ids of the calls made so far, as the model knows them."""
         return frozenset() if self._are_none else call_ids_of(self._conversation(), self._unseal)
 
+    def cite_files(self) -> CiteFiles | None:
+        """Return what finds the citations of the files that code made in this conversation, None without any."""
+        files = [] if self._are_none else files_of(self._conversation(), self._unseal)
+        if not files:
+            return None
+        from antiphon.translation.file_links import FileLinks  # noqa: PLC0415 - few responses have such files
+
+        return FileLinks(files).annotations
+
     # Limits.
 
     @property
@@ -184,7 +199,7 @@ class ToolPolicy:
         return None if most is None else max(0, most - self._used())
 
     def _used(self) -> int:
-        return sum(isinstance(item, (*RUN_HERE, ToolSearchOutput)) for item in self._made())
+        return sum(isinstance(item, (*RESULTS_HERE, ToolSearchOutput)) for item in self._made())
 
     def is_enough(self, *, were_used_up: bool) -> bool:
         """Whether another answer is not asked for: the loop has gone on for long enough.
@@ -199,7 +214,7 @@ class ToolPolicy:
     @property
     def were_called(self) -> bool:
         """Whether a tool was called in this response."""
-        return not self._are_none and any(isinstance(item, RUN_HERE) for item in self._made())
+        return not self._are_none and any(isinstance(item, RESULTS_HERE) for item in self._made())
 
     @property
     def waits_for_client(self) -> bool:
@@ -209,7 +224,9 @@ class ToolPolicy:
 
 def settled(kept: Sequence[Any]) -> int:
     """Return how many of the items of an earlier attempt stand: up to the last that this server made."""
-    return max((place + 1 for place, item in enumerate(kept) if isinstance(item, MADE_HERE)), default=0)
+    return max(
+        (place + 1 for place, item in enumerate(kept) if isinstance(item, (*MADE_HERE, ShellCallOutput))), default=0
+    )
 
 
 CITED = frozenset({WebSearchCall, FileSearchCall})
@@ -226,10 +243,41 @@ def sources_of(items: Iterable[Item], unseal: Unseal) -> dict[str, Source]:
     return found
 
 
-def call_ids_of(items: Iterable[Item], unseal: Unseal) -> frozenset[str]:
+WITH_FILES = frozenset({CodeInterpreterCall, ShellCallOutput})
+"""Items of calls that make files."""
+
+
+def files_of(items: Sequence[InputItem], unseal: Unseal) -> list[MadeFile]:
+    """Return the files that code made in a conversation, in their order.
+
+    Only figures of this turn that no message has cited are still figures.
+    """
+    if WITH_FILES.isdisjoint(kinds_of(items)):
+        return []
+    messages = [(place, item) for place, item in enumerate(items) if type(item) is Message]
+    begin = max((place for place, message in messages if message.role != "assistant"), default=-1)
+    cited = {file_id for place, message in messages if place > begin for file_id in _cited_in(message)}
+    found: dict[tuple[str, str], MadeFile] = {}
+    for place, item in enumerate(items):
+        if type(item) in WITH_FILES:
+            for file in convert(state_of(item, unseal).get("files") or [], list[MadeFile]):
+                is_new = file.is_figure and place > begin and file.file_id not in cited
+                found[file.container_id, file.path] = replace(file, is_figure=is_new)
+    return list(found.values())
+
+
+def _cited_in(message: Message) -> Iterator[str]:
+    for part in message.content:
+        for one in getattr(part, "annotations", ()):
+            if one.get("type") == "container_file_citation":
+                yield str(one.get("file_id"))
+
+
+def call_ids_of(items: Sequence[Item], unseal: Unseal) -> frozenset[str]:
     """Return the ids of the calls that this server carried out or asked its client for, as the model knows them."""
     made = (state_of(item, unseal).get("call") or {} for item in items if type(item) in CALLED_HERE)
-    return frozenset(str(call["id"]) for call in made if call.get("id"))
+    ids = frozenset(str(call["id"]) for call in made if call.get("id"))
+    return ids | {item.call_id for item in items if type(item) is ShellCall}
 
 
 def _server_of(request: McpApprovalRequest, servers: Mapping[str, McpTool]) -> McpTool:

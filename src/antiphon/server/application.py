@@ -81,7 +81,7 @@ def resources(
 
 
 def file_resources(gateway: Gateway) -> Later:
-    """Return what is served for files and vector stores."""
+    """Return what is served for files, vector stores, containers, prompts and images."""
 
     def files() -> Sequence[Resources]:
         from antiphon.server.resources import files  # noqa: PLC0415 - for requests with files alone
@@ -98,7 +98,29 @@ def file_resources(gateway: Gateway) -> Later:
 
         return [vector_stores.resources(gateway)]
 
-    return {"/v1/files": files, "/v1/uploads": uploads, "/v1/vector_stores": vector_stores}
+    def containers() -> Sequence[Resources]:
+        from antiphon.server.resources import containers  # noqa: PLC0415 - the same
+
+        return [containers.resources(gateway)]
+
+    def prompts() -> Sequence[Resources]:
+        from antiphon.server.resources import prompts  # noqa: PLC0415 - the same
+
+        return [prompts.resources(gateway)]
+
+    def images() -> Sequence[Resources]:
+        from antiphon.server.resources import images  # noqa: PLC0415 - for requests for images alone
+
+        return [images.resources(gateway)]
+
+    return {
+        "/v1/files": files,
+        "/v1/uploads": uploads,
+        "/v1/vector_stores": vector_stores,
+        "/v1/containers": containers,
+        "/v1/prompts": prompts,
+        "/v1/images/": images,
+    }
 
 
 def console_resources(gateway: Gateway, workers: Workers | None = None) -> Later:

@@ -85,8 +85,8 @@ class RequestBody:
         """Accept fewer bytes than the server does in general, sent or inflated."""
         self._limit = min(self._limit, limit)
 
-    async def read(self) -> bytes:
-        """Return all of it. Raises `ClientGone` when the client leaves before, `ClientError` (415) where it is no JSON.
+    async def read(self, *, is_form: bool = False) -> bytes:
+        """Return all of it, which is JSON unless it `is_form`. Raises `ClientGone` when the client leaves before, `ClientError` (415) where it is no JSON.
 
         What it is, its head says; an empty one may be anything.
         """
@@ -106,7 +106,7 @@ class RequestBody:
             raise ClientGone
         if len(body) >= LARGE:
             self._hold(weight(len(body), wide=len(body) if is_wide else 0) - len(body))
-        if body and (kind := self._headers.get(b"content-type", JSON)) != JSON:
+        if body and not is_form and (kind := self._headers.get(b"content-type", JSON)) != JSON:
             _check_media_type(kind)
         return body
 

@@ -12,8 +12,8 @@ from antiphon.runs.context import conversation_locked, duplicate_item, store_ite
 from antiphon.runs.engine import Engine
 from antiphon.runs.persistence import RequestIdentity
 from antiphon.storage.contract import LockResult, Reply, StoredConversation, StoredItem
-from antiphon.stored.large import shown, size_of
-from antiphon.stored.responses import FILE_RESULTS, invalid_bound, opening, page_query, show_page, shown_item
+from antiphon.stored.large import size_of
+from antiphon.stored.responses import invalid_bound, page_query, show_item, show_page
 from antiphon.translation.to_chat.request import normalise_input
 
 
@@ -104,8 +104,7 @@ async def retrieve_item(
     item = await engine.store.conversation_item(tenant, conversation_id, item_id)
     if item is None:
         raise _item_not_found(item_id)
-    opens = opening(engine, tenant) if FILE_RESULTS in include else None
-    return await shown(engine, tenant, size_of([item]), shown_item, item, include, opens)
+    return await show_item(item, tenant, include, engine)
 
 
 async def delete_item(engine: Engine, tenant: str, conversation_id: str, item_id: str) -> dict[str, Any]:

@@ -211,6 +211,6 @@ class Files:
         await self._blobs.close()
 
 
-def not_found(file_id: str) -> ClientError:
+def not_found(file_id: str, param: str = "id") -> ClientError:
     """Return the error for a file that is unknown."""
-    return ClientError(f"No such File object: {file_id[:100]}", status=404, param="id")
+    return ClientError(f"No such File object: {file_id[:100]}", status=404, param=param)

@@ -10,7 +10,7 @@ from antiphon.protocol.json_pieces import LargeObject
 from antiphon.protocol.json_slices import decode_in_slices
 from antiphon.sharing.memory import Account, Memory, weight
 from antiphon.sharing.offload import Offload
-from antiphon.storage.contract import StoredItem
+from antiphon.storage.contract import FileReader, Store, StoredItem
 
 P = ParamSpec("P")
 
@@ -21,6 +21,12 @@ class Shared(Protocol):
     offload: Offload
     memory: Memory
     keyring: Keyring
+    store: Store
+
+    @property
+    def files(self) -> FileReader:
+        """Reads what items keep in blobs."""
+        ...
 
 
 LARGE = 64 * 1024

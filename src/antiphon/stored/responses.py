@@ -13,7 +13,15 @@ from antiphon.storage.contract import PageQuery, Store, StoredItem, StoredRespon
 from antiphon.stored.large import LARGE, Shared, decoded, shown, size_of
 
 FILE_RESULTS = "file_search_call.results"
-"""Asks for what searches of files found: their items are stored without, and it is sealed with them."""
+CODE_OUTPUTS = "code_interpreter_call.outputs"
+INCLUDED: Mapping[str, tuple[str, str]] = {
+    "file_search_call": (FILE_RESULTS, "results"),
+    "code_interpreter_call": (CODE_OUTPUTS, "outputs"),
+}
+"""By the type of an item: the `include` that asks for what its tool found or made, and the field with it.
+
+It is sealed with the item where the request that made it did not ask.
+"""
 
 Opens = Callable[[str], Mapping[str, Any] | None]
 
@@ -30,10 +38,12 @@ async def show_response(
 ) -> dict[str, Any]:
     """Return a stored response as its JSON object; of one that is being made, with the items that are done."""
     size = len(stored.body) + size_of(stored.output)
-    opens = opening(shared, stored.tenant) if FILE_RESULTS in include else None
+    opens = opening(shared, stored.tenant, include)
     if size <= LARGE:  # most are: `shown` would be one more frame for each
-        return shown_response(stored, include, opens)
-    return await shown(shared, stored.tenant, size, shown_response, stored, include, opens)
+        response = shown_response(stored, include, opens)
+    else:
+        response = await shown(shared, stored.tenant, size, shown_response, stored, include, opens)
+    return response if not have_images(stored.output) else await _with_images(shared, stored.tenant, response)
 
 
 def shown_response(stored: StoredResponse, include: Collection[str], opens: Opens | None = None) -> dict[str, Any]:
@@ -89,8 +99,34 @@ async def show_page(
     has_more: bool = False,
 ) -> dict[str, Any]:
     """Return items as a page of a list."""
-    opens = opening(shared, tenant) if FILE_RESULTS in query.include else None
-    return await shown(shared, tenant, size_of(items), _page_of, items, query, has_more, opens)
+    opens = opening(shared, tenant, query.include)
+    page = await shown(shared, tenant, size_of(items), _page_of, items, query, has_more, opens)
+    return page if not have_images(items) else await _with_images(shared, tenant, page)
+
+
+async def show_item(item: StoredItem, tenant: str, include: Collection[str], shared: Shared) -> dict[str, Any]:
+    """Return one item."""
+    opens = opening(shared, tenant, include)
+    shown_one = await shown(shared, tenant, size_of([item]), shown_item, item, include, opens)
+    return shown_one if not have_images([item]) else await _with_images(shared, tenant, shown_one)
+
+
+def have_images(items: Sequence[StoredItem]) -> bool:
+    """Whether an item of these has an image that is kept beside it."""
+    for item in items:
+        if KEPT in item.body:
+            return True
+    return False
+
+
+KEPT = b'"kept:'
+"""What the place of an image begins with (`protocol/kept_images.py`)."""
+
+
+async def _with_images(shared: Shared | None, tenant: str, value: dict[str, Any]) -> dict[str, Any]:
+    from antiphon.stored.images import with_images  # noqa: PLC0415 - few responses have images
+
+    return value if shared is None else await with_images(shared, tenant, value)
 
 
 def _page_of(
@@ -132,7 +168,7 @@ def _listed_item(stored: StoredItem, include: Collection[str], opens: Opens | No
     return shown_item(stored, include, opens) if has_more else msgspec.Raw(stored.body)
 
 
-_ON_DEMAND = (b'"input_image"', b'"computer_call_output"', b'"file_search_call"')
+_ON_DEMAND = (b'"input_image"', b'"computer_call_output"', *(f'"{kind}"'.encode() for kind in INCLUDED))
 """What stands in items of which a part is shown on demand."""
 
 
@@ -150,21 +186,23 @@ def shown_item(stored: StoredItem, include: Collection[str], opens: Opens | None
                 part["image_url"] = None
     if item["type"] == "computer_call_output" and "computer_call_output.output.image_url" not in include:
         item["output"]["image_url"] = None
-    if item["type"] == "file_search_call":
-        item["results"] = _results(item, stored, opens) if FILE_RESULTS in include else None
+    if item["type"] in INCLUDED:
+        wanted, field = INCLUDED[item["type"]]
+        item[field] = _result(field, item, stored, opens) if wanted in include else None
     return item
 
 
-def _results(item: dict[str, Any], stored: StoredItem, opens: Opens | None) -> Any:
-    """Return what a search found: from its item, or from what is sealed with it where nobody asked for it before."""
-    if item.get("results") is not None or opens is None or not stored.sealed:
-        return item.get("results")
-    return (opens(stored.sealed) or {}).get("results")
+def _result(field: str, item: dict[str, Any], stored: StoredItem, opens: Opens | None) -> Any:
+    """Return what a tool found or made: from its item, or from what is sealed with it."""
+    if item.get(field) is not None or opens is None or not stored.sealed:
+        return item.get(field)
+    return (opens(stored.sealed) or {}).get(field)
 
 
-def opening(shared: Shared | None, tenant: str) -> Opens | None:
-    """Return what reads a tenant's sealed state."""
-    return None if shared is None else partial(_unsealed, shared.keyring, tenant)
+def opening(shared: Shared | None, tenant: str, include: Collection[str]) -> Opens | None:
+    """Return what reads a tenant's sealed state, None where nothing of it is asked for."""
+    is_asked = FILE_RESULTS in include or CODE_OUTPUTS in include
+    return None if shared is None or not is_asked else partial(_unsealed, shared.keyring, tenant)
 
 
 def _unsealed(keyring: Keyring, tenant: str, blob: str) -> Mapping[str, Any] | None:

@@ -13,7 +13,7 @@ from antiphon.translation.wire import Finish
 from antiphon.translation.writer import Note
 from antiphon.upstream.backend_state import Target
 
-Operation = Literal["chat", "embeddings"]
+Operation = Literal["chat", "embeddings", "images"]
 
 CacheStatus = Literal["hit", "miss"]
 

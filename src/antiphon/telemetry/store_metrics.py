@@ -21,6 +21,7 @@ READS = {
     *("has_ingestions", "owned_ingestions"),
     *("searched_store", "match_keywords", "found_files", "signatures", "vectors", "found_chunks", "find_file_text"),
     *("reports", "find_report"),
+    *("load_container", "container_page", "load_container_file", "container_file_page"),
 }
 WRITES = {
     *("save", "delete", "enqueue", "claim", "advance", "finish", "release", "heartbeat", "expire_worker"),
@@ -38,6 +39,8 @@ WRITES = {
     *("write_chunks", "complete_ingestion", "fail_ingestion", "release_ingestion"),
     *("put_chunks", "publish_chunks", "drop_chunks", "set_chunk_attributes", "sweep_chunks", "keep_file_text"),
     *("put_report", "delete_report"),
+    *("put_container", "delete_container", "hold_container", "renew_hold", "end_hold", "put_container_files"),
+    *("delete_container_files", "expire_containers"),
 }
 """The store's methods that are timed."""
 

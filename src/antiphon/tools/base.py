@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from antiphon.protocol.items.content import InputImage, InputText
+from antiphon.protocol.items.messages import InputItem
 from antiphon.protocol.sources import MadeFile, Sources
 from antiphon.protocol.tools import CodeInterpreterTool, FileSearchTool, McpTool, ShellTool, Tool
 
@@ -33,6 +34,12 @@ class Use:
     """Tokens of the model's window, None where that is not known."""
     container_id: str = ""
     """The container of the response, for code and shell commands; empty for all other tools."""
+    conversation: Callable[[], Sequence[InputItem]] = list
+    """Returns all items of the conversation until now: images of it can be changed."""
+    report: Callable[[Mapping[str, Any]], None] = lambda fields: None
+    """Shows the client progress of the call, in the fields of an event: a partial image."""
+    is_stored: bool = False
+    """Whether the response is stored, so that what the call makes can be kept with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +52,7 @@ class ToolResult:
     """What the call's item shows in the end.
 
     `output` and `error` of an `mcp_call`, `action` (with all its `sources`) and `results` of a `web_search_call`,
-    `queries` and `results` of a `file_search_call`; the engine leaves out what the client did not ask for by `include`.
+    `queries` and `results` of a `file_search_call`, those of an `image_generation_call`; the engine leaves out what the client did not ask for by `include`.
     """
     is_failed: bool = False
     sources: Sources = field(default_factory=dict)

@@ -7,10 +7,25 @@ from msgspec.structs import replace
 
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.tool_bindings import Kind
-from antiphon.protocol.tools import FileSearchTool, McpTool, Tool, WebSearchTool
+from antiphon.protocol.tools import (
+    CodeInterpreterTool,
+    FileSearchTool,
+    ImageGenerationTool,
+    McpTool,
+    ShellTool,
+    Tool,
+    WebSearchTool,
+)
 from antiphon.tools.base import ContainerTools, FileSearches, HostedTool, ToolServers
 
-KINDS: Mapping[Kind, type[Tool]] = {"mcp": McpTool, "web_search": WebSearchTool, "file_search": FileSearchTool}
+KINDS: Mapping[Kind, type[Tool]] = {
+    "mcp": McpTool,
+    "web_search": WebSearchTool,
+    "file_search": FileSearchTool,
+    "code_interpreter": CodeInterpreterTool,
+    "shell": ShellTool,
+    "image_generation": ImageGenerationTool,
+}
 """The tool of the API behind each kind of call."""
 
 
@@ -28,6 +43,7 @@ class Toolset:
     """A response fails where the tools of a server cannot be listed; otherwise it goes on without them."""
     file_search: FileSearches | None = None
     code: ContainerTools | None = None
+    images: HostedTool | None = None
     served: frozenset[type[Tool]] = field(init=False)
     """The tools of the API that this server runs."""
     _behind: dict[Kind, HostedTool] = field(init=False)
@@ -37,6 +53,9 @@ class Toolset:
             "mcp": self.mcp,
             "web_search": self.web_search,
             "file_search": self.file_search,
+            "code_interpreter": self.code,
+            "shell": self.code,
+            "image_generation": self.images,
         }
         self._behind = {kind: behind for kind, behind in given.items() if behind is not None}
         self.served = frozenset(KINDS[kind] for kind in self._behind)
@@ -45,11 +64,15 @@ class Toolset:
         """Return what carries out calls of this kind."""
         return self._behind.get(kind)
 
+    def runs(self, tool: Tool) -> bool:
+        """Whether calls of the tool are carried out here."""
+        return any(is_of(kind, tool) for kind in self._behind)
+
     def check(self, tools: Iterable[Tool]) -> None:
         """Raise `ClientError` (400) for the first tool that cannot be used as it is given."""
         for number, tool in enumerate(tools):
             for kind, behind in self._behind.items():
-                if isinstance(tool, KINDS[kind]):
+                if is_of(kind, tool):
                     behind.check(tool, f"tools[{number}]")
 
     async def check_stores(self, tools: Iterable[Tool], tenant: str) -> None:
@@ -74,5 +97,10 @@ class Toolset:
 
     async def close(self) -> None:
         """Let go of everything."""
-        for behind in self._behind.values():
+        for behind in {id(each): each for each in self._behind.values()}.values():
             await behind.close()
+
+
+def is_of(kind: Kind, tool: Tool) -> bool:
+    """Whether calls of this kind are calls of the tool; a shell that the client runs is no kind of this server's."""
+    return isinstance(tool, KINDS[kind]) and (not isinstance(tool, ShellTool) or tool.is_hosted)

@@ -35,10 +35,13 @@ class StreamingShellCall(StreamingCall):
     """A shell's call: commands one after the other."""
 
     def _begin(self) -> None:
+        self._prepare()
+        self._open(self._shell("in_progress", ShellAction(commands=[])))
+
+    def _prepare(self) -> None:
         self._strings = JsonStrings()
         self._commands: list[list[str]] = []
         self._path: Path | None = None
-        self._open(self._shell("in_progress", ShellAction(commands=[])))
 
     def _grow(self, delta: str) -> None:
         for path, piece, is_end in self._strings.feed(delta):
@@ -59,8 +62,14 @@ class StreamingShellCall(StreamingCall):
 
     def close(self, status: Status) -> StreamingCall | None:
         """See `StreamingCall.close`."""
+        self._close(self._shell(status, self._finished()))
+        return None
+
+    def _finished(self) -> ShellAction:
+        """End the commands; return all of them."""
         if self._path is not None:
             self._emit(events.ShellCommandDone, command="".join(self._commands[-1]))
+            self._path = None
         value = read_object(self.arguments)
         if value is None and not self._commands and (command := bare(self.arguments).strip()):
             self._commands.append([command])
@@ -68,13 +77,11 @@ class StreamingShellCall(StreamingCall):
             self._emit(events.ShellCommandDelta, delta=command)
             self._emit(events.ShellCommandDone, command=command)
         value = value or {}
-        action = ShellAction(
+        return ShellAction(
             commands=["".join(pieces) for pieces in self._commands],
             timeout_ms=_whole(value.get("timeout_ms")),
             max_output_length=_whole(value.get("max_output_length")),
         )
-        self._close(self._shell(status, action))
-        return None
 
     def _emit(self, kind: Callable[..., events.Event], **fields: Any) -> None:
         self.writer.emit(kind(**self._where(), **fields))

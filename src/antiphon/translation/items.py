@@ -111,6 +111,9 @@ class StreamingMessage:
         if self._cited is not None:
             self._send(text, self._cited.finish())
             self._spare = []
+        if self._writer.cite_files is not None:
+            for annotation in self._writer.cite_files("".join(text.pieces)):
+                self.annotate(annotation)
         self._tell_annotations(text, is_over=True)
         annotations = self._annotations.told if self._annotations else []
         part = OutputText(text="".join(text.pieces), annotations=annotations, logprobs=text.logprobs)

@@ -32,6 +32,8 @@ PREFIXES: dict[Kind, str] = {
     "mcp": "mcp",
     "web_search": "ws",
     "file_search": "fs",
+    "code_interpreter": "ci",
+    "image_generation": "ig",
 }
 """How the id of each kind's call begins."""
 

@@ -5,7 +5,7 @@ output indexes and the final `output` are made here and nowhere else, so they ca
 `fold(events) == terminal response == stored response == GET == plain reply`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -16,8 +16,9 @@ from antiphon.errors import AntiphonError, ClientError
 from antiphon.ids import Clock, NewId
 from antiphon.protocol import events
 from antiphon.protocol.items.content import Item
-from antiphon.protocol.items.hosted import WebSearchCall
-from antiphon.protocol.response import IncompleteDetails, Response, ResponseError, Usage, web_searches
+from antiphon.protocol.items.hosted import ImageGenerationCall, WebSearchCall
+from antiphon.protocol.response import IncompleteDetails, Response, ResponseError, Usage, tool_usage
+from antiphon.protocol.tool_bindings import Kind
 
 PADDING = "kV3xQm8ZtR1wLp5N"
 PADDINGS = [PADDING[size:] for size in range(len(PADDING))]
@@ -33,9 +34,15 @@ def padding(delta: str) -> str:
     return PADDINGS[len(_encode(delta)) - len('""') & 15]
 
 
+COUNTED = frozenset({WebSearchCall, ImageGenerationCall})
+"""Items of tools whose use is counted."""
+
 Seal = Callable[[dict[str, Any]], str]
 """Makes an `encrypted_content` of what a backend wants to see again on the next turn."""
 
+
+CiteFiles = Callable[[str], Sequence[dict[str, Any]]]
+"""Returns the annotations of a whole text."""
 
 Moment = tuple[int, type[Any] | None, float]
 """When an item was opened, with its output index and its type, or closed, without a type."""
@@ -57,6 +64,8 @@ class View(Struct, frozen=True):
     """They tell what they found there."""
     file_results: bool = False
     """Searches of files tell what they found."""
+    code_outputs: bool = False
+    """Calls of the code interpreter show their outputs."""
     logprobs: bool = True
     rivals: int = 20
     """How many alternatives to each token; llama-cpp-python sends one more than it is asked for."""
@@ -112,6 +121,10 @@ class ResponseWriter(Struct):
     """How many of those this attempt has made again, unseen."""
     loads_later: bool = False
     """An item that needs a module which is not loaded is held, since a server loads modules beside its event loop."""
+    containers: Mapping[Kind, str] = {}
+    """The container in which calls run, by the kind of their tool; empty where the request has no such tool."""
+    cite_files: CiteFiles | None = None
+    """Returns the citations of files that code made, where there are any to cite."""
     pending: list[events.Event] = field(default_factory=list)
     """The events to take."""
 
@@ -288,7 +301,7 @@ class ResponseWriter(Struct):
             for _, close in sorted(self.waiting.items()):
                 close()
         output = list(filter(None, self._output))
-        tool_usage = web_searches(output) if WebSearchCall in map(type, output) else None
+        used = None if COUNTED.isdisjoint(map(type, output)) else tool_usage(output)
         self.response = replace(
             self.response,
             status=status,
@@ -297,7 +310,7 @@ class ResponseWriter(Struct):
             completed_at=completed_at,
             incomplete_details=incomplete_details,
             error=error,
-            tool_usage=tool_usage or self.response.tool_usage,
+            tool_usage=used or self.response.tool_usage,
         )
 
 

@@ -16,6 +16,10 @@ carried: ContextVar[Mapping[str, str]] = ContextVar("carried", default=MappingPr
 belongs."""
 
 
+sent_as: ContextVar[str] = ContextVar("sent_as", default="application/json")
+"""The type of the bodies that this task posts to a backend: a form, for images that are sent to be changed."""
+
+
 class Reply(Struct, eq=False):
     """A backend's HTTP answer whose body is still coming.
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 import msgspec
 
 from antiphon.errors import BackendError, ConfigError, redacted
-from antiphon.upstream.backend import Listing, Reply, carried, too_large
+from antiphon.upstream.backend import Listing, Reply, carried, sent_as, too_large
 from antiphon.upstream.causes import unanswered, unreachable
 from antiphon.upstream.http1.connect import ConnectError, Connector, TlsFiles
 from antiphon.upstream.http1.origin import (
@@ -121,7 +121,10 @@ class HttpBackend:
 
     async def post(self, path: str, body: bytes) -> Reply:
         """See `Backend.post`."""
+        kind = sent_as.get()
         head = self._heads.get(("POST", path)) or self._head("POST", path)
+        if kind != JSON:
+            head = head.replace(CONTENT_TYPE % JSON.encode(), CONTENT_TYPE % kind.encode(), 1)
         if fields := carried.get():
             head = field_lines(fields.items()).join((head[: -len(LENGTH)], LENGTH))
         pool = self._pool or self._opened()
@@ -212,7 +215,7 @@ class HttpBackend:
         if method == "GET":
             head = request_head(method, target, fields)
         else:
-            head = request_head(method, target, [*fields, ("content-type", "application/json")]) + LENGTH
+            head = request_head(method, target, [*fields, ("content-type", JSON)]) + LENGTH
         self._heads[method, path] = head
         return head
 
@@ -230,6 +233,9 @@ class HttpBackend:
 
 
 ROOT = "Check that its URL is the base URL of a Chat Completions server, which usually ends in /v1."
+
+JSON = "application/json"
+CONTENT_TYPE = b"content-type: %b\r\n"
 
 LENGTH = b"content-length: "
 """The last field of a POST, to which the number is added."""

@@ -1,6 +1,8 @@
 """What deletes expired responses, and what keeps it from doing so, on both stores."""
 
+import sqlite3
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -17,6 +19,7 @@ from antiphon.storage.postgres.store import PostgresStore
 from antiphon.storage.sqlite import clock as clocks
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.stored.files import Files
+from antiphon.testing.store.containers import AMPLE, expired_container, new_container, written
 from antiphon.testing.store.files import new_file, put
 
 DAY = 86_400
@@ -212,6 +215,42 @@ async def test_it_deletes_content_that_no_file_has(store_url: str) -> None:
     left = [await store.blob_part(blob, 0) for blob in (expired.blob, living.blob, abandoned)]
     assert left == [None, b"bytes", None]
     assert await store.claim_stale_blobs(10) == []
+    await store.close()
+
+
+async def test_it_drops_the_files_of_containers_that_have_expired(store_url: str) -> None:
+    store = await opened(store_url)
+    old, young = expired_container("t"), new_container("t")
+    files = Files(store, StoreBlobs(store, part_turns()))
+    for container in (old, young):
+        (file,) = await written(store, container, "a.csv")
+        await store.put_blob_part(file.blob, 0, b"bytes", is_last=True)
+        await store.put_container(container, [file], AMPLE)
+    await Cleaner(store, 1, Upkeep(), delete_blobs=files.delete_blobs).look()
+    assert await store.stored_bytes("t") == 10
+    shown = [await store.load_container("t", one.id) for one in (old, young)]
+    assert [one and one.status for one in shown] == ["expired", "running"]
+    assert await store.claim_stale_blobs(10) == []
+    await store.close()
+
+
+async def test_a_purge_that_is_held_drops_expired_containers_all_the_same(store_url: str) -> None:
+    store = await opened(store_url)
+    await fill(store, FREE + 3, 14)
+    old = expired_container("t")
+    await store.put_container(old, await written(store, old, "a.csv"), AMPLE)
+    await Cleaner(store, 0.3, Upkeep()).look()
+    assert (await count(store), await store.stored_bytes("t")) == (FREE + 17, 0)
+    await store.close()
+
+
+async def test_a_server_without_containers_writes_nothing_for_them(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    store = await opened(f"sqlite://{path}")
+    with closing(sqlite3.connect(path)) as other:
+        before = other.execute("PRAGMA data_version").fetchone()
+        await store.expire_containers(10)
+        assert other.execute("PRAGMA data_version").fetchone() == before
     await store.close()
 
 

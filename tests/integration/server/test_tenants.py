@@ -52,7 +52,8 @@ WITHOUT_IDS = {
     *("GET /admin/v1/webhook_deliveries", "GET /admin/v1/reports", "POST /admin/v1/reports"),
     "GET /admin/v1/reports/matrix",
     *("GET /v1/files", "POST /v1/files", "POST /v1/uploads", "GET /v1/vector_stores"),
-    *("GET /admin/v1/files", "GET /admin/v1/vector_stores"),
+    *("GET /v1/prompts", "POST /v1/prompts"),
+    *("GET /admin/v1/files", "GET /admin/v1/vector_stores", "GET /v1/containers"),
 }
 """Endpoints to which nobody can give an id of what is stored."""
 
@@ -69,6 +70,7 @@ IN_A_BODY = {
     "POST /v1/responses/input_tokens",
     "POST /v1/conversations",
     "POST /v1/vector_stores",
+    "POST /v1/containers",
 }
 """Endpoints that take ids in their bodies."""
 
@@ -82,6 +84,9 @@ BODIES: Mapping[str, Any] = {
     "POST /v1/vector_stores/vector_store_id/files": {"file_id": "file-none"},
     "POST /v1/vector_stores/vector_store_id/files/file_id": {"attributes": {"a": 1}},
     "POST /v1/vector_stores/vector_store_id/file_batches": {"file_ids": ["file-none"]},
+    "POST /v1/prompts/prompt_id": {"instructions": "mine now"},
+    "POST /v1/prompts/prompt_id/default_version": {"version": 1},
+    "POST /v1/containers/container_id/files": {"file_id": "file-none"},
     "POST /v1/webhook_endpoints/endpoint_id": {"name": "mine now"},
     "POST /v1/webhook_endpoints/endpoint_id/test": {"event_type": "response.completed"},
     "POST /v1/webhook_endpoints/endpoint_id/rotate_secret": {},
@@ -109,6 +114,9 @@ class Owned:
     upload: str
     vector_store: str
     batch: str
+    prompt: str
+    container: str
+    container_file: str
 
     def kinds(self) -> Iterator[tuple[str, str]]:
         """Every id, by the name that it has in a path."""
@@ -121,6 +129,9 @@ class Owned:
         yield "upload_id", self.upload
         yield "vector_store_id", self.vector_store
         yield "batch_id", self.batch
+        yield "prompt_id", self.prompt
+        yield "container_id", self.container
+        yield "file_id", self.container_file
 
 
 @dataclass
@@ -184,6 +195,8 @@ async def own(house: House, backend: ReplayBackend) -> Owned:
     file = await file_of(house)
     vector_store = (await house.made("/v1/vector_stores", {"name": "mine"}))["id"]
     batch = (await house.made(f"/v1/vector_stores/{vector_store}/file_batches", {"file_ids": [file]}))["id"]
+    container = await container_of(house, house.owner)
+    copied = (await house.made(f"/v1/containers/{container}/files", {"file_id": file}))["id"]
     return Owned(
         {"plain": plain["id"], "in a conversation": within["id"], "streamed": found[1].decode()}
         | {"background": done["id"], "being made": working["id"]},
@@ -195,12 +208,20 @@ async def own(house: House, backend: ReplayBackend) -> Owned:
         (await house.made("/v1/uploads", UPLOAD))["id"],
         vector_store,
         batch,
+        (await house.made("/v1/prompts", {"instructions": "A secret of mine"}))["id"],
+        container,
+        copied,
     )
 
 
 async def store_of(house: House, who: Mapping[str, str]) -> str:
     """Have a tenant make a vector store."""
     return str(json.loads((await house.ask("POST", "/v1/vector_stores", who, {}))[2])["id"])
+
+
+async def container_of(house: House, who: Mapping[str, str]) -> str:
+    """Have a tenant create a container."""
+    return str(json.loads((await house.ask("POST", "/v1/containers", who, {"name": "mine"}))[2])["id"])
 
 
 async def file_of(house: House) -> str:
@@ -244,6 +265,7 @@ async def test_a_foreign_id_in_a_path_is_as_one_that_never_was(house: House, bac
     theirs = json.loads((await house.ask("POST", "/v1/conversations", house.stranger, {}))[2])["id"]
     around = {"conversation_id": {theirs, owned.conversation}}
     around["vector_store_id"] = {await store_of(house, house.stranger), owned.vector_store}
+    around["container_id"] = {await container_of(house, house.stranger), owned.container}
     with_ids = endpoints(house) - WITHOUT_IDS - IN_A_BODY - OF_ADMINISTRATORS
     asked = set()
     for endpoint in sorted(with_ids):
@@ -299,6 +321,12 @@ async def test_no_list_begins_behind_a_foreign_vector_store_and_none_is_listed(h
     assert json.loads((await house.ask("GET", "/v1/vector_stores", house.stranger))[2])["data"] == []
 
 
+async def test_no_list_begins_behind_a_foreign_prompt_and_none_is_listed(house: House) -> None:
+    foreign = (await house.made("/v1/prompts", {"instructions": "A secret of mine"}))["id"]
+    await same(house, "GET", f"/v1/prompts?after={foreign}", foreign)
+    assert json.loads((await house.ask("GET", "/v1/prompts", house.stranger))[2])["data"] == []
+
+
 async def test_a_foreign_file_cannot_be_attached(house: House) -> None:
     foreign, store = await file_of(house), await store_of(house, house.stranger)
     await same(house, "POST", "/v1/vector_stores", foreign, {"file_ids": [foreign]})
@@ -306,6 +334,19 @@ async def test_a_foreign_file_cannot_be_attached(house: House) -> None:
     for body in ({"file_ids": [foreign]}, {"files": [{"file_id": foreign}]}):
         await same(house, "POST", f"/v1/vector_stores/{store}/file_batches", foreign, body)
     assert json.loads((await house.ask("GET", f"/v1/vector_stores/{store}/files", house.stranger))[2])["data"] == []
+
+
+async def test_no_list_begins_behind_a_foreign_container_and_none_is_listed(house: House) -> None:
+    foreign = await container_of(house, house.owner)
+    await same(house, "GET", f"/v1/containers?after={foreign}", foreign)
+    assert json.loads((await house.ask("GET", "/v1/containers", house.stranger))[2])["data"] == []
+
+
+async def test_a_foreign_file_cannot_be_copied_into_a_container(house: House) -> None:
+    foreign, container = await file_of(house), await container_of(house, house.stranger)
+    await same(house, "POST", "/v1/containers", foreign, {"name": "n", "file_ids": [foreign]})
+    await same(house, "POST", f"/v1/containers/{container}/files", foreign, {"file_id": foreign})
+    assert json.loads((await house.ask("GET", f"/v1/containers/{container}/files", house.stranger))[2])["data"] == []
 
 
 async def all_is_there(house: House, owned: Owned) -> None:
@@ -323,6 +364,10 @@ async def all_is_there(house: House, owned: Owned) -> None:
     assert (await house.ask("GET", f"/v1/files/{owned.file}/content", house.owner))[2] == b"secret"
     status, _, told = await house.ask("GET", f"/v1/vector_stores/{owned.vector_store}", house.owner)
     assert (status, json.loads(told)["name"], json.loads(told)["file_counts"]["total"]) == (200, "mine", 1)
+    status, _, told = await house.ask("GET", f"/v1/prompts/{owned.prompt}", house.owner)
+    assert (status, json.loads(told)["version"], json.loads(told)["instructions"]) == (200, 1, "A secret of mine")
+    content = f"/v1/containers/{owned.container}/files/{owned.container_file}/content"
+    assert (await house.ask("GET", content, house.owner))[2] == b"secret"
     status, _, told = await house.ask("POST", f"/v1/uploads/{owned.upload}/cancel", house.owner)
     assert (status, json.loads(told)["status"]) == (200, "cancelled")
 
@@ -332,12 +377,13 @@ def bodies(owned: Owned) -> Iterator[tuple[str, str, Any]]:
     refer = [{"type": "item_reference"}, {"role": "user", "content": "What was it?"}]
     places = [({"previous_response_id": one}, one) for one in owned.responses.values()]
     places += [({"conversation": owned.conversation}, owned.conversation)]
+    places += [({"prompt": {"id": owned.prompt}}, owned.prompt)]
     places += [({"input": [{**refer[0], "id": one}, refer[1]]}, one) for one in owned.items.values()]
     for given, foreign in places:
         for way in ({}, {"stream": True}, {"background": True}, {"background": True, "stream": True}, {"store": False}):
             yield "/v1/responses", foreign, {**HI, **way, **given}
         yield "/v1/responses/input_tokens", foreign, {**HI, **given}
-        if "conversation" not in given:
+        if not given.keys() & {"conversation", "prompt"}:
             yield "/v1/responses/compact", foreign, {**HI, **given}
 
 

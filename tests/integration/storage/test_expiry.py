@@ -9,6 +9,7 @@ from antiphon.sharing.scheduler import FairScheduler
 from antiphon.storage.contract import (
     Announcement,
     CompletionQuery,
+    ContainerQuery,
     ItemPage,
     NewStoreFile,
     PageQuery,
@@ -26,6 +27,8 @@ from antiphon.storage.operations.step import FEW_BYTES, Operation
 from antiphon.storage.postgres.store import PostgresStore
 from antiphon.storage.sql_store.responses import KEPT_FAILURES
 from antiphon.storage.sqlite.store import SqliteStore
+from antiphon.testing.store import containers
+from antiphon.testing.store.containers import new_container, written
 from antiphon.testing.store.files import AMPLE, new_file
 
 END = 1_700_000_000
@@ -234,3 +237,25 @@ async def test_a_file_that_expires_in_the_middle_of_a_purge_still_leaves_its_sto
     assert (await store.purge())["files"] == 1
     assert await store.find_store_file("t", "vs_1", file.id) is None
     assert (await store.file_use("t")).files == 0
+
+
+async def test_a_container_runs_until_the_second_before_and_its_row_ends_with_the_retention(
+    store: Store, clock: Clock
+) -> None:
+    clock.times = [END - 20 * 60]
+    container = new_container("t", last_active_at=END - 20 * 60)
+    (file,) = await written(store, container, "a.csv")
+    await store.put_container(container, [file], containers.AMPLE)
+    for now, is_there in ((END - 1, True), (END, False)):
+        clock.times = [now]
+        found = await store.load_container("t", container.id)
+        assert (found and found.status) == ("running" if is_there else "expired")
+        assert (await store.load_container_file("t", container.id, file.id) == file) is is_there
+        page = await store.container_file_page("t", container.id, ContainerQuery(1))
+        assert page.files == ((file,) if is_there else ())
+        assert (await store.delete_container_files("t", container.id, ["cfile_none"])) == 0
+        assert await store.expire_containers(1) == (not is_there)
+    for now, count in ((END + 99, 0), (END + 100, 1)):
+        clock.times = [now]
+        for dry_run in (True, False):
+            assert (await store.purge(100, dry_run=dry_run))["containers"] == count

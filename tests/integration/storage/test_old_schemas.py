@@ -204,7 +204,7 @@ async def test_keys_and_usage_from_before_budgets_are_read(url: str) -> None:
     )
 
 
-async def test_a_database_of_before_files_takes_files_and_vector_stores_beside_what_is_in_it(
+async def test_a_database_of_before_files_takes_files_stores_and_containers_beside_what_is_in_it(
     url: str, backend: ReplayBackend
 ) -> None:
     await written(url, BEFORE_FILES, CHAIN)
@@ -217,11 +217,16 @@ async def test_a_database_of_before_files_takes_files_and_vector_stores_beside_w
         (hit,) = (await sdk.vector_stores.search(store, query="cat")).data
         third = await sdk.responses.create(model="m", input="Question 3", previous_response_id="resp_2", store=False)
         filled = await kept.stored_bytes("")
+        container = (await sdk.containers.create(name="work", file_ids=[done.id])).id
+        (copy,) = (await sdk.containers.files.list(container)).data
+        copied = (await sdk.containers.files.content.retrieve(copy.id, container_id=container)).content
         await sdk.files.delete(done.id)
         await sdk.vector_stores.delete(store)
+        await sdk.containers.delete(container)
         after = await kept.stored_bytes("")
 
     assert (done.status, hit.content[0].text) == ("completed", "The cat sleeps all day.")
     assert third.output_text == "You said: Question 3"
+    assert copied == file[1]
     assert filled >= before + 2 * len(file[1])
     assert after == before

@@ -5,6 +5,7 @@ import json
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from aiohttp.test_utils import TestServer
 
 from antiphon.stored.console.reports import Reports
 from tests.support.console import admin, one
+from tests.support.console.containers import MockContainers
 from tests.support.console.figures import figures
 from tests.support.console.files import MockFiles
 from tests.support.console.reports import known_reports, report_routes
@@ -70,6 +72,7 @@ class MockServer:
         self.script: list[dict[str, Any]] | None = None
         """Events of the next streamed response."""
         self.files = MockFiles()
+        self.containers = MockContainers()
         self.reports: Reports | None = None
         """Reports of `antiphon verify`, while it is served."""
 
@@ -108,6 +111,7 @@ class MockServer:
                 web.post(f"{v1}/webhook_endpoints/{{id}}/test", self.note),
                 web.get(f"{v1}/usage", self.usage),
                 *self.files.routes(self.prefix),
+                *self.containers.routes(self.prefix),
                 *report_routes(root, self._known_reports),
             ]
         )
@@ -121,9 +125,8 @@ class MockServer:
         return web.FileResponse(BUNDLE / "assets" / request.match_info["name"], headers=HEADERS)
 
     async def page(self, request: web.Request) -> web.Response:
-        """Return the shell; its relative addresses lead to the assets from every depth."""
-        depth = request.match_info["path"].count("/")
-        text = (BUNDLE / "index.html").read_text().replace('"./assets/', f'"{"../" * depth or "./"}assets/')
+        """Return the shell; the addresses of its assets are the same on every page."""
+        text = (BUNDLE / "index.html").read_text().replace('"./assets/', f'"{self.prefix}/console/assets/')
         return web.Response(text=text, content_type="text/html", headers=HEADERS)
 
     def _refused(self, request: web.Request) -> web.Response | None:
@@ -210,7 +213,7 @@ class MockServer:
             "id": "resp_play",
             "object": "response",
             "status": "completed",
-            "model": sent["model"],
+            "model": sent.get("model", "fast"),
             "output": output,
             "usage": {
                 "input_tokens": 4873,
@@ -299,11 +302,28 @@ def streamed(response: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def matches(row: dict[str, Any], line: str) -> bool:
-    """Whether a row has every word of a line, or the status that the line names."""
-    parts = line.split()
-    return all(
-        row["status"] in part[7:].split(",") if part.startswith("status:") else part in str(row) for part in parts
-    )
+    """Whether a row has every word of a line, and is as its filters `status`, `tool`, `since` and `until` say."""
+    return all(_matches(row, part) for part in line.split())
+
+
+def _matches(row: dict[str, Any], part: str) -> bool:
+    name, _, value = part.partition(":")
+    if name == "status":
+        return row["status"] in value.split(",")
+    if name == "tool":
+        return not set(row["tools"]).isdisjoint(value.split(","))
+    if name in ("since", "until"):
+        began, time = row["created_at"], _seconds(value)
+        return began >= time if name == "since" else began < time
+    return part in str(row)
+
+
+def _seconds(time: str) -> float:
+    """Return a time of a filter: how long ago, or a time in UTC."""
+    unit = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}.get(time[-1])
+    if unit is not None:
+        return datetime.now(UTC).timestamp() - unit * int(time[:-1])
+    return datetime.fromisoformat(time).replace(tzinfo=UTC).timestamp()
 
 
 def failure(status: int, code: str, message: str) -> web.Response:

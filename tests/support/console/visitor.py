@@ -1,5 +1,6 @@
 """A reader of the console: a page of a browser at a server's console."""
 
+import asyncio
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -50,6 +51,17 @@ class Visitor:
         place = {"nodeId": document["root"]["nodeId"], "selector": selector}
         node = (await self.page.send("DOM.querySelector", **place))["nodeId"]
         await self.page.send("DOM.setFileInputFiles", files=[str(path) for path in paths], nodeId=node)
+
+    async def save_to(self, folder: Path) -> None:
+        """Have the browser save files in a folder."""
+        await self.page.send("Page.setDownloadBehavior", behavior="allow", downloadPath=str(folder))
+
+    async def saved(self, path: Path) -> bytes:
+        """Wait until the browser has saved a file; return its content."""
+        async with asyncio.timeout(30):
+            while not await asyncio.to_thread(path.exists):
+                await self.page.evaluate("new Promise(done => setTimeout(done, 20))")
+        return await asyncio.to_thread(path.read_bytes)
 
     async def findings(self) -> list[str]:
         """Return what axe-core finds wrong with the page. Its script is evaluated, so no policy is loosened for it."""

@@ -7,10 +7,14 @@ documentation instead, which are small and are committed.
 import asyncio
 import sys
 import tempfile
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
 from tests.support.browser import Page, a_page
+from tests.support.console import one
+from tests.support.console.containers import CONTAINER, made, making
+from tests.support.console.rows import samples
 from tests.support.console.server import MockServer, serving_console
 
 DOCS = Path(__file__).parents[3] / "docs"
@@ -60,6 +64,25 @@ async def tool(page: Page) -> None:
     await ready(page)
 
 
+async def imagine(page: Page) -> None:
+    """Generate an image in the playground, as far as a part of it."""
+    await play(page)
+    await page.see("Partial image")
+
+
+async def code_tool(page: Page) -> None:
+    """Open the form of the code interpreter; on a phone the settings come first."""
+    await ready(page)
+    await page.evaluate("document.querySelector('.settings-toggle').click()")
+    await page.evaluate("document.querySelector(\"[aria-label='Add a tool']\").click()")
+    await page.see("Code interpreter")
+    await page.evaluate(
+        "[...document.querySelectorAll('[role=menuitem]')].find(e => e.innerText.startsWith('Code')).click()"
+    )
+    await page.see("Memory limit")
+    await ready(page)
+
+
 PAGES: dict[str, tuple[str, Callable[[Page], Awaitable[None]]]] = {
     "responses": ("", ready),
     "response": ("r/resp_7e08", ready),
@@ -68,6 +91,11 @@ PAGES: dict[str, tuple[str, Callable[[Page], Awaitable[None]]]] = {
     "stores": ("files/stores", ready),
     "store": ("files/vs_1", search),
     "file search": ("play?store=vs_1", tool),
+    "containers": ("containers", ready),
+    "container": (f"containers/{CONTAINER}", ready),
+    "code": ("r/resp_7e08", ready),
+    "image": ("play", imagine),
+    "code tool": ("play", code_tool),
     **{name: (name, ready) for name in ("conversations", "backends", "usage", "webhooks", "keys", "conformance")},
     "compare": ("conformance/compare", ready),
     "report": ("conformance", report),
@@ -75,18 +103,29 @@ PAGES: dict[str, tuple[str, Callable[[Page], Awaitable[None]]]] = {
 }
 
 
-SHOWN = ("responses", "response", "store")
+def prepare_server(server: MockServer, name: str) -> None:
+    """Give the server what a picture shows."""
+    server.output = made() if name in ("code", "container") else one.output()
+    server.script = making({"id": "resp_play", "status": "in_progress"}) if name == "image" else None
+    server.rows = samples(int(time.time() * 1000))
+    if name == "container":
+        next(row for row in server.rows if row["id"] == "resp_7e08")["tools"] = ["code_interpreter"]
+
+
+SHOWN = ("responses", "response", "store", "container")
 """Pages whose pictures the documentation has."""
 
 
 async def take_for_docs() -> AsyncIterator[tuple[str, bytes]]:
     """Yield the name of each picture of the documentation, and the picture."""
     with tempfile.TemporaryDirectory() as profile:
-        async with serving_console(MockServer()) as url, a_page(Path(profile)) as page:
+        server = MockServer()
+        async with serving_console(server) as url, a_page(Path(profile)) as page:
             await page.resize(1440)
             await page.prefer("light")
             for name in SHOWN:
                 path, prepare = PAGES[name]
+                prepare_server(server, name)
                 await page.goto(url + path)
                 await prepare(page)
                 yield f"console-{name}.webp", await page.screenshot(form="webp")
@@ -95,9 +134,11 @@ async def take_for_docs() -> AsyncIterator[tuple[str, bytes]]:
 async def take(names: list[str]) -> AsyncIterator[tuple[str, bytes]]:
     """Yield the name of each picture, and the picture."""
     with tempfile.TemporaryDirectory() as profile:
-        async with serving_console(MockServer()) as url, a_page(Path(profile)) as page:
+        server = MockServer()
+        async with serving_console(server) as url, a_page(Path(profile)) as page:
             for name in names or PAGES:
                 path, prepare = PAGES[name]
+                prepare_server(server, name)
                 for scheme, width in (("light", 1440), ("dark", 1440), ("light", 390)):
                     await page.resize(width)
                     await page.prefer(scheme)

@@ -87,16 +87,11 @@ async def test_files_are_dropped(console: Console) -> None:
 
 
 async def test_a_file_is_downloaded_under_its_name(console: Console, tmp_path: Path) -> None:
-    saving = {"behavior": "allow", "downloadPath": str(tmp_path)}
-    await console.page.send("Page.setDownloadBehavior", **saving)
+    await console.save_to(tmp_path)
     await console.open("files", shows="release-notes-2.4.pdf")
     await console.click("[aria-label='Actions for release-notes-2.4.pdf']")
     await console.choose("Download")
-    saved = tmp_path / "release-notes-2.4.pdf"
-    async with asyncio.timeout(30):
-        while not await asyncio.to_thread(saved.exists):
-            await console.page.evaluate("new Promise(done => setTimeout(done, 20))")
-    assert await asyncio.to_thread(saved.read_bytes) == b"content"
+    assert await console.saved(tmp_path / "release-notes-2.4.pdf") == b"content"
     console.check()
 
 

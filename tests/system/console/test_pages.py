@@ -3,6 +3,7 @@
 import pytest
 
 from tests.support.browser import needs_browser
+from tests.support.console.containers import CONTAINER
 from tests.system.console.conftest import Console
 
 pytestmark = [needs_browser, pytest.mark.timeout(300)]
@@ -14,6 +15,8 @@ PAGES = {
     "files": "release-notes-2.4.pdf",
     "files/stores": "Handbook and release notes",
     "files/vs_1": "The PDF has pictures and no text.",
+    "containers": "Analysis of the queue",
+    f"containers/{CONTAINER}": "/mnt/data/queue.png",
     "conversations": "topic: release",
     "conversations/conv_1": "Two issues block 2.4",
     "backends": "connection refused",

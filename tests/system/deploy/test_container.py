@@ -53,7 +53,15 @@ def test_the_build_gets_the_package_and_nothing_else(tmp_path: Path) -> None:
     context(tmp_path)
 
     sent = {path.name for path in tmp_path.iterdir()}
-    assert sent == {"LICENSE", "README.md", "console", "constraints.txt", "pyproject.toml", "src"}
+    assert sent == {
+        "LICENSE",
+        "README.md",
+        "console",
+        "constraints.txt",
+        "constraints-code.txt",
+        "pyproject.toml",
+        "src",
+    }
     assert not any(is_sent(name) for name in (".git/config", ".venv/bin/python", "antiphon.db", "tests/conftest.py"))
     assert not is_sent("src/antiphon/__pycache__/x.pyc")
 
@@ -102,6 +110,18 @@ def test_the_server_runs_as_an_ordinary_user() -> None:
     assert re.findall(r"^USER (.*)$", last, re.MULTILINE) == ["10001"]
     assert "useradd --uid 10001" in last
     assert "RUN" not in last.partition("\nUSER ")[2]
+
+
+def test_the_image_with_code_has_the_packages_of_the_tests_and_settings_that_exist() -> None:
+    image = (DEPLOY / "Containerfile.code").read_text()
+    named = re.search(r"^CODE_PACKAGES := (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    variables = re.findall(rf"{PREFIX}(\w+)=", image)
+
+    assert named is not None
+    assert f"--constraint /tmp/constraints-code.txt {named[1]}\n" in image
+    assert is_sent("constraints-code.txt")
+    assert re.findall(r"^USER (.*)$", image, re.MULTILINE) == ["root", "10001"]
+    assert {name.lower() for name in variables} <= set(Settings.__struct_fields__)
 
 
 def test_every_stage_has_a_python_that_the_package_allows() -> None:

@@ -32,6 +32,8 @@ PARTS: dict[Callable[..., Any], dict[str, Any]] = {
         "conversation_items": SETTINGS.max_conversation_items,
         "conversation_bytes": SETTINGS.max_conversation_bytes,
         "stored_bytes": SETTINGS.max_stored_bytes,
+        "containers": SETTINGS.code_containers_per_tenant,
+        "container_memory": SETTINGS.code_memory_max,
     },
     Limits: {
         "body": SETTINGS.max_body,

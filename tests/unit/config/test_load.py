@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from antiphon.config import BackendConfig, ModelConfig, Settings, key_of, load_settings
+from antiphon.config import BackendConfig, ModelConfig, PromptConfig, Settings, key_of, load_settings
 from antiphon.errors import ConfigError
 
 OLLAMA = "http://127.0.0.1:11434/v1"
@@ -75,12 +75,18 @@ def test_every_setting_can_be_an_environment_variable() -> None:
         "WEBHOOK_PRIVATE_ADDRESSES": "true",
         "WEBSOCKET": "false",
         "FALLBACK": "a=b,c d=e",
+        "IMAGES_BACKEND": "http://127.0.0.1:8188/v1",
+        "IMAGES_MODEL": "painter",
+        "IMAGES_KEY_ENV": "IMAGES_KEY",
+        "IMAGES_TIMEOUT": "20",
+        "IMAGES_RUNNING": "3",
         "TOOL_ROUNDS": "3",
         "TOOL_TIME": "60",
         "LOOP_CALLS": "0",
         "LOOP_TEXT": "5000",
         "CHECK_INTERVAL": "0",
         "MODELS": '[{"name": "m", "context_window": 8192}]',
+        "PROMPTS": '{"support": {"instructions": "You help {{customer}}."}}',
         "PROBE": "auto",
         "COMPARE_PROMPTS": "false",
         "VISION": "eye",
@@ -153,6 +159,7 @@ def test_every_setting_can_be_an_environment_variable() -> None:
     assert settings.webhook_private_addresses
     assert not settings.websocket
     assert (settings.models, settings.probe) == ([ModelConfig(name="m", context_window=8192)], "auto")
+    assert settings.prompts == {"support": PromptConfig(instructions="You help {{customer}}.")}
     assert (settings.cache_ttl, settings.cache_size) == (60, 8)
     assert (settings.cache_embeddings, settings.cache_similarity) == ("e", 0.9)
     assert settings.search_embeddings == "nomic"
@@ -397,6 +404,12 @@ def test_a_wrong_file_is_refused_by_name(text: str, words: str) -> None:
             "backend 1: there is no key `wieght`. Did you mean `weight`?",
         ),
         ("[[mcp_servers]]\nurl = 'http://b/mcp'", "MCP server 1: `label` is missing."),
+        (
+            "[prompts.p]\ninstruction = 'x'",
+            "a prompt: there is no key `instruction`. Did you mean `instructions`?",
+        ),
+        ("[prompts.p]\nversion = 'x'", "a prompt: `prompts.version` must be a whole number, at least 1 and at most"),
+        ("[prompts]\np = 'x'", "a prompt: each value of `prompts` must be a table."),
         (
             "[[mcp_servers]]\nlabel = 'x'\ncomand = 'npx'",
             "MCP server 1 ('x'): there is no key `comand`. Did you mean `command`?",

@@ -79,6 +79,7 @@ def test_what_is_not_listed_as_refused_is_taken(name: str) -> None:
         "include": [],
         "previous_response_id": "resp_1",
         "conversation": "conv_1",
+        "prompt": {"id": "pmpt_1"},
         "tools": [TOOL],
         "tool_choice": "auto",
         "metadata": {},

@@ -9,14 +9,17 @@ import msgspec
 import typer
 
 from antiphon.application import check_backends
+from antiphon.application.prompts import named_prompts
 from antiphon.cli.main import app
-from antiphon.config import PREFIX, BackendConfig, McpServerConfig, ModelConfig, Settings, load_settings
+from antiphon.config import PREFIX, BackendConfig, McpServerConfig, ModelConfig, PromptConfig, Settings, load_settings
+from antiphon.protocol.templates import variables_of
 from tests.support.pages import REFERENCE, table
 
 SETTINGS = table("settings", "Setting in the file", "Flag", "Variable", "Default", "What it is")
 KEYS = table("settings", "Key", "Default", "What it is")
 MODEL_KEYS = table("settings", "Key of a model", "Default", "What it is")
 SERVER_KEYS = table("settings", "Key of an MCP server", "Default", "What it is")
+PROMPT_KEYS = table("settings", "Key of a prompt", "Default", "What it is")
 NOT_SETTINGS = {"--config", "--help"}
 
 
@@ -58,8 +61,10 @@ def test_every_setting_is_read_from_the_variable_that_its_row_names() -> None:
     samples |= {"purge_fraction": "1", "mcp_list_failure": "continue", "facts": "false"}
     samples |= {"file_storage": "/files", "file_storage_region": "a", "file_storage_endpoint": "http://127.0.0.1:9000"}
     samples |= {"max_file": "7000", "max_upload": "7000", "max_file_bytes": "7000"}
+    samples |= {"prompts": '{"p": {"instructions": "Be brief."}}'}
     samples |= {"code_sandbox": "bubblewrap", "code_memory_max": "1g", "code_python": "/opt/code/bin/python"}
     samples |= {"code_e2b_url": "https://api.e2b.app"}
+    samples |= {"images_backend": "http://127.0.0.1:8080/v1"}
     samples |= {"console": "false", "console_bodies": "true"}
     for name, _, variable, default, _ in SETTINGS:
         settings = load_settings({}, {variable: samples.get(name, "7")}, file=Path("/dev/null"))
@@ -95,6 +100,19 @@ def test_the_models_that_the_page_shows_can_be_configured(tmp_path: Path) -> Non
 def test_every_key_of_an_mcp_server_has_its_row_with_its_default_and_every_row_its_key() -> None:
     fields = {field.name: default_of(field) for field in msgspec.structs.fields(McpServerConfig)}
     assert {name: default for name, default, _ in SERVER_KEYS} == fields
+
+
+def test_every_key_of_a_prompt_has_its_row_with_its_default_and_every_row_its_key() -> None:
+    fields = {field.name: default_of(field) for field in msgspec.structs.fields(PromptConfig)}
+    assert {name: default for name, default, _ in PROMPT_KEYS} == fields
+
+
+def test_the_prompts_that_the_page_shows_can_be_configured(tmp_path: Path) -> None:
+    shown = (REFERENCE / "settings.md").read_text().partition("## A prompt in the file")[2]
+    file = tmp_path / "antiphon.toml"
+    file.write_text(shown.partition("```toml\n")[2].partition("```")[0])
+    (found,) = named_prompts(load_settings({}, {}, file=file).prompts).values()
+    assert variables_of(found.template) == ["customer", "language"]
 
 
 def test_the_file_that_the_page_shows_is_one(tmp_path: Path) -> None:

@@ -9,7 +9,15 @@ from antiphon.errors import ClientError
 from antiphon.protocol.items.hosted import McpListTools
 from antiphon.protocol.items.messages import KNOWN_ITEMS, InputItem
 from antiphon.protocol.requests import CreateResponse
-from antiphon.protocol.tools import AnyTool, FileSearchTool, McpTool, WebSearchTool
+from antiphon.protocol.tools import (
+    AnyTool,
+    CodeInterpreterTool,
+    FileSearchTool,
+    ImageGenerationTool,
+    McpTool,
+    ShellTool,
+    WebSearchTool,
+)
 from antiphon.protocol.validation.validate import decode_request
 from antiphon.translation.dialects.table import DIALECTS
 from antiphon.translation.to_chat.messages import to_messages
@@ -68,6 +76,7 @@ SEEN = {
 """An item of each type that a chat model may be shown."""
 
 THINKING = DIALECTS["vllm"]
+SERVED = {McpTool, WebSearchTool, FileSearchTool, CodeInterpreterTool, ShellTool, ImageGenerationTool}
 LISTED = [McpListTools(server_label="s", tools=[{"name": "f", "input_schema": {"type": "object"}}])]
 
 
@@ -84,7 +93,7 @@ def test_every_tool_and_every_item_has_its_row_and_every_row_its_own() -> None:
 def test_a_tool_is_offered_or_left_out_as_its_row_says(kind: str, policy: str) -> None:
     deferred = [FUNCTION | {"name": "later", "defer_loading": True}] if kind == "tool_search" else []
     request = decoded(tools=[{"type": kind, **NEEDED.get(kind, {})}, *deferred])
-    toolbox = toolbox_of(request, LISTED, THINKING, served={McpTool, WebSearchTool, FileSearchTool})
+    toolbox = toolbox_of(request, LISTED, THINKING, served=SERVED)
 
     assert bool(toolbox.offers) == (policy != "left out")
     assert toolbox.left_out == ([kind] if policy == "left out" else [])

@@ -1,16 +1,15 @@
 /** Backends: health, load, models with what is known of them, and the last hour. */
-import { useEffect } from "preact/hooks";
 import { figures } from "../../api/responses.ts";
 import type { Figures, Json } from "../../api/types.ts";
 import { ErrorNotice } from "../../parts/errors.tsx";
 import { count, duration, percent, plural } from "../../parts/format.ts";
 import { useLoad } from "../../parts/load.ts";
+import { useRefresh } from "../../parts/poll.ts";
 import { Link } from "../../parts/router.tsx";
 import { Sparkline } from "../../parts/spark.tsx";
 import { Top } from "../../parts/top.tsx";
 import { type Backend, loadBackends, type Profile } from "./types.ts";
 
-const REFRESH = 5_000; // ms
 const HOUR = 3_600; // s
 const STEP = 120; // s of a point of a line
 
@@ -24,11 +23,7 @@ const HEALTH = {
 /** The page; it is renewed every five seconds. */
 export function BackendsPage() {
   const { data, error, reload } = useLoad(loadBackends, []);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: each answer starts the next wait.
-  useEffect(() => {
-    const timer = setTimeout(() => document.hidden || reload(), REFRESH);
-    return () => clearTimeout(timer);
-  }, [data, error]);
+  useRefresh(reload, [data, error]);
   return (
     <>
       <Top title="Backends">

@@ -11,6 +11,7 @@ import { Menu } from "../../parts/menu.tsx";
 import { ListEnd } from "../../parts/more.tsx";
 import { usePaged } from "../../parts/paged.ts";
 import { visible } from "../../parts/raw.tsx";
+import { ListTable } from "../../parts/table.tsx";
 import { DropZone, UploadList } from "./drop_zone.tsx";
 import { ListTop } from "./page.tsx";
 import { uploads } from "./uploads.ts";
@@ -143,56 +144,45 @@ interface TableProps {
 function FileTable({ files, onDownload, onDelete }: TableProps) {
   const isAdmin = session().role === "admin";
   const columns = ["Name", "Purpose", "Size", "Created", "Expires", ...(isAdmin ? ["Tenant"] : [])];
-  const classes: Record<string, string> = { Name: "", Size: "num" };
   return (
-    <div class="scroll-x" tabIndex={0} role="region" aria-label="Table of files">
-      <table class="plain">
-        <caption class="vh">Files, newest first</caption>
-        <thead>
-          <tr>
-            {columns.map((name) => (
-              <th key={name} scope="col" class={classes[name] ?? "wide"}>
-                {name}
-              </th>
-            ))}
-            <th scope="col">
-              <span class="vh">Actions</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {files.map((file) => (
-            <tr key={file.id}>
-              <th scope="row" class="row-name file-name">
-                {visible(file.filename)}
-                <small class="muted mono">{file.id}</small>
-              </th>
-              <td class="wide">{file.purpose}</td>
-              <td class="num">{bytes(file.bytes)}</td>
-              <td class="wide" title={exact(file.created_at * 1000)}>
-                {clock(file.created_at * 1000)}
-              </td>
-              <td class="wide" title={file.expires_at === null ? undefined : exact(file.expires_at * 1000)}>
-                {file.expires_at === null ? "never" : clock(file.expires_at * 1000)}
-              </td>
-              {isAdmin && <td class="wide">{file.tenant ?? "—"}</td>}
-              <td>
-                <Menu
-                  class="btn bare icon"
-                  label={`Actions for ${file.filename}`}
-                  actions={[
-                    ...(isOwn(file) ? [{ label: "Download", run: () => onDownload(file) }] : []),
-                    { label: "Copy ID", run: () => void copy(file.id, "ID") },
-                    ...(isOwn(file) ? [{ label: "Delete…", run: () => onDelete(file), isDangerous: true }] : []),
-                  ]}
-                >
-                  <Icon name="dots" />
-                </Menu>
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <ListTable
+      label="Table of files"
+      caption="Files, newest first"
+      columns={columns}
+      classes={{ Name: "", Size: "num" }}
+      usual="wide"
+      hasActions
+    >
+      {files.map((file) => (
+        <tr key={file.id}>
+          <th scope="row" class="row-name file-name">
+            {visible(file.filename)}
+            <small class="muted mono">{file.id}</small>
+          </th>
+          <td class="wide">{file.purpose}</td>
+          <td class="num">{bytes(file.bytes)}</td>
+          <td class="wide" title={exact(file.created_at * 1000)}>
+            {clock(file.created_at * 1000)}
+          </td>
+          <td class="wide" title={file.expires_at === null ? undefined : exact(file.expires_at * 1000)}>
+            {file.expires_at === null ? "never" : clock(file.expires_at * 1000)}
+          </td>
+          {isAdmin && <td class="wide">{file.tenant ?? "—"}</td>}
+          <td>
+            <Menu
+              class="btn bare icon"
+              label={`Actions for ${file.filename}`}
+              actions={[
+                ...(isOwn(file) ? [{ label: "Download", run: () => onDownload(file) }] : []),
+                { label: "Copy ID", run: () => void copy(file.id, "ID") },
+                ...(isOwn(file) ? [{ label: "Delete…", run: () => onDelete(file), isDangerous: true }] : []),
+              ]}
+            >
+              <Icon name="dots" />
+            </Menu>
+          </td>
+        </tr>
+      ))}
+    </ListTable>
   );
 }

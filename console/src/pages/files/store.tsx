@@ -11,9 +11,8 @@ import { useLoad } from "../../parts/load.ts";
 import { Menu } from "../../parts/menu.tsx";
 import { usePaged } from "../../parts/paged.ts";
 import { usePolling } from "../../parts/poll.ts";
-import { visible } from "../../parts/raw.tsx";
-import { Link, navigate, query } from "../../parts/router.tsx";
-import { useTitle } from "../../parts/top.tsx";
+import { navigate, query } from "../../parts/router.tsx";
+import { OneTop } from "../../parts/top.tsx";
 import { StoreFiles } from "./store_files.tsx";
 import { StoreForm } from "./store_form.tsx";
 import { nameOf, StatusTag } from "./store_parts.tsx";
@@ -30,20 +29,11 @@ export function StorePage({ id }: { id: string }) {
   };
   const polling = usePolling(store?.status === "in_progress", refresh);
   const name = store ? nameOf(store) : id;
-  useTitle(name);
   return (
     <>
-      <header class="top store-top">
-        <h1 class="crumb">
-          <Link to="files/stores">Vector stores</Link>
-          <span aria-hidden="true">/</span>
-          <span class="cut" title={name}>
-            {visible(name)}
-          </span>
-        </h1>
-        <span class="push" />
+      <OneTop list="Vector stores" to="files/stores" name={name}>
         {store && isOwn(store) && <Actions store={store} onChanged={refresh} />}
-      </header>
+      </OneTop>
       {error !== undefined && <ErrorNotice error={error} onRetry={refresh} />}
       {!store && error === undefined && <p class="loading muted">Loading…</p>}
       {store && (

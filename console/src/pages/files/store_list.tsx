@@ -10,6 +10,7 @@ import { usePaged } from "../../parts/paged.ts";
 import { usePolling } from "../../parts/poll.ts";
 import { visible } from "../../parts/raw.tsx";
 import { Link, navigate } from "../../parts/router.tsx";
+import { ListTable } from "../../parts/table.tsx";
 import { ListTop } from "./page.tsx";
 import { StoreForm } from "./store_form.tsx";
 import { countsOf, nameOf, StatusTag } from "./store_parts.tsx";
@@ -59,44 +60,35 @@ export function StoreList() {
 function StoreTable({ stores }: { stores: readonly VectorStore[] }) {
   const isAdmin = session().role === "admin";
   const columns = ["Name", "Status", "Files", "Size", "Last active", "Expires", ...(isAdmin ? ["Tenant"] : [])];
-  const classes: Record<string, string> = { Name: "", Status: "", Files: "", Size: "num wide" };
   return (
-    <div class="scroll-x" tabIndex={0} role="region" aria-label="Table of vector stores">
-      <table class="plain">
-        <caption class="vh">Vector stores, newest first</caption>
-        <thead>
-          <tr>
-            {columns.map((name) => (
-              <th key={name} scope="col" class={classes[name] ?? "wide"}>
-                {name}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {stores.map((store) => (
-            <tr key={store.id}>
-              <th scope="row" class="row-name file-name">
-                <Link to={addressOf(store)}>{visible(nameOf(store))}</Link>
-                {store.name && <small class="muted mono">{store.id}</small>}
-              </th>
-              <td>
-                <StatusTag status={store.status} />
-              </td>
-              <td class="counts">{countsOf(store)}</td>
-              <td class="num wide">{bytes(store.usage_bytes)}</td>
-              <td class="wide" title={exact(store.last_active_at * 1000)}>
-                {clock(store.last_active_at * 1000)}
-              </td>
-              <td class="wide" title={store.expires_at === null ? undefined : exact(store.expires_at * 1000)}>
-                {store.expires_at === null ? "never" : clock(store.expires_at * 1000)}
-              </td>
-              {isAdmin && <td class="wide">{store.tenant ?? "—"}</td>}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <ListTable
+      label="Table of vector stores"
+      caption="Vector stores, newest first"
+      columns={columns}
+      classes={{ Name: "", Status: "", Files: "", Size: "num wide" }}
+      usual="wide"
+    >
+      {stores.map((store) => (
+        <tr key={store.id}>
+          <th scope="row" class="row-name file-name">
+            <Link to={addressOf(store)}>{visible(nameOf(store))}</Link>
+            {store.name && <small class="muted mono">{store.id}</small>}
+          </th>
+          <td>
+            <StatusTag status={store.status} />
+          </td>
+          <td class="counts">{countsOf(store)}</td>
+          <td class="num wide">{bytes(store.usage_bytes)}</td>
+          <td class="wide" title={exact(store.last_active_at * 1000)}>
+            {clock(store.last_active_at * 1000)}
+          </td>
+          <td class="wide" title={store.expires_at === null ? undefined : exact(store.expires_at * 1000)}>
+            {store.expires_at === null ? "never" : clock(store.expires_at * 1000)}
+          </td>
+          {isAdmin && <td class="wide">{store.tenant ?? "—"}</td>}
+        </tr>
+      ))}
+    </ListTable>
   );
 }
 

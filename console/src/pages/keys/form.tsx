@@ -2,9 +2,8 @@
 import { useSignal } from "@preact/signals";
 import { request } from "../../api/client.ts";
 import type { Json } from "../../api/types.ts";
-import { Dialog } from "../../parts/dialog.tsx";
-import { ErrorNotice } from "../../parts/errors.tsx";
 import { Choice, TextField } from "../../parts/fields.tsx";
+import { FormDialog } from "../../parts/form.tsx";
 import { type ApiKey, BUDGETS, COUNTS, ROLES } from "./types.ts";
 
 const ROLE_NOTES = {
@@ -26,19 +25,9 @@ interface Props {
 export function KeyForm({ old, onClose, onSaved }: Props) {
   const role = useSignal<ApiKey["role"]>(old?.role ?? "use");
   const values = useSignal<Values>(valuesOf(old));
-  const error = useSignal<unknown>(undefined);
-  const submit = (event: Event) => {
-    event.preventDefault();
+  const send = () => {
     const path = old ? `/admin/v1/keys/${old.id}` : "/admin/v1/keys";
-    request<ApiKey>(path, { method: "POST", body: bodyOf(values.value, role.value, old) }).then(
-      (saved) => {
-        onClose();
-        onSaved(saved);
-      },
-      (reason) => {
-        error.value = reason;
-      },
-    );
+    return request<ApiKey>(path, { method: "POST", body: bodyOf(values.value, role.value, old) });
   };
   const field = (name: string, label: string, note = "") => (
     <TextField
@@ -52,34 +41,32 @@ export function KeyForm({ old, onClose, onSaved }: Props) {
     />
   );
   return (
-    <Dialog title={old ? `Change ${old.name || old.shown}` : "Create a key"} onClose={onClose}>
-      <form class="cards" onSubmit={submit}>
-        <div class="pair">
-          {field("name", "Name")}
-          {!old && field("tenant", "Tenant")}
-        </div>
-        <Choice
-          label="Role"
-          values={ROLES}
-          value={role.value}
-          onChange={(value) => {
-            role.value = value;
-          }}
-        />
-        <p class="muted small">{ROLE_NOTES[role.value]}</p>
-        <div class="pair">
-          {[...COUNTS, ...BUDGETS].map((name) => field(name, titled(name), "empty: no limit"))}
-          {field("models", "Models", "comma-separated, empty: all")}
-          {field("days", "Days until it expires", old ? "empty: unchanged" : "empty: never")}
-        </div>
-        {error.value !== undefined && <ErrorNotice error={error.value} />}
-        <div class="row">
-          <button type="submit" class="btn first">
-            {old ? "Save" : "Create"}
-          </button>
-        </div>
-      </form>
-    </Dialog>
+    <FormDialog
+      title={old ? `Change ${old.name || old.shown}` : "Create a key"}
+      action={old ? "Save" : "Create"}
+      send={send}
+      onSaved={onSaved}
+      onClose={onClose}
+    >
+      <div class="pair">
+        {field("name", "Name")}
+        {!old && field("tenant", "Tenant")}
+      </div>
+      <Choice
+        label="Role"
+        values={ROLES}
+        value={role.value}
+        onChange={(value) => {
+          role.value = value;
+        }}
+      />
+      <p class="muted small">{ROLE_NOTES[role.value]}</p>
+      <div class="pair">
+        {[...COUNTS, ...BUDGETS].map((name) => field(name, titled(name), "empty: no limit"))}
+        {field("models", "Models", "comma-separated, empty: all")}
+        {field("days", "Days until it expires", old ? "empty: unchanged" : "empty: never")}
+      </div>
+    </FormDialog>
   );
 }
 

@@ -10,11 +10,14 @@ import { ListEnd } from "../../parts/more.tsx";
 import { usePaged } from "../../parts/paged.ts";
 import { Link } from "../../parts/router.tsx";
 import { SecretDialog } from "../../parts/secret.tsx";
+import { ListTable } from "../../parts/table.tsx";
 import { Top } from "../../parts/top.tsx";
 import { KeyForm } from "./form.tsx";
 import { type ApiKey, limitsOf } from "./types.ts";
 
 const TONES = { active: "good", expired: "warn", revoked: "bad" } as const;
+
+const COLUMNS = ["Name", "Key", "Tenant", "Role", "Status", "Limits", "Created", "Expires"];
 
 type Open = { is: "form"; key?: ApiKey } | { is: "revoke" | "rotate"; key: ApiKey } | undefined;
 
@@ -85,56 +88,39 @@ function KeyTable({
 }) {
   const { currency } = session();
   return (
-    <div class="scroll-x" tabIndex={0} role="region" aria-label="Table">
-      <table class="plain">
-        <caption class="vh">API keys</caption>
-        <thead>
-          <tr>
-            {["Name", "Key", "Tenant", "Role", "Status", "Limits", "Created", "Expires"].map((name) => (
-              <th key={name} scope="col">
-                {name}
-              </th>
-            ))}
-            <th scope="col">
-              <span class="vh">Actions</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {keys.map((key) => (
-            <tr key={key.id}>
-              <th scope="row" class="row-name">
-                <Link to={`?q=${encodeURIComponent(`key:${key.id}`)}`}>{key.name || key.id}</Link>
-              </th>
-              <td class="mono">{key.shown}</td>
-              <td>{key.tenant}</td>
-              <td>{key.role}</td>
-              <td>
-                <span class={`tag ${TONES[key.status]}`}>{key.status}</span>
-              </td>
-              <td class="limits">{limitsOf(key, currency)}</td>
-              <td title={exact(key.created_at * 1000)}>{day(key.created_at * 1000)}</td>
-              <td>{key.expires_at === null ? "never" : day(key.expires_at * 1000)}</td>
-              <td>
-                {isAdmin && key.status !== "revoked" && (
-                  <Menu
-                    class="btn bare icon"
-                    label={`Actions for ${key.name || key.id}`}
-                    actions={[
-                      { label: "Change…", run: () => onOpen({ is: "form", key }) },
-                      { label: "Rotate…", run: () => onOpen({ is: "rotate", key }) },
-                      { label: "Revoke…", run: () => onOpen({ is: "revoke", key }), isDangerous: true },
-                    ]}
-                  >
-                    <Icon name="dots" />
-                  </Menu>
-                )}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <ListTable label="Table of API keys" caption="API keys" columns={COLUMNS} hasActions>
+      {keys.map((key) => (
+        <tr key={key.id}>
+          <th scope="row" class="row-name">
+            <Link to={`?q=${encodeURIComponent(`key:${key.id}`)}`}>{key.name || key.id}</Link>
+          </th>
+          <td class="mono">{key.shown}</td>
+          <td>{key.tenant}</td>
+          <td>{key.role}</td>
+          <td>
+            <span class={`tag ${TONES[key.status]}`}>{key.status}</span>
+          </td>
+          <td class="limits">{limitsOf(key, currency)}</td>
+          <td title={exact(key.created_at * 1000)}>{day(key.created_at * 1000)}</td>
+          <td>{key.expires_at === null ? "never" : day(key.expires_at * 1000)}</td>
+          <td>
+            {isAdmin && key.status !== "revoked" && (
+              <Menu
+                class="btn bare icon"
+                label={`Actions for ${key.name || key.id}`}
+                actions={[
+                  { label: "Change…", run: () => onOpen({ is: "form", key }) },
+                  { label: "Rotate…", run: () => onOpen({ is: "rotate", key }) },
+                  { label: "Revoke…", run: () => onOpen({ is: "revoke", key }), isDangerous: true },
+                ]}
+              >
+                <Icon name="dots" />
+              </Menu>
+            )}
+          </td>
+        </tr>
+      ))}
+    </ListTable>
   );
 }
 

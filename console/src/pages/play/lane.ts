@@ -145,7 +145,7 @@ export class Lane {
     const at = this.passed();
     const isFirst = firstMs === null && /\.delta$/.test(String(event.type));
     this.change({
-      events: [...events.slice(-MOST_EVENTS), { at, event }],
+      events: [...events.slice(-MOST_EVENTS), { at, event: withoutImage(event) }],
       output: fold(output, event),
       ...(isFirst ? { firstMs: at } : {}),
       ...facts(event.response as Json | undefined),
@@ -163,6 +163,13 @@ export class Lane {
       response = await request<Json>(`/v1/responses/${response.id}`, { signal });
     }
   }
+}
+
+/** Partial images are large, and the output has the newest one. */
+function withoutImage(event: Json): Json {
+  if (event.partial_image_b64 === undefined) return event;
+  const { partial_image_b64: _, ...rest } = event;
+  return rest;
 }
 
 function facts(response: Json | undefined): Partial<LaneState> {

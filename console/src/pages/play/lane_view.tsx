@@ -35,10 +35,10 @@ export function LaneView({ lane, isAlone, format, onAnswered }: Props) {
   const pending = isRunning ? [] : pendingCalls(output, answers);
   const isEmpty = items.length === 0 && output.length === 0 && !isRunning && error === undefined;
   return (
-    <section class="lane" ref={box} aria-label={`Conversation with ${lane.model}`}>
+    <section class="lane" ref={box} aria-label={`Conversation with ${nameOf(lane)}`}>
       {!isAlone && (
         <div class="head">
-          <h2 class="cut">{lane.model}</h2>
+          <h2 class="cut">{nameOf(lane)}</h2>
           <span class="muted small num push">{factsOf(state)}</span>
         </div>
       )}
@@ -78,6 +78,10 @@ export function LaneView({ lane, isAlone, format, onAnswered }: Props) {
       </div>
     </section>
   );
+}
+
+function nameOf({ model }: Lane): string {
+  return model || "the model of the prompt";
 }
 
 function SchemaCheck({ state, format }: { state: LaneState; format: Json }) {

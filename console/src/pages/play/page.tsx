@@ -167,7 +167,8 @@ function useModels({ settings, lanes }: Bench, models: readonly Model[] | undefi
   const usual = models?.[0]?.id;
   useEffect(() => {
     const [first, ...others] = settings.peek().models;
-    if (usual && !first) settings.value = { ...settings.peek(), models: [usual, ...others] };
+    if (usual && !first && !settings.peek().promptId)
+      settings.value = { ...settings.peek(), models: [usual, ...others] };
   }, [usual, settings]);
   const names = chosen.join("\n");
   // biome-ignore lint/correctness/useExhaustiveDependencies: the names are the models.
@@ -220,8 +221,10 @@ function nextBody(bench: Bench, lane: Lane): Json {
 function sendAll(bench: Bench): void {
   const { draft, before, lanes, settings } = bench;
   const isEmpty = !draft.value.text.trim() && draft.value.files.length === 0 && before.value.length === 0;
+  const hasPrompt = settings.value.promptId !== "";
   const hasModels = lanes.value.every(({ model }) => model !== "");
-  if (isEmpty || !hasModels || Object.keys(mistakesIn(settings.value)).length > 0) return;
+  if (!hasPrompt && (isEmpty || !hasModels)) return;
+  if (Object.keys(mistakesIn(settings.value)).length > 0) return;
   const written = draft.value.text || draft.value.files.length > 0 ? [itemOf(draft.value)] : [];
   const said = [...before.value, ...written];
   const runs = lanes.value.map((lane) => ({ lane, body: nextBody(bench, lane) }));

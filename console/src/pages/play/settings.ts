@@ -35,11 +35,17 @@ export interface Settings {
   cache: boolean;
   /** Whether the items of file searches have what they found. */
   results: boolean;
+  /** Whether the calls of a code interpreter have their outputs. */
+  outputs: boolean;
+  promptId: string;
+  promptVersion: string;
+  promptVariables: string;
   other: string;
 }
 
-/** The part of a response that is left out unless a request includes it. */
+/** Parts of a response that are left out unless a request includes them. */
 const RESULTS = "file_search_call.results";
+const OUTPUTS = "code_interpreter_call.outputs";
 
 /** The settings of a new visitor. */
 export const USUAL: Settings = {
@@ -58,6 +64,10 @@ export const USUAL: Settings = {
   background: false,
   cache: false,
   results: false,
+  outputs: true,
+  promptId: "",
+  promptVersion: "",
+  promptVariables: "",
   other: "",
 };
 
@@ -71,9 +81,10 @@ export interface Place {
 export function bodyOf(settings: Settings, model: string, input: string | Item[], place: Place): Json {
   const tools = settings.tools.filter(({ isOn }) => isOn).map(({ tool }) => tool);
   const body: Json = {
-    model,
+    model: model || undefined,
+    prompt: promptOf(settings),
     instructions: settings.instructions || undefined,
-    input,
+    input: settings.promptId && input.length === 0 ? undefined : input,
     ...place,
     tools: tools.length > 0 ? tools : undefined,
     tool_choice: settings.toolChoice === "auto" ? undefined : settings.toolChoice,
@@ -85,7 +96,7 @@ export function bodyOf(settings: Settings, model: string, input: string | Item[]
     stream: settings.stream || undefined,
     store: settings.store ? undefined : false,
     background: settings.background || undefined,
-    include: settings.results ? [RESULTS] : undefined,
+    include: includeOf(settings),
     antiphon: settings.cache ? { cache: true } : undefined,
     ...(parsed(settings.other) ?? {}),
   };
@@ -97,6 +108,7 @@ export function mistakesIn(settings: Settings): Partial<Record<keyof Settings, s
   const found: Partial<Record<keyof Settings, string>> = {};
   if (settings.other && !parsed(settings.other)) found.other = "Not a JSON object";
   if (settings.format === "json_schema" && !parsed(settings.schema)) found.schema = "Not a JSON object";
+  if (settings.promptVariables && !parsed(settings.promptVariables)) found.promptVariables = "Not a JSON object";
   for (const name of ["temperature", "topP", "maxTokens"] as const) {
     if (settings[name] && numberOf(settings[name]) === undefined) found[name] = "Not a number";
   }
@@ -108,14 +120,15 @@ export function mistakesIn(settings: Settings): Partial<Record<keyof Settings, s
 /** Return the settings and the rest of a request, which a fork continues. */
 export function settingsFrom(body: Json): { settings: Settings; place: Place; input: string | Item[] } {
   const { model, instructions, input, previous_response_id, conversation, tools, tool_choice, reasoning, text } = body;
-  const { temperature, top_p, max_output_tokens, stream, store, background, include, antiphon, ...other } =
+  const { temperature, top_p, max_output_tokens, stream, store, background, include, prompt, antiphon, ...other } =
     withoutKnown(body);
   const format = (text as { format?: Json } | undefined)?.format;
   const effort = EFFORTS.find((each) => each === (reasoning as Json | undefined)?.effort);
   const choice = TOOL_CHOICES.find((each) => each === tool_choice);
   const left: Json = { ...other };
-  const isResults = JSON.stringify(include) === JSON.stringify([RESULTS]);
-  if (include !== undefined && !isResults) left.include = include;
+  const included = Array.isArray(include) ? include : [];
+  const prompted = promptFields(prompt);
+  if (prompt !== undefined && !prompted) left.prompt = prompt;
   if (tool_choice !== undefined && !choice) left.tool_choice = tool_choice;
   if (reasoning !== undefined && (!effort || Object.keys(reasoning as Json).length > 1)) left.reasoning = reasoning;
   if (text !== undefined && Object.keys(text as Json).length > (format ? 1 : 0)) left.text = text;
@@ -135,9 +148,20 @@ export function settingsFrom(body: Json): { settings: Settings; place: Place; in
     store: store !== false,
     background: background === true,
     cache: (antiphon as Json | undefined)?.cache === true,
-    results: isResults,
-    other: Object.keys(left).length > 0 ? JSON.stringify(left, null, 2) : "",
+    results: included.includes(RESULTS),
+    outputs: included.includes(OUTPUTS),
+    ...prompted,
+    other: "",
   };
+  // What the fields cannot say, such as an unusual order, stays as it was.
+  const isSame = JSON.stringify(includeOf(settings)) === JSON.stringify(include);
+  if (!isSame && include !== undefined) {
+    left.include = include;
+    settings.results = false;
+    settings.outputs = false;
+  }
+  if (!hasCode(settings)) settings.outputs = USUAL.outputs;
+  if (Object.keys(left).length > 0) settings.other = JSON.stringify(left, null, 2);
   const place: Place = {
     ...(typeof previous_response_id === "string" ? { previous_response_id } : {}),
     ...(conversation ? { conversation } : {}),
@@ -149,6 +173,34 @@ export function settingsFrom(body: Json): { settings: Settings; place: Place; in
 export function forSharing(settings: Settings): Settings {
   const tools = settings.tools.map(({ isOn, tool: { authorization: _, headers: __, ...tool } }) => ({ isOn, tool }));
   return { ...settings, tools };
+}
+
+function hasCode({ tools }: Settings): boolean {
+  return tools.some(({ isOn, tool }) => isOn && tool.type === "code_interpreter");
+}
+
+/** Return what the response includes, undefined where that is nothing. Outputs are only there with the tool. */
+function includeOf(settings: Settings): string[] | undefined {
+  const found = [...(settings.results ? [RESULTS] : []), ...(settings.outputs && hasCode(settings) ? [OUTPUTS] : [])];
+  return found.length > 0 ? found : undefined;
+}
+
+function promptOf({ promptId, promptVersion, promptVariables }: Settings): Json | undefined {
+  if (!promptId) return undefined;
+  const variables = parsed(promptVariables);
+  return { id: promptId, ...(promptVersion ? { version: promptVersion } : {}), ...(variables ? { variables } : {}) };
+}
+
+/** Return the fields of a request's prompt, undefined where it has something that no field has. */
+function promptFields(prompt: unknown): Pick<Settings, "promptId" | "promptVersion" | "promptVariables"> | undefined {
+  const { id, version, variables, ...rest } = (prompt ?? {}) as Json;
+  const found = {
+    promptId: typeof id === "string" ? id : "",
+    promptVersion: typeof version === "string" ? version : "",
+    promptVariables: variables ? JSON.stringify(variables, null, 2) : "",
+  };
+  const isWhole = JSON.stringify(promptOf({ ...USUAL, ...found })) === JSON.stringify({ id, version, variables });
+  return isWhole && Object.keys(rest).length === 0 ? found : undefined;
 }
 
 function withoutKnown(body: Json): Json {

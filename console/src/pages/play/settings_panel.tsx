@@ -25,7 +25,13 @@ export function SettingsPanel({ settings, models }: Props) {
   const days = session().retention_days;
   return (
     <form class="panel set" aria-label="Settings" onSubmit={(event) => event.preventDefault()}>
-      <Models chosen={value.models} models={models} onChange={(chosen) => set({ models: chosen })} />
+      <Models
+        chosen={value.models}
+        models={models}
+        isOptional={value.promptId !== ""}
+        onChange={(chosen) => set({ models: chosen })}
+      />
+      <PromptFields settings={value} error={mistakes.promptVariables ?? ""} onChange={set} />
       <TextField
         label="Instructions"
         rows={3}
@@ -96,6 +102,9 @@ export function SettingsPanel({ settings, models }: Props) {
         {value.tools.some(({ tool }) => tool.type === "file_search") && (
           <Switch label="Search results" checked={value.results} onChange={(results) => set({ results })} />
         )}
+        {value.tools.some(({ tool }) => tool.type === "code_interpreter") && (
+          <Switch label="Code outputs" checked={value.outputs} onChange={(outputs) => set({ outputs })} />
+        )}
         <Switch label="Cache" checked={value.cache} onChange={(cache) => set({ cache })} />
       </ul>
       <TextField
@@ -113,15 +122,59 @@ export function SettingsPanel({ settings, models }: Props) {
   );
 }
 
-function Models({
-  chosen,
-  models,
-  onChange,
-}: {
+interface PromptProps {
+  settings: Settings;
+  error: string;
+  onChange: (changes: Partial<Settings>) => void;
+}
+
+/** The prompt that the request names, with the values of its variables. */
+function PromptFields({ settings, error, onChange }: PromptProps) {
+  const { promptId, promptVersion, promptVariables } = settings;
+  return (
+    <>
+      <div class="pair">
+        <TextField
+          label="Prompt ID"
+          isCode
+          value={promptId}
+          placeholder="pmpt_…"
+          onInput={(text) => onChange({ promptId: text.trim() })}
+        />
+        {promptId && (
+          <TextField
+            label="Version"
+            note="empty: default"
+            value={promptVersion}
+            onInput={(text) => onChange({ promptVersion: text.trim() })}
+          />
+        )}
+      </div>
+      {promptId && (
+        <TextField
+          label="Prompt variables"
+          note="JSON"
+          rows={3}
+          isCode
+          value={promptVariables}
+          placeholder='{"city": "Rome"}'
+          error={error}
+          onInput={(text) => onChange({ promptVariables: text })}
+        />
+      )}
+    </>
+  );
+}
+
+interface ModelsProps {
   chosen: string[];
   models: readonly Model[];
+  /** Whether a request may have no model, since its prompt has one. */
+  isOptional: boolean;
   onChange: (chosen: string[]) => void;
-}) {
+}
+
+function Models({ chosen, models, isOptional, onChange }: ModelsProps) {
   const names = models.map(({ id }) => id);
   const put = (at: number, name: string) => onChange(chosen.map((each, index) => (index === at ? name : each)));
   return (
@@ -131,7 +184,10 @@ function Models({
           {(id) => (
             <div class="row tight">
               <select id={id} class="in grow" value={name} onChange={(event) => put(at, event.currentTarget.value)}>
-                {!names.includes(name) && <option value={name}>{name || "Choose a model"}</option>}
+                {(isOptional || name === "") && (
+                  <option value="">{isOptional ? "Of the prompt" : "Choose a model"}</option>
+                )}
+                {name !== "" && !names.includes(name) && <option value={name}>{name}</option>}
                 {names.map((each) => (
                   <option key={each} value={each}>
                     {each}

@@ -1,4 +1,4 @@
-/** The tools of a request: functions, MCP servers, web search and file search, each as JSON that the reader may edit. */
+/** The tools of a request, each as JSON that the reader may edit; hosted tools have forms beside it. */
 import { useSignal } from "@preact/signals";
 import type { Json } from "../../api/types.ts";
 import { Dialog } from "../../parts/dialog.tsx";
@@ -6,7 +6,7 @@ import { Switch, TextField } from "../../parts/fields.tsx";
 import { Icon, type IconName } from "../../parts/icons.tsx";
 import { Menu } from "../../parts/menu.tsx";
 import { parsed, type Tool } from "./settings.ts";
-import { StoreChoice } from "./store_choice.tsx";
+import { formOf } from "./tool_forms.tsx";
 
 const TEMPLATES: Record<string, Json> = {
   Function: {
@@ -29,10 +29,19 @@ const TEMPLATES: Record<string, Json> = {
   },
   "Web search": { type: "web_search" },
   "File search": { type: "file_search", vector_store_ids: [] },
+  "Code interpreter": { type: "code_interpreter", container: { type: "auto" } },
+  Shell: { type: "shell", environment: { type: "container_auto" } },
+  "Image generation": { type: "image_generation" },
   "Other tool": { type: "custom", name: "tool" },
 };
 
-const ICONS: Record<string, IconName> = { web_search: "web", file_search: "files" };
+const ICONS: Record<string, IconName> = {
+  web_search: "web",
+  file_search: "files",
+  code_interpreter: "code",
+  shell: "code",
+  image_generation: "image",
+};
 
 interface Props {
   tools: Tool[];
@@ -116,10 +125,11 @@ function ToolDialog({ text, isNew, onClose, onSave, onRemove }: DialogProps) {
   const typed = useSignal(text);
   const tool = parsed(typed.value);
   const error = !tool ? "Not a JSON object" : typeof tool.type === "string" ? "" : "A tool needs a type";
+  const Form = formOf(tool);
   return (
     <Dialog title={isNew ? "Add a tool" : "Edit the tool"} onClose={onClose}>
-      {tool?.type === "file_search" && (
-        <StoreChoice
+      {tool && Form && (
+        <Form
           tool={tool}
           onChange={(next) => {
             typed.value = JSON.stringify(next, null, 2);

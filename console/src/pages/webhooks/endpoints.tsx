@@ -2,9 +2,8 @@
 import { useSignal } from "@preact/signals";
 import { request } from "../../api/client.ts";
 import { ConfirmDialog } from "../../parts/confirm.tsx";
-import { Dialog } from "../../parts/dialog.tsx";
-import { ErrorNotice } from "../../parts/errors.tsx";
 import { Switch, TextField } from "../../parts/fields.tsx";
+import { FormDialog } from "../../parts/form.tsx";
 import { Icon } from "../../parts/icons.tsx";
 import { announce } from "../../parts/live.tsx";
 import { Menu } from "../../parts/menu.tsx";
@@ -112,59 +111,41 @@ function CreateDialog({ onClose, onSaved }: SaveProps) {
   const name = useSignal("");
   const url = useSignal("");
   const types = useSignal<readonly string[]>(["response.completed", "response.failed"]);
-  const error = useSignal<unknown>(undefined);
-  const submit = (event: Event) => {
-    event.preventDefault();
+  const send = () => {
     const body = { name: name.value, url: url.value, event_types: types.value };
-    request<Endpoint>(PATH, { method: "POST", body }).then(
-      (endpoint) => {
-        onClose();
-        onSaved(endpoint);
-      },
-      (reason) => {
-        error.value = reason;
-      },
-    );
+    return request<Endpoint>(PATH, { method: "POST", body });
   };
   return (
-    <Dialog title="Add an endpoint" onClose={onClose}>
-      <form class="cards" onSubmit={submit}>
-        <TextField
-          label="Name"
-          value={name.value}
-          onInput={(text) => {
-            name.value = text;
-          }}
-        />
-        <TextField
-          label="URL"
-          inputMode="url"
-          placeholder="https://example.com/hook"
-          value={url.value}
-          onInput={(text) => {
-            url.value = text;
-          }}
-        />
-        <ul class="rows">
-          {EVENT_TYPES.map((type) => (
-            <Switch
-              key={type}
-              label={type}
-              checked={types.value.includes(type)}
-              onChange={(isOn) => {
-                types.value = isOn ? [...types.value, type] : types.value.filter((each) => each !== type);
-              }}
-            />
-          ))}
-        </ul>
-        {error.value !== undefined && <ErrorNotice error={error.value} />}
-        <div class="row">
-          <button type="submit" class="btn first">
-            Add
-          </button>
-        </div>
-      </form>
-    </Dialog>
+    <FormDialog title="Add an endpoint" action="Add" send={send} onSaved={onSaved} onClose={onClose}>
+      <TextField
+        label="Name"
+        value={name.value}
+        onInput={(text) => {
+          name.value = text;
+        }}
+      />
+      <TextField
+        label="URL"
+        inputMode="url"
+        placeholder="https://example.com/hook"
+        value={url.value}
+        onInput={(text) => {
+          url.value = text;
+        }}
+      />
+      <ul class="rows">
+        {EVENT_TYPES.map((type) => (
+          <Switch
+            key={type}
+            label={type}
+            checked={types.value.includes(type)}
+            onChange={(isOn) => {
+              types.value = isOn ? [...types.value, type] : types.value.filter((each) => each !== type);
+            }}
+          />
+        ))}
+      </ul>
+    </FormDialog>
   );
 }
 

@@ -3,6 +3,7 @@ import type { Json } from "../../api/types.ts";
 import { Icon } from "../icons.tsx";
 import { ExternalLink, Markdown, safeAddress } from "../markdown/view.tsx";
 import { visible } from "../raw.tsx";
+import { FileButton } from "./container.tsx";
 
 /** Return the parts of a message's content, which may be a text alone. */
 export function partsOf(content: unknown): Json[] {
@@ -63,28 +64,37 @@ function Chip({ icon, text, href }: { icon: "image" | "attach"; text: string; hr
   );
 }
 
-/** Pages and files that the text cites, each once. */
+/** Pages and files that the text cites, each once; files that code made can be downloaded. */
 function Sources({ annotations }: { annotations: Json[] }) {
   const pages = annotations.filter(({ type, url }) => type === "url_citation" && typeof url === "string");
   const files = new Map(
     annotations.filter(({ type }) => type === "file_citation").map((each) => [String(each.file_id), each]),
   );
-  const sources = [...pages, ...files.values()];
+  const made = new Map(
+    annotations.filter(({ type }) => type === "container_file_citation").map((each) => [String(each.file_id), each]),
+  );
+  const sources = [...pages, ...files.values(), ...made.values()];
   if (sources.length === 0) return null;
   return (
     <ol class="sources" aria-label="Sources">
-      {sources.map(({ type, url, title, filename, file_id }, at) => (
+      {sources.map((source, at) => (
         <li key={at}>
-          <span class="cite">{at + 1}</span>{" "}
-          {type === "url_citation" ? (
-            <ExternalLink href={String(url)} text={String(title ?? url)} />
-          ) : (
-            <span class="file-source" title={String(file_id)}>
-              {visible(String(filename ?? file_id))}
-            </span>
-          )}
+          <span class="cite">{at + 1}</span> <Source source={source} />
         </li>
       ))}
     </ol>
+  );
+}
+
+function Source({ source: { type, url, title, filename, file_id: id, container_id: container } }: { source: Json }) {
+  if (type === "url_citation") return <ExternalLink href={String(url)} text={String(title ?? url)} />;
+  const name = String(filename ?? id);
+  if (type === "container_file_citation") {
+    return <FileButton container={String(container)} file={String(id)} name={name} />;
+  }
+  return (
+    <span class="file-source" title={String(id)}>
+      {visible(name)}
+    </span>
   );
 }

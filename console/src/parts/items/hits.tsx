@@ -28,7 +28,8 @@ export function Hits({ hits }: { hits: readonly Hit[] }) {
   );
 }
 
-function Passage({ text }: { text: string }) {
+/** A text of which the reader sees the beginning, and all of it on demand. */
+export function Passage({ text }: { text: string }) {
   if (text.length <= SHORT) return <p class="passage">{visible(text)}</p>;
   return (
     <details class="passage">

@@ -5,9 +5,12 @@ import type { Item, Json } from "../../api/types.ts";
 import { plural } from "../format.ts";
 import { Icon, type IconName } from "../icons.tsx";
 import { jsonOrText, RawJson, visible } from "../raw.tsx";
+import { CodeCall, ShellCall, ShellOutput } from "./code.tsx";
 import { Content, partsOf } from "./content.tsx";
 import { Hits } from "./hits.tsx";
+import { ImageCall } from "./image_call.tsx";
 import { describe } from "./kinds.ts";
+import { StatusTag, Turn } from "./turn.tsx";
 
 const ROLES: Record<string, { name: string; icon: IconName; face: string }> = {
   user: { name: "User", icon: "user", face: "" },
@@ -16,40 +19,23 @@ const ROLES: Record<string, { name: string; icon: IconName; face: string }> = {
   developer: { name: "Developer", icon: "theme", face: "" },
 };
 
+/** Types of items that are shown in their own way. */
+const OWN: Record<string, (props: { item: Item }) => ComponentChildren> = {
+  file_search_call: FileSearch,
+  code_interpreter_call: CodeCall,
+  image_generation_call: ImageCall,
+  shell_call: ShellCall,
+  shell_call_output: ShellOutput,
+};
+
 const FEW_HITS = 3; // passages that are open from the start
-
-interface TurnProps {
-  face: string;
-  icon: IconName;
-  name: string;
-  aside?: ComponentChildren;
-  children: ComponentChildren;
-}
-
-/** A turn: a face, a name, and what was said or done. */
-export function Turn({ face, icon, name, aside, children }: TurnProps) {
-  return (
-    <div class="turn">
-      <span class={`face ${face}`}>
-        <Icon name={icon} />
-      </span>
-      <div class="cut-not">
-        <div class="by">
-          <b>{name}</b>
-          {aside}
-        </div>
-        {children}
-      </div>
-    </div>
-  );
-}
 
 /** An item of any type; `after` stands below it, such as the buttons of an approval. */
 export function ItemView({ item, after }: { item: Item; after?: ComponentChildren }) {
   if (item.type === "message" || (item.type === undefined && item.role)) return <Message item={item} />;
   if (item.type === "reasoning") return <Reasoning item={item} />;
-  if (item.type === "file_search_call") return <FileSearch item={item} />;
-  return <Call item={item} after={after} />;
+  const Own = Object.hasOwn(OWN, item.type ?? "") ? OWN[item.type ?? ""] : undefined;
+  return Own ? <Own item={item} /> : <Call item={item} after={after} />;
 }
 
 function Message({ item }: { item: Item }) {
@@ -107,11 +93,6 @@ function FileSearch({ item }: { item: Item }) {
       )}
     </Turn>
   );
-}
-
-function StatusTag({ status }: { status: string }) {
-  const tone = { completed: "good", failed: "bad", incomplete: "warn" }[status] ?? "accent";
-  return <span class={`tag ${tone}`}>{status.replace("_", " ")}</span>;
 }
 
 function Exchange({ sent = "", received, error }: { sent: string | undefined; received: unknown; error: unknown }) {

@@ -78,11 +78,6 @@ const KINDS: Record<string, Describe> = {
     (item) => ((item.action as Json)?.command as string[])?.join?.(" "),
   ),
   local_shell_call_output: result("Shell output"),
-  shell_call: call(
-    () => "Shell",
-    (item) => ((item.action as Json)?.commands as string[])?.join?.("\n"),
-  ),
-  shell_call_output: result("Shell output"),
   apply_patch_call: call(
     () => "Apply patch",
     (item) => (item.operation as Json)?.path,

@@ -123,6 +123,8 @@ class ShellCallOutput(Item, kw_only=True, tag="shell_call_output"):
     max_output_length: Count | UnsetType | None = UNSET
     caller: Caller = UNSET
     created_by: CreatedBy = UNSET
+    encrypted_content: str | UnsetType | None = UNSET
+    """What the model received of commands that ran in a container of this server, sealed; see `hosted.Said`."""
 
 
 class CreateFile(ApiObject, kw_only=True, forbid_unknown_fields=True, tag_field="type", tag="create_file"):

@@ -46,10 +46,11 @@ class CodeInterpreterCall(Item, kw_only=True, tag="code_interpreter_call"):
     container_id: str
     code: str | UnsetType | None = UNSET
     outputs: list[dict[str, Any]] | UnsetType | None = UNSET
+    encrypted_content: Said = UNSET
 
 
-class ImageGenerationCall(Item, kw_only=True, tag="image_generation_call"):
-    """An image that was made; `result` is base64."""
+class ImageGenerationCall(Item, kw_only=True, tag="image_generation_call", dict=True):
+    """An image that was made; `result` is base64, or where it is kept (`protocol/kept_images.py`)."""
 
     status: CallStatus = UNSET
     result: str | UnsetType | None = UNSET
@@ -61,6 +62,7 @@ class ImageGenerationCall(Item, kw_only=True, tag="image_generation_call"):
     revised_prompt: str | UnsetType | None = UNSET
     size: str | UnsetType | None = UNSET
     svg_usage: Any = UNSET
+    encrypted_content: Said = UNSET
 
 
 class McpListTools(Item, kw_only=True, tag="mcp_list_tools"):

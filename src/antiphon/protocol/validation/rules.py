@@ -38,7 +38,7 @@ from antiphon.protocol.items.messages import (
     Message,
     Reasoning,
 )
-from antiphon.protocol.requests import CreateResponse
+from antiphon.protocol.requests import CreateResponse, PromptedRequest, PromptParam
 from antiphon.protocol.tools import (
     AllowedTools,
     CustomChoice,
@@ -74,7 +74,7 @@ _PART_RULES: dict[type, Callable[[Any, str], None]] = {InputImage: check_image, 
 
 
 RULED = frozenset(
-    {"previous_response_id", "conversation", "tools", "tool_choice", "text", "stream_options", "reasoning"}
+    {"previous_response_id", "conversation", "tools", "tool_choice", "text", "stream_options", "reasoning", "prompt"}
 )
 """The parameters that have rules beyond their types, beside `input`, which has them unless it is a text."""
 
@@ -111,10 +111,19 @@ def check_request(request: CreateResponse) -> None:
         )
     if request.reasoning is not None and request.reasoning.mode == "pro":
         raise refusals.value_not_served("reasoning.mode", "pro", ["standard"])
+    if request.prompt is not None:
+        _check_prompt(request.prompt)
+
+
+def _check_prompt(prompt: PromptParam) -> None:
+    for name, value in (prompt.variables or {}).items():
+        if (rule := _PART_RULES.get(type(value))) is not None:
+            rule(value, f"prompt.variables.{refusals.shown(name)}")
 
 
 def _check_input(request: CreateResponse) -> None:
     has_history = request.previous_response_id is not None or request.conversation is not None
+    has_history = has_history or request.prompt is not None  # whose messages the model may answer
     if request.input is UNSET:
         if not has_history:
             raise refusals.missing("input")
@@ -243,6 +252,8 @@ def _check_tool_choice(request: CreateResponse) -> None:
     """Look at the choice where the request itself gives all tools; those that the history gives are not known yet."""
     choice, tools = request.tool_choice, list(given_tools(request))
     if request.previous_response_id is not None or request.conversation is not None:
+        return
+    if request.prompt is not None and not isinstance(request, PromptedRequest):
         return
     if choice == "required" and not tools:
         raise _bad_choice("Tool choice 'required' must be specified with 'tools' parameter.")

@@ -15,7 +15,13 @@ from msgspec import Struct
 from antiphon.errors import ClientError
 from antiphon.protocol.items.messages import ID_PREFIXES, CompactionTrigger, ItemReference
 from antiphon.protocol.json_slices import count_openings, decode_in_slices, holds_more
-from antiphon.protocol.passthrough import ChatCompletionRequest, EmbeddingsRequest, StoredChatRequest
+from antiphon.protocol.passthrough import (
+    ChatCompletionRequest,
+    EmbeddingsRequest,
+    ImagesForm,
+    ImagesRequest,
+    StoredChatRequest,
+)
 from antiphon.protocol.requests import CompactRequest, CreateResponse, LocalRequest
 from antiphon.protocol.resources import (
     AddItems,
@@ -214,6 +220,18 @@ def decode_embeddings_request(body: bytes) -> dict[str, Any]:
     return data
 
 
+def decode_images_request(body: bytes) -> dict[str, Any]:
+    """Return the body of `POST /images/generations` or `POST /images/edits`, likewise."""
+    data = decode_object(body)
+    fit(data, ImagesRequest)
+    return {name: value for name, value in data.items() if name != "model" or value is not None}
+
+
+def check_images_fields(fields: dict[str, Any]) -> None:
+    """Raise `ClientError` (400) for the fields of a form that make no sense."""
+    fit(fields, ImagesForm)
+
+
 def fit(data: dict[str, Any], cls: type[T], check_first: Callable[[dict[str, Any]], None] | None = None) -> T:
     """Return plain data as a `cls`, or raise `ClientError` for the first thing wrong; `check_first` comes first."""
     try:
@@ -242,6 +260,8 @@ def normalize(data: dict[str, Any]) -> None:
     for entry in management if type(management) is list else ():
         if type(entry) is dict:
             entry.setdefault("type", None)
+    if data.get("prompt") is not None and data.get("model") is None:
+        data["model"] = ""  # the prompt may name it
     for name in INTEGERS:
         number = data.get(name)
         if type(number) is float and number.is_integer():
@@ -282,8 +302,7 @@ def _check_presence(data: dict[str, Any]) -> None:
             code="unsupported_parameter",
         )
     if "model" not in data:
-        # A stored prompt could have named the model.
-        raise refusals.missing("model") if data.get("prompt") is None else refusals.not_served("prompt")
+        raise refusals.missing("model")
     if "input" not in data and all(data.get(name) is None for name in INPUT_SOURCES):
         raise refusals.missing("input")
 

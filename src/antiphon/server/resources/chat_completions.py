@@ -77,7 +77,7 @@ def _endpoint(
     async def pass_on(http: HttpRequest) -> Reply:
         body = await http.body()
         request = await decoded(gateway, http, body, decode)
-        await _check_redirects(http, request)
+        await check_redirects(http, request)
         lease = await acquire(
             gateway, http, request["model"], partial(weigh, request, body), is_large=len(body) > LARGE
         )
@@ -91,7 +91,7 @@ def _endpoint(
     return pass_on
 
 
-async def _check_redirects(http: HttpRequest, request: dict[str, Any]) -> None:
+async def check_redirects(http: HttpRequest, request: dict[str, Any]) -> None:
     """Raise `ClientError` (400) for a parameter by which a key could reach a model that it does not allow, or pays
     for at the price of another."""
     found = sorted(REDIRECTING & request.keys())

@@ -1,8 +1,9 @@
 """`/v1/files`: content comes as a form and goes to the storage as it comes, and is sent back as it is read."""
 
 import re
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
+from functools import partial
 from urllib.parse import quote
 
 from antiphon.errors import ClientError
@@ -79,18 +80,7 @@ class _Files:
     async def content(self, http: HttpRequest) -> Reply:
         await acquire(self._gateway, http, None)
         file = await self._files.find(http.tenant, _id(http))
-        span = range_of(http.headers, file.size)
-        start, end = span or (0, file.size)
-        headers = [
-            (b"content-type", b"application/octet-stream"),
-            (b"content-disposition", attachment(file.filename)),
-            (b"content-length", b"%d" % (end - start)),
-            (b"accept-ranges", b"bytes"),
-        ]
-        if span is not None:
-            headers.append((b"content-range", b"bytes %d-%d/%d" % (start, end - 1, file.size)))
-        parts = self._files.read(file, start, end)
-        return stream_reply(_Content(parts, 200 if span is None else 206, headers))
+        return content_reply(http, file.filename, file.size, partial(self._files.read, file))
 
 
 class _Form:
@@ -114,7 +104,7 @@ class _Form:
                     continue
                 if "purpose" in self.fields:
                     check_purpose(self.fields["purpose"])
-                self.filename = _filename(part)
+                self.filename = filename_of(part)
                 self.written = await self._files.write(self._http.tenant, part.content(), room)
 
     async def drop(self) -> None:
@@ -123,7 +113,25 @@ class _Form:
             await self._files.drop(self._http.tenant, self.written)
 
 
-def _filename(part: FormPart) -> str:
+def content_reply(
+    http: HttpRequest, filename: str, size: int, read: Callable[[int, int], AsyncGenerator[bytes, None]]
+) -> Reply:
+    """Reply with content of so many bytes, or with the wanted range of it. Raises `ClientError` (416)."""
+    span = range_of(http.headers, size)
+    start, end = span or (0, size)
+    headers = [
+        (b"content-type", b"application/octet-stream"),
+        (b"content-disposition", attachment(filename)),
+        (b"content-length", b"%d" % (end - start)),
+        (b"accept-ranges", b"bytes"),
+    ]
+    if span is not None:
+        headers.append((b"content-range", b"bytes %d-%d/%d" % (start, end - 1, size)))
+    return stream_reply(Content(read(start, end), 200 if span is None else 206, headers))
+
+
+def filename_of(part: FormPart) -> str:
+    """Return the name of a file in a form, cleaned. Raises `ClientError` (400) where it has none."""
     name = clean_filename(part.filename or "")
     if not name:
         text = "Invalid 'file': the part of the form needs a filename. Send one, such as filename=\"report.pdf\"."
@@ -159,7 +167,7 @@ def _id(http: HttpRequest) -> str:
     return http.path_id("file_id")
 
 
-class _Content:
+class Content:
     """Content on its way to the client."""
 
     def __init__(self, parts: AsyncGenerator[bytes, None], status: int, headers: RawHeaders) -> None:

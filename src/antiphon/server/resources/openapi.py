@@ -57,10 +57,12 @@ def resources(gateway: Gateway) -> Resources:
 def describe() -> dict[str, Any]:
     """Return the OpenAPI 3.1 description of every endpoint."""
     from antiphon.server.resources.openapi_console import CONSOLE  # noqa: PLC0415 - for this description alone
+    from antiphon.server.resources.openapi_containers import CONTAINERS  # noqa: PLC0415 - the same
+    from antiphon.server.resources.openapi_prompts import PROMPTS  # noqa: PLC0415 - the same
     from antiphon.server.resources.openapi_vector_stores import VECTOR_STORES  # noqa: PLC0415 - the same
 
     queries = [ResponsesQuery, RetrieveQuery, StreamQuery, InputItemsQuery, CompletionsQuery, CompletionMessagesQuery]
-    described = (*CONSOLE, *VECTOR_STORES)
+    described = (*CONSOLE, *VECTOR_STORES, *CONTAINERS, *PROMPTS)
     of_them = [part for one in described for part in (one.body, one.query) if part is not None]
     types = [*BODIES, Response, *queries, EndpointsQuery, UsageQuery, FilesQuery, *dict.fromkeys(of_them)]
     _, components = msgspec.json.schema_components(types, ref_template=REF)
@@ -79,6 +81,8 @@ def describe() -> dict[str, Any]:
             },
             **_completions(components),
             "/v1/embeddings": {"post": _operation("Create embeddings", None, body=_EMBEDDINGS)},
+            "/v1/images/generations": {"post": _operation("Create images", None, body=_IMAGES)},
+            "/v1/images/edits": {"post": _edits()},
             "/v1/usage": {"get": _operation("List what was used", None, _query(components, "UsageQuery"))},
             **_described(components, described),
             "/": {"get": _operation("What runs here, as a page for browsers", None)},
@@ -106,6 +110,15 @@ _EMBEDDINGS = {
     "type": "object",
     "required": ["model", "input"],
     "properties": {"model": {"type": "string"}, "input": {"type": ["string", "array"]}},
+}
+_IMAGES = {
+    "type": "object",
+    "required": ["prompt"],
+    "properties": {
+        "prompt": {"type": "string"},
+        "model": {"type": ["string", "null"]},
+        "stream": {"type": ["boolean", "null"]},
+    },
 }
 _METRICS = {
     "summary": "What was counted, for Prometheus",
@@ -222,9 +235,7 @@ def _webhooks(components: dict[str, Any]) -> dict[str, Any]:
 def _files(components: dict[str, Any]) -> dict[str, Any]:
     file, upload = _path_parameter("file_id"), _path_parameter("upload_id")
     create = _operation("Upload a file", None, [_KEY], _form(components, "file", "FileForm"))
-    content = _operation("Get the content of a file", None, [file, _RANGE])
-    content["responses"]["200"]["content"] = {"application/octet-stream": {}}
-    content["responses"]["206"] = {"description": "A range of it", "content": {"application/octet-stream": {}}}
+    content = _as_content(_operation("Get the content of a file", None, [file]))
     part = _operation("Add a part", None, [upload], _form(components, "data"))
     for operation in (create, part):
         body = operation["requestBody"]["content"]
@@ -244,6 +255,15 @@ def _files(components: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def _edits() -> dict[str, Any]:
+    """Return the description of an edit, which comes as JSON or as a form."""
+    edits = _operation("Edit images", None, body=_IMAGES)
+    file = {"type": "string", "contentMediaType": "application/octet-stream"}
+    properties = {**_IMAGES["properties"], "image": file, "mask": file}
+    edits["requestBody"]["content"]["multipart/form-data"] = {"schema": {**_IMAGES, "properties": properties}}
+    return edits
+
+
 def _form(components: dict[str, Any], file: str, fields: str = "") -> dict[str, Any]:
     """Return a form with a file and these fields."""
     known = components[fields] if fields else {"properties": {}, "required": []}
@@ -251,13 +271,25 @@ def _form(components: dict[str, Any], file: str, fields: str = "") -> dict[str, 
     return {"type": "object", "required": [file, *known["required"]], "properties": properties}
 
 
+def _as_content(operation: dict[str, Any]) -> dict[str, Any]:
+    """Return an operation that replies with the content of a file, or with a range of it."""
+    operation["parameters"].append(_RANGE)
+    operation["responses"]["200"]["content"] = {"application/octet-stream": {}}
+    operation["responses"]["206"] = {"description": "A range of it", "content": {"application/octet-stream": {}}}
+    return operation
+
+
 def _described(components: dict[str, Any], endpoints: "Sequence[Described]") -> dict[str, Any]:
     paths: dict[str, Any] = {}
     for one in endpoints:
         parameters = [_path_parameter(name) for name in re.findall(r"{(\w+)}", one.path)]
         parameters += _query(components, one.query.__name__) if one.query else []
+        parameters += [_KEY] if one.takes_key else []
         body = _ref(one.body.__name__) if one.body else None
-        paths.setdefault(one.path, {})[one.method] = _operation(one.summary, None, parameters, body)
+        operation = _operation(one.summary, None, parameters, body)
+        if one.file:
+            operation["requestBody"]["content"]["multipart/form-data"] = {"schema": _form(components, one.file)}
+        paths.setdefault(one.path, {})[one.method] = _as_content(operation) if one.is_content else operation
     return paths
 
 

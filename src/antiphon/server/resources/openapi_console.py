@@ -31,6 +31,12 @@ class Described(NamedTuple):
     summary: str
     body: type[Struct] | None = None
     query: type[Struct] | None = None
+    file: str = ""
+    """The field of a form with a file, which can be sent in place of the body."""
+    is_content: bool = False
+    """The reply is the content of a file."""
+    takes_key: bool = False
+    """Whether it takes an `Idempotency-Key`."""
 
 
 CONSOLE: Sequence[Described] = (

@@ -83,6 +83,9 @@ class _Responses:
             ticket = RequestIdentity(http.tenant, gateway.new_id("resp"), size=len(body))
         if isinstance(ticket, Reply):
             return ticket
+        if request.prompt is not None:
+            request, body = await gateway.prompts.resolve(http.tenant, request, len(body))
+            asked = request
         if len(body) > LARGE:
             ticket = replace(ticket, is_large=True)
         lease = None
@@ -169,6 +172,8 @@ class _Responses:
     async def count_tokens(self, http: HttpRequest) -> Reply:
         body = await http.body()
         request = await decoded(self._gateway, http, body, decode_count)
+        if request.prompt is not None:
+            request, body = await self._gateway.prompts.resolve(http.tenant, request, len(body))
         await acquire(self._gateway, http, request.model)
         async with DisconnectWatch(http.receive):
             count = await self._gateway.count_tokens(request, http.tenant, is_large=len(body) > LARGE)

@@ -272,6 +272,8 @@ class Connection:
             create = await self._decoded(partial(read_create, takes=self._gateway.takes), data, len(asked.body))
             request = with_cache(self._http, create.request)
             request = with_input(request, messages(self._steering.pending(parent)))
+            if request.prompt is not None:
+                request, _ = await self._gateway.prompts.resolve(self._http.tenant, request, len(asked.body))
             run, said = await self._make(lane, request, generates=create.generates, size=len(asked.body))
         except Exception:
             self._recall.fail(lane, parent)

@@ -5,11 +5,13 @@ from typing import Protocol
 
 from antiphon.storage.contract.chat_completions import ChatCompletions
 from antiphon.storage.contract.chunks import Chunks
+from antiphon.storage.contract.containers import Containers
 from antiphon.storage.contract.conversations import Conversations, Keys
 from antiphon.storage.contract.facts import ResponseFacts
 from antiphon.storage.contract.files import BlobStorage, FileReader, Files
 from antiphon.storage.contract.jobs import JOBS, Jobs, Pulse
 from antiphon.storage.contract.profiles import Profiles
+from antiphon.storage.contract.prompts import Prompts
 from antiphon.storage.contract.reports import Reports
 from antiphon.storage.contract.responses import Responses
 from antiphon.storage.contract.sessions import Sessions
@@ -29,6 +31,11 @@ from antiphon.storage.records import (
     CompletionPage,
     CompletionQuery,
     ConsoleSession,
+    ContainerFilePage,
+    ContainerPage,
+    ContainerQuery,
+    ContainerQuota,
+    ContainerStatus,
     Delivery,
     DueDelivery,
     ExhaustedBudget,
@@ -65,6 +72,8 @@ from antiphon.storage.records import (
     StoreBatch,
     StoredAnswer,
     StoredCompletion,
+    StoredContainer,
+    StoredContainerFile,
     StoredConversation,
     StoredFile,
     StoredItem,
@@ -104,6 +113,12 @@ __all__ = [
     "CompletionPage",
     "CompletionQuery",
     "ConsoleSession",
+    "ContainerFilePage",
+    "ContainerPage",
+    "ContainerQuery",
+    "ContainerQuota",
+    "ContainerStatus",
+    "Containers",
     "Delivery",
     "DueDelivery",
     "ExhaustedBudget",
@@ -146,6 +161,8 @@ __all__ = [
     "StorePageQuery",
     "StoredAnswer",
     "StoredCompletion",
+    "StoredContainer",
+    "StoredContainerFile",
     "StoredConversation",
     "StoredFile",
     "StoredItem",
@@ -174,6 +191,7 @@ class Store(
     ChatCompletions,
     Chunks,
     VectorStores,
+    Prompts,
     Keys,
     Webhooks,
     Secrets,
@@ -184,6 +202,7 @@ class Store(
     Profiles,
     Reports,
     Files,
+    Containers,
     Protocol,
 ):
     """Keeps what must survive. Every method raises `StoreError` where the storage itself fails.

@@ -15,6 +15,7 @@ from antiphon.storage.records.containers import (
     StoredContainer,
     StoredContainerFile,
 )
+from antiphon.storage.records.tenants import Reply
 
 
 class Containers(Protocol):
@@ -24,11 +25,17 @@ class Containers(Protocol):
     """
 
     async def put_container(
-        self, container: StoredContainer, files: Sequence[StoredContainerFile], quota: ContainerQuota
+        self,
+        container: StoredContainer,
+        files: Sequence[StoredContainerFile],
+        quota: ContainerQuota,
+        *,
+        reply: Reply | None = None,
     ) -> bool:
         """Store a new container with files whose blobs were written or belong to the tenant's files.
 
-        False where the tenant's quota does not admit it. A container with the same id stays as it is (True).
+        False where the tenant's quota does not admit it. A container with the same id stays as it is (True). `reply` is
+        kept for the `Idempotency-Key` that was reserved under the container's id.
         """
         ...
 
@@ -63,12 +70,20 @@ class Containers(Protocol):
         ...
 
     async def put_container_files(
-        self, container_id: str, files: Sequence[StoredContainerFile], quota: ContainerQuota, holder: str = ""
+        self,
+        container_id: str,
+        files: Sequence[StoredContainerFile],
+        quota: ContainerQuota,
+        holder: str = "",
+        *,
+        reply: Reply | None = None,
     ) -> Sequence[StoredContainerFile] | None:
         """Store files after their blobs were written; a file replaces the one at its path, and keeps that one's id.
 
         Return the files as they are stored; None if the container is unknown or expired, if the quota does not admit
-        them, or if `holder` is named and does not hold the container.
+        them, or if `holder` is named and does not hold the container. A hold that timed out is held until another
+        holder takes the container. `reply` is kept for the `Idempotency-Key` that was reserved under the id of the
+        first file.
         """
         ...
 

@@ -64,6 +64,10 @@ class FileReader(Protocol):
         """Give the content from `start` up to and without `end`, in parts of at most 1 MiB."""
         ...
 
+    def read_blob(self, tenant: str, blob: str, start: int, end: int) -> AsyncGenerator[bytes, None]:
+        """Give a part of a blob, in the same way."""
+        ...
+
     async def delete_blobs(self, stale: Sequence[str]) -> None:
         """Delete the bytes of blobs that were claimed as stale, then forget the blobs."""
         ...
@@ -144,6 +148,10 @@ class Files(Protocol):
 
     async def spare_blob(self, tenant: str, blob: str) -> None:
         """Make a blob stale that was begun and is not used."""
+        ...
+
+    async def owns_blob(self, tenant: str, blob: str) -> bool:
+        """Whether a blob is there, and the tenant's."""
         ...
 
     async def claim_stale_blobs(self, limit: int) -> Sequence[str]:

@@ -98,7 +98,8 @@ class Responses(Protocol):
         """Permanently delete expired data, in small steps; return the number of rows of each table.
 
         Vector stores that have expired lose their files; expired files leave all vector stores.
-        Responses, chat completions and answers expire at their `expires_at`, facts after `retention` seconds, keys
-        after a day, failed deliveries after a month, sums of minutes after a week and of hours after 400 days.
+        Responses, chat completions and answers expire at their `expires_at`, facts and expired containers after
+        `retention` seconds, keys after a day, failed deliveries after a month, sums of minutes after a week and of
+        hours after 400 days.
         """
         ...

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from antiphon.storage.operations import item_blobs
 from antiphon.storage.operations.responses import answer, append_items, item_of
 from antiphon.storage.operations.step import Operation, Row, announce_read, ask, ask_in_slices, first
 from antiphon.storage.records import LockResult, Reply, StoredConversation, StoredItem
@@ -11,7 +12,7 @@ def create(conversation: StoredConversation, items: Sequence[StoredItem], reply:
     """Keep a new conversation."""
     values = (conversation.id, conversation.tenant, conversation.created_at, conversation.metadata)
     yield from ask("put_conversation", *values)
-    yield from append_items(conversation.id, 0, items)
+    yield from append_items(conversation.id, 0, items, conversation.tenant)
     yield from answer(reply, conversation.id)
 
 
@@ -54,7 +55,7 @@ def add(tenant: str, conversation_id: str, items: Sequence[StoredItem]) -> Opera
         if (yield from ask("position_of", conversation_id, item.id)):
             return LockResult.DUPLICATE
     yield from _take(conversation_id, row)
-    yield from append_items(conversation_id, row[0], items)
+    yield from append_items(conversation_id, row[0], items, tenant)
     return outcome
 
 
@@ -85,6 +86,7 @@ def delete_item(tenant: str, conversation_id: str, item_id: str) -> Operation[Lo
     if deleted is None:
         return LockResult.UNKNOWN
     yield from ask("count_deleted", conversation_id, deleted[0])
+    yield from item_blobs.drop(conversation_id, item_id)
     return LockResult.DONE
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from itertools import starmap
 
 from antiphon.storage.contract.vector_stores import INGESTIONS
-from antiphon.storage.operations import facts
+from antiphon.storage.operations import facts, item_blobs
 from antiphon.storage.operations.responses import (
     ANY_SIZE,
     answer,
@@ -170,6 +170,7 @@ def finish(
     yield from ask("end_response", seq, response.status, response.body, response.expires_at, *sizes)
     yield from ask("drop_output", seq)
     yield from ask_many("put_item", [row for row in item_rows(seq, response) if row[2]])
+    yield from item_blobs.use_by_response(seq, response.tenant, response.output)
     if drops_log:
         yield from ask("drop_log", seq)
     yield from _log(seq, frames)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from itertools import chain, count
 from typing import Any
 
-from antiphon.storage.operations import facts
+from antiphon.storage.operations import facts, item_blobs
 from antiphon.storage.operations.step import (
     FEW_BYTES,
     FEW_ITEMS,
@@ -38,6 +38,7 @@ def insert(response: StoredResponse) -> Operation[int]:
     """Put a response in with its items; return its row's number."""
     (row,) = yield from ask("put_response", *response_row(response))
     yield from ask_many("put_item", list(item_rows(row[0], response)))
+    yield from item_blobs.use_by_response(row[0], response.tenant, [*response.input, *response.output])
     return int(row[0])
 
 
@@ -54,16 +55,18 @@ def leave_conversation(response: StoredResponse, position: int, append: bool) ->
     if response.conversation_id is None:
         return
     if append:
-        yield from append_items(response.conversation_id, position, [*response.input, *response.output])
+        items = [*response.input, *response.output]
+        yield from append_items(response.conversation_id, position, items, response.tenant)
     yield from ask("let_go", response.conversation_id, response.id)
 
 
-def append_items(conversation_id: str, position: int, items: Sequence[StoredItem]) -> Operation[None]:
+def append_items(conversation_id: str, position: int, items: Sequence[StoredItem], tenant: str) -> Operation[None]:
     """Put items at a conversation's end, which is at `position`. Nobody else changes it meanwhile."""
     rows = [
         (conversation_id, position + i, item.id, sealed_column(item.sealed), item.body) for i, item in enumerate(items)
     ]
     yield from ask_many("put_conversation_item", rows)
+    yield from item_blobs.use_by_conversation(conversation_id, tenant, items)
     yield from ask("move_end", conversation_id, position + len(items), *extent_of(items))
 
 

@@ -1,6 +1,15 @@
 """What a store keeps, as plain values. Times are whole seconds since the epoch; `tenant` names the owner."""
 
 from antiphon.storage.records.chat_completions import CompletionPage, CompletionQuery, StoredCompletion
+from antiphon.storage.records.containers import (
+    ContainerFilePage,
+    ContainerPage,
+    ContainerQuery,
+    ContainerQuota,
+    ContainerStatus,
+    StoredContainer,
+    StoredContainerFile,
+)
 from antiphon.storage.records.facts import Facts, FactsFamily, FactsPage, FactsQuery
 from antiphon.storage.records.figures import FiguresFound, FiguresQuery
 from antiphon.storage.records.files import (
@@ -85,6 +94,11 @@ __all__ = [
     "CompletionPage",
     "CompletionQuery",
     "ConsoleSession",
+    "ContainerFilePage",
+    "ContainerPage",
+    "ContainerQuery",
+    "ContainerQuota",
+    "ContainerStatus",
     "Delivery",
     "DueDelivery",
     "ExhaustedBudget",
@@ -124,6 +138,8 @@ __all__ = [
     "StorePageQuery",
     "StoredAnswer",
     "StoredCompletion",
+    "StoredContainer",
+    "StoredContainerFile",
     "StoredConversation",
     "StoredFile",
     "StoredItem",

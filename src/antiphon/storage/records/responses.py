@@ -19,6 +19,9 @@ class StoredItem:
     id: str
     body: bytes
     sealed: str | None = None
+    blob: str | None = field(default=None, compare=False)
+    """The blob of the tenant to which the body refers, so that it is kept as long as the item. Never read back."""
+    blob_size: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from antiphon.storage.operations import file_texts, files, uploads
+from antiphon.storage.operations import file_texts, files, item_blobs, uploads
 from antiphon.storage.records import (
     FilePage,
     FileQuery,
@@ -89,6 +89,10 @@ class SqlFiles(Performer):
     async def spare_blob(self, tenant: str, blob: str) -> None:
         """See `Store.spare_blob`."""
         await self._write(lambda: files.spare(tenant, blob), tenant)
+
+    async def owns_blob(self, tenant: str, blob: str) -> bool:
+        """See `Store.owns_blob`."""
+        return await self._read(lambda: item_blobs.owns(tenant, blob), tenant)
 
     async def claim_stale_blobs(self, limit: int) -> Sequence[str]:
         """See `Store.claim_stale_blobs`."""

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from antiphon.ids import Clock
 from antiphon.storage.contract.responses import RETENTION
-from antiphon.storage.operations import chains, idempotency, pages, responses
+from antiphon.storage.operations import chains, idempotency, item_blobs, pages, responses
 from antiphon.storage.records import (
     ChainExtent,
     ItemPage,
@@ -56,7 +56,7 @@ class SqlResponses(Performer):
         """See `Store.save`; what was begun is kept even if the caller is cancelled."""
         if self._shift:
             response = self._dated(response)
-        if response.conversation_id is None and reply is None:
+        if response.conversation_id is None and reply is None and not item_blobs.has_blobs(response):
             await self._save_plainly(response)
             return True
         is_kept = await self._write(lambda: responses.save(response, append, reply), response.tenant)
@@ -108,7 +108,7 @@ class SqlResponses(Performer):
 
     async def purge(self, retention: int = RETENTION, *, dry_run: bool = False) -> Mapping[str, int]:
         """See `Store.purge`."""
-        step, ages = self._count_old if dry_run else self._purge, {**_AGES, "facts": retention}
+        step, ages = self._count_old if dry_run else self._purge, {**_AGES, "facts": retention, "containers": retention}
         return {table: await step(table, self._now() - age) for table, age in ages.items()}
 
     async def _count_old(self, table: str, before: int) -> int:

@@ -6,11 +6,13 @@ from secrets import token_bytes
 from antiphon.storage.contract.responses import RETENTION
 from antiphon.storage.operations import responses, secrets
 from antiphon.storage.sql_store.chat_completions import SqlChatCompletions
+from antiphon.storage.sql_store.containers import SqlContainers
 from antiphon.storage.sql_store.conversations import SqlConversations
 from antiphon.storage.sql_store.facts import SqlFacts
 from antiphon.storage.sql_store.files import SqlFiles
 from antiphon.storage.sql_store.jobs import SqlJobs
 from antiphon.storage.sql_store.profiles import SqlProfiles
+from antiphon.storage.sql_store.prompts import SqlPrompts
 from antiphon.storage.sql_store.reports import SqlReports
 from antiphon.storage.sql_store.responses import SqlResponses
 from antiphon.storage.sql_store.sessions import SqlSessions
@@ -30,6 +32,8 @@ class SqlStore(
     SqlReports,
     SqlFiles,
     SqlVectorStores,
+    SqlContainers,
+    SqlPrompts,
 ):
     """A `Store` but for its database: how an act is performed, and how many plain saves go in together."""
 

@@ -17,6 +17,7 @@ from antiphon.errors import StoreError
 from antiphon.storage.operations import files
 from antiphon.storage.sqlite import file, rows
 from antiphon.storage.sqlite.file import connect, is_ours, make_file, mark
+from antiphon.storage.sqlite.forks import new_gate
 from antiphon.storage.sqlite.writer import store_error
 
 READERS = 2
@@ -89,11 +90,18 @@ class BlobFile:
     async def _run(self, threads: ThreadPoolExecutor, act: Callable[[], T]) -> T:
         """Perform an act in a thread; once begun it is finished, also if its caller leaves."""
         try:
-            return await asyncio.get_running_loop().run_in_executor(threads, act)
+            return await asyncio.get_running_loop().run_in_executor(threads, self._perform, act)
         except (sqlite3.Error, OSError) as error:
             raise store_error(error) from error
         except RuntimeError as error:  # the threads were shut down
             raise StoreError("The store is closed.") from error
+
+    def _perform(self, act: Callable[[], T]) -> T:
+        gate: threading.Lock | None = getattr(self._own, "gate", None)
+        if gate is None:
+            gate = self._own.gate = new_gate()
+        with gate:
+            return act()
 
     def _put(self, blob: str, number: int, data: bytes, is_last: bool) -> None:
         connection = self._connection()

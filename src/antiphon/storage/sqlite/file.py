@@ -8,6 +8,7 @@ from pathlib import Path
 
 from antiphon.errors import ConfigError, redacted
 from antiphon.storage.sql import migrations
+from antiphon.storage.sqlite import forks
 
 SYNCHRONOUS = "FULL"  # NORMAL would lose the last commits in a power cut
 APPLICATION_ID = 0x416E7470
@@ -178,7 +179,10 @@ def _refused(path: Path, reason: str) -> ConfigError:
 def connect(name: str, busy_timeout: float) -> sqlite3.Connection:
     """Return a connection that one thread at a time may use. Raises `sqlite3.Error`."""
     # Opened in one thread, used in another: each by one thread at a time, which is ours to see to.
-    connection = sqlite3.connect(name, timeout=busy_timeout, isolation_level=None, check_same_thread=False)
+    connection = sqlite3.connect(
+        name, timeout=busy_timeout, isolation_level=None, check_same_thread=False, factory=forks.Connection
+    )
+    forks.opened(connection)
     connection.execute("PRAGMA foreign_keys = ON")
     # A row that replaces another deletes it, and what counts rows hears of that.
     connection.execute("PRAGMA recursive_triggers = ON")

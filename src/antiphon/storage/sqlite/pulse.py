@@ -4,6 +4,7 @@ import sqlite3
 import time
 from collections.abc import Callable
 
+from antiphon.storage.sqlite.forks import new_gate
 from antiphon.storage.sqlite.rows import statement
 from antiphon.storage.sqlite.writer import store_error
 
@@ -21,13 +22,15 @@ class SqlitePulse:
     def __init__(self, connect: Callable[[], sqlite3.Connection], worker: str) -> None:
         self._connect, self._worker = connect, worker
         self._connection: sqlite3.Connection | None = None
+        self._gate = new_gate()
 
     def beat(self) -> None:
         """See `Pulse.beat`."""
         until = time.monotonic() + PATIENCE
         while True:
             try:
-                self._beat()
+                with self._gate:
+                    self._beat()
                 return
             except sqlite3.Error as error:
                 if (error.sqlite_errorcode & 0xFF) != sqlite3.SQLITE_BUSY:

@@ -16,6 +16,7 @@ from antiphon.sharing.scheduler import FairScheduler, NoRoomError
 from antiphon.storage.operations.step import R
 from antiphon.storage.sql_store import OVERLOADED, MakeAct
 from antiphon.storage.sqlite import rows
+from antiphon.storage.sqlite.forks import new_gate
 
 
 class Readers:
@@ -47,9 +48,12 @@ class Readers:
     def _perform(self, make: MakeAct[R]) -> R:
         connection: sqlite3.Connection | None = getattr(self._own, "connection", None)
         if connection is None:
-            connection = self._own.connection = self._connect()
+            gate = self._own.gate = new_gate()
+            with gate:
+                connection = self._own.connection = self._connect()
             self._open.append(connection)
-        return rows.perform_alone(connection, make, is_patient=True)
+        with self._own.gate:
+            return rows.perform_alone(connection, make, is_patient=True)
 
     def _end(self, tenant: str, done: "asyncio.Future[Any]") -> None:
         self._reads.leave(tenant)

@@ -27,6 +27,7 @@ from antiphon.storage.sql_store.files import PARTS_AT_ONCE
 from antiphon.storage.sqlite import rows
 from antiphon.storage.sqlite.clock import ClockMarks
 from antiphon.storage.sqlite.file import open_file, open_memory, open_reader, open_writer, path_of
+from antiphon.storage.sqlite.forks import new_gate
 from antiphon.storage.sqlite.pulse import SqlitePulse
 from antiphon.storage.sqlite.readers import Readers
 from antiphon.storage.sqlite.writer import Writer, store_error
@@ -68,6 +69,7 @@ class SqliteStore(SqlStore):
         self._readers = readers
         self._looking: asyncio.Task[None] | None = None
         self._blobs: BlobFile | None = None
+        self._gate = new_gate()
 
     @classmethod
     def open(
@@ -83,8 +85,10 @@ class SqliteStore(SqlStore):
         """
         path = path_of(url)
         if path is None:
-            return cls(url, open_memory(), None, now)
-        writer, reader = open_file(path, busy_timeout)
+            with new_gate():
+                return cls(url, open_memory(), None, now)
+        with new_gate():
+            writer, reader = open_file(path, busy_timeout)
         readers = Readers(partial(open_reader, path), reads or shared_reads())
         return cls(url, writer, reader, now, partial(open_writer, path), busy_timeout, path, readers)
 
@@ -187,7 +191,8 @@ class SqliteStore(SqlStore):
             result: R = await self._writer.submit(rows.perform, make)
             return result
         try:
-            return rows.perform_alone(self._reader, make)
+            with self._gate:
+                return rows.perform_alone(self._reader, make)
         except LargeReadError:
             return await self._read_much(make, tenant or "")
         except (sqlite3.Error, UnicodeError) as error:

@@ -17,6 +17,7 @@ from typing import Any
 
 from antiphon.errors import StoreError
 from antiphon.storage.operations.step import R
+from antiphon.storage.sqlite.forks import new_gate
 from antiphon.storage.sqlite.rows import A, Doing
 
 _BATCH = 256  # jobs in a transaction: a bound on how long the first waits for the last
@@ -72,6 +73,7 @@ class Writer:
     def __init__(self, connection: sqlite3.Connection, renew: Callable[[], sqlite3.Connection] | None = None) -> None:
         self._connection = connection
         self._renew = renew
+        self._gate = new_gate()
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
         # A daemon, so a program that forgot to close its store can end: what was acknowledged is on disk.
         self._thread = threading.Thread(target=self._run, name="antiphon-store", daemon=True)
@@ -95,13 +97,15 @@ class Writer:
 
     def _run(self) -> None:
         while jobs := self._take():
-            results = self._commit(jobs)
-            if any(_is_of_the_disk(result) for result in results):
-                self._open_again()
+            with self._gate:
+                results = self._commit(jobs)
+                if any(_is_of_the_disk(result) for result in results):
+                    self._open_again()
             _deliver(jobs, results)
             if len(jobs) > 1:
                 time.sleep(_PAUSE)
-        self._connection.close()
+        with self._gate:
+            self._connection.close()
 
     def _open_again(self) -> None:
         if self._renew is not None:

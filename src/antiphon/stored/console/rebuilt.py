@@ -16,6 +16,7 @@ from antiphon.protocol.validation.validate import decode_request
 from antiphon.runs.context import load_context
 from antiphon.runs.engine import Engine
 from antiphon.runs.prepare import open_response
+from antiphon.runs.prompted import restore
 from antiphon.runs.translated import Translated, translated
 from antiphon.sharing.memory import Account, weight
 from antiphon.storage.contract import Facts, StoredItem, StoredResponse
@@ -24,7 +25,7 @@ from antiphon.stored.console.redaction import redacted
 from antiphon.stored.large import LARGE, decoded, size_of
 from antiphon.upstream.backend_state import Target
 
-RUN_HERE = frozenset({"mcp_call", "web_search_call", "file_search_call", "code_interpreter_call"})
+RUN_HERE = frozenset({"mcp_call", "web_search_call", "file_search_call", "code_interpreter_call", "shell_call_output"})
 """Items of tools that this server runs: after their results the model is called again."""
 
 MOST_CALLS = 20
@@ -41,7 +42,9 @@ PATHS = {"chat": "/chat/completions", "responses": "/responses"}
 
 def rebuild_request(stored: StoredResponse, facts: Facts) -> dict[str, Any]:
     """Return the body of the request for a stored response, without secrets and sealed content."""
-    without_secrets: dict[str, Any] = redacted(_request(stored, facts, [decoded(item.body) for item in stored.input]))
+    request = _request(stored, facts, [decoded(item.body) for item in stored.input])
+    request.pop("opening", None)  # it follows from the prompt
+    without_secrets: dict[str, Any] = redacted(request)
     return without_secrets
 
 
@@ -113,7 +116,9 @@ def _decoded(turn: _Round, takes: Any) -> CreateResponse:
     asked.pop("conversation", None)
     if before is not None:
         asked.pop("previous_response_id", None)
-    return decode_request(encode_large(asked), takes)
+    if "prompt" not in asked:
+        return decode_request(encode_large(asked), takes)
+    return restore(decode_request(encode_large(asked), lambda name: name == "opening" or takes(name)))
 
 
 def _request(stored: StoredResponse, facts: Facts, items: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -121,6 +126,8 @@ def _request(stored: StoredResponse, facts: Facts, items: Sequence[dict[str, Any
     body = decoded(stored.body)
     request: dict[str, Any] = {"model": facts.model, "input": items}
     request |= _differing({name: body[name] for name in sorted(ECHOED & body.keys())}, _defaults())
+    if isinstance(request.get("instructions"), list):  # the messages of a prompt
+        request["opening"] = request.pop("instructions")
     if stored.conversation_id:
         request["conversation"] = stored.conversation_id
     if facts.flags & STREAM:

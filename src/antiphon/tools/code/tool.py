@@ -3,11 +3,11 @@
 import asyncio
 import os
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from antiphon.errors import ClientError, StoreError, log
 from antiphon.ids import Clock, NewId, new_id, now
-from antiphon.protocol.containers import IDLE_MINUTES, MemoryLimit
+from antiphon.protocol.containers import IDLE_MINUTES, MOST_BYTES, MOST_FILES, MemoryLimit
 from antiphon.protocol.tools import CodeInterpreterTool, ShellTool, Tool
 from antiphon.sandbox.contract import Sandbox, SandboxError
 from antiphon.sharing.offload import ended
@@ -68,7 +68,7 @@ class CodeLimits:
     kernels_per_tenant: int = 10
     running: int = 0
     """Calls that run at once; 0 for two per core."""
-    quota: ContainerQuota = field(default_factory=lambda: ContainerQuota(1_000, 100, 512 * 1024 * 1024))
+    containers_per_tenant: int = 1_000
 
 
 class CallError(Exception):
@@ -108,7 +108,7 @@ class CodeTools:
         self._limits = limits = limits or CodeLimits()
         self._containers, self._worker, self._new_id, self._now = containers, worker, ids, clock
         self._content = content
-        self._quota = quota = limits.quota
+        self._quota = quota = ContainerQuota(limits.containers_per_tenant, MOST_FILES, MOST_BYTES)
         self._queues = Queues()
         per_tenant, most = limits.kernels_per_tenant, limits.memory_max
         self._kernels = Kernels(sandbox, containers, per_tenant, most, quota, self._queues.has)

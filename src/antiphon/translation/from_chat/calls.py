@@ -12,9 +12,9 @@ import msgspec
 
 from antiphon.errors import log
 from antiphon.protocol.items.content import Status
-from antiphon.protocol.tool_bindings import Offer
+from antiphon.protocol.tool_bindings import Kind, Offer
 from antiphon.translation.from_chat.text_filters import SurrogateJoiner
-from antiphon.translation.hosted_items import HOSTED, streaming
+from antiphon.translation.hosted_items import carries_out, streaming
 from antiphon.translation.tool_items import StreamingCall
 from antiphon.translation.writer import ResponseWriter
 
@@ -263,17 +263,27 @@ def meant(name: str, offers: Collection[Offer]) -> Offer:
     | What the model writes | What the call is |
     |---|---|
     | another spelling of one tool's name, or its name without the server's label | a call of that tool |
+    | a name that models remember for running code or commands | a call of that tool |
     | anything else, where every tool is this server's | a call of this server's that fails, as the model then reads |
     | anything else | the client's: it may know what is meant |
     """
-    hosted = [offer for offer in offers if offer.kind in HOSTED]
+    hosted = [offer for offer in offers if carries_out(offer)]
     alike = [offer for offer in hosted if _bare(name) in (_bare(offer.chat_name), _bare(offer.name))]
+    alike = alike or [offer for offer in hosted if _bare(name) in _REMEMBERED.get(offer.kind, ())]
     if len(alike) == 1:
         return alike[0]
     if not hosted or len(hosted) < len(offers):
         return Offer(name, name=name)
     near = alike or [offer for offer in hosted if name.startswith(offer.namespace or name)] or hosted
     return Offer(name, near[0].kind, name, namespace=near[0].namespace, is_hosted=True)
+
+
+_REMEMBERED: Mapping[Kind, frozenset[str]] = {
+    "code_interpreter": frozenset({"ipython", "jupyter", "pythoninterpreter", "runpython", "executepython"})
+    | {"pythontool", "runcode", "executecode"},
+    "shell": frozenset({"bash", "terminal", "exec", "containerexec", "runcommand", "runshell", "executecommand"}),
+}
+"""Names that models write of themselves, without what is no letter."""
 
 
 def _bare(name: str) -> str:

@@ -182,7 +182,8 @@ class ChatStream:
 
         None: it is one to `read`.
         """
-        if self._writer.is_heard or self._sources or self._callable or self._check or self.error:
+        writer = self._writer
+        if writer.is_heard or writer.cite_files or self._sources or self._callable or self._check or self.error:
             return None
         try:
             answer = decode_answer(data)

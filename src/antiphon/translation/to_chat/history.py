@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from antiphon.protocol.items.calls import ToolSearchCall, ToolSearchOutput
+from antiphon.protocol.items.calls import ShellCallOutput, ToolSearchCall, ToolSearchOutput
 from antiphon.protocol.items.content import InputText
 from antiphon.protocol.items.messages import (
     Compaction,
@@ -26,7 +26,7 @@ from antiphon.protocol.items.messages import (
     kinds_of,
 )
 from antiphon.protocol.validation.call_rules import CALLS, OUTPUTS, Call, Output, tie
-from antiphon.translation.to_chat.hosted import RETOLD, ServedCall, approvals_in, retold
+from antiphon.translation.to_chat.hosted import RETOLD, ServedCall, approvals_in, retold, shell_output
 from antiphon.translation.to_chat.reasoning import Unseal, recount
 from antiphon.translation.tool_mapping.calls import output_of
 
@@ -64,6 +64,8 @@ def visible(items: Sequence[InputItem], unseal: Unseal) -> list[Placed]:
             shown.append((index, item))
             if getattr(item, "async_", None) and tie(item) not in answered:
                 shown.append((index, FunctionCallOutput(call_id=tie(item), output=LATE)))
+        elif type(item) is ShellCallOutput:
+            shown.append((index, shell_output(item, unseal)))
         elif type(item) in OUTPUTS:
             shown.append((index, item if tie(item) else _nameless(item)))
         elif served is not None:

@@ -3,14 +3,15 @@
 Of a call that this server carried out, the item has sealed with it how the model made it and what it was told.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 from msgspec import UNSET
 
-from antiphon.protocol.items.content import InputPart, Item
+from antiphon.protocol.items.calls import ShellCallOutput
+from antiphon.protocol.items.content import InputImage, InputPart, InputText, Item
 from antiphon.protocol.items.hosted import (
     CodeInterpreterCall,
     FileSearchCall,
@@ -23,6 +24,15 @@ from antiphon.protocol.items.hosted import (
 from antiphon.protocol.items.messages import FunctionCall, FunctionCallOutput, InputItem
 from antiphon.protocol.tool_bindings import Kind
 from antiphon.translation.to_chat.reasoning import Unseal
+
+UNSEEN = "[A figure was shown to the user.]"
+"""What a model reads of a figure that it cannot see."""
+
+MOST_FIGURES = 4
+"""Figures of one call that a model sees."""
+
+LARGEST = 2_000_000
+"""Characters of a figure that a model sees: the size of an image beyond which backends refuse or shrink it."""
 
 LONGEST = 20_000
 """Characters of a result that the model reads."""
@@ -107,6 +117,8 @@ def retold(item: Item, unseal: Unseal, approvals: Approvals) -> Retold | None:
     if told.namespace:
         call.namespace = told.namespace
     said = _said(state) or told.said[:LONGEST] or "Done."
+    if isinstance(item, CodeInterpreterCall) and isinstance(said, str):
+        said = _with_figures(said, item.outputs or state.get("outputs") or [])
     output = FunctionCallOutput(call_id=call.call_id, output=said)
     return Retold(call, output, joins_next=bool(made.get("joins_next")))
 
@@ -120,6 +132,26 @@ def state_of(item: Item, unseal: Unseal) -> dict[str, Any]:
 def _said(state: dict[str, Any]) -> str | list[InputPart]:
     said = state.get("said") or ""
     return said if isinstance(said, str) else msgspec.convert(said, list[InputPart])
+
+
+def shell_output(item: ShellCallOutput, unseal: Unseal) -> ShellCallOutput | FunctionCallOutput:
+    """Return an output of a shell as the model reads it: as it was told where this server ran the commands."""
+    said = _said(state_of(item, unseal))
+    return FunctionCallOutput(call_id=item.call_id, output=said) if said else item
+
+
+def _with_figures(said: str, outputs: Sequence[dict[str, Any]]) -> str | list[InputPart]:
+    """Return what the model was told of code, with the figures that the code showed."""
+    urls = [str(each.get("url")) for each in outputs if each.get("type") == "image"]
+    figures = [InputImage(image_url=url) for url in urls if url.startswith("data:image/") and len(url) <= LARGEST]
+    return [InputText(text=said), *figures[:MOST_FIGURES]] if figures else said
+
+
+def without_figures(output: str | list[InputPart]) -> str:
+    """Return the output of code as a model reads it that sees no images, or is not known to see any."""
+    if isinstance(output, str):
+        return output
+    return "\n".join(part.text for part in output if isinstance(part, InputText)) or UNSEEN
 
 
 def _asked(item: McpApprovalRequest, approvals: Approvals) -> Told | None:
@@ -154,7 +186,7 @@ def _file_search(item: FileSearchCall) -> Told:
 
 def _code(item: CodeInterpreterCall) -> Told:
     said = "\n".join(str(each.get("logs") or "[an image]") for each in item.outputs or [])
-    return Told("code_interpreter", {"code": item.code or ""}, said)
+    return Told("code_interpreter", {"code": item.code or ""}, said, "code_interpreter")
 
 
 def _image(item: ImageGenerationCall) -> Told:

@@ -21,6 +21,7 @@ from antiphon.protocol.validation.call_rules import Call, Output, tie
 from antiphon.translation.dialects.dialect import Dialect
 from antiphon.translation.files import GONE, ReadFiles
 from antiphon.translation.to_chat.history import SHOWN, Answer, Exchanges, Said, group, visible
+from antiphon.translation.to_chat.hosted import ServedCall, without_figures
 from antiphon.translation.to_chat.media import file_parts, image_part
 from antiphon.translation.to_chat.prefix import INDEPENDENT, Conversation, Messages, Prefix, Rendering
 from antiphon.translation.to_chat.reasoning import Recalled, Unseal, nothing, recall
@@ -91,6 +92,7 @@ def to_messages(
     unseal: Unseal = nothing,
     history: int = 0,
     files: ReadFiles | None = None,
+    opening: int = 0,
 ) -> list[ChatMessage]:
     """Return the Chat messages that say what `items` say, in their order, `instructions` first.
 
@@ -101,14 +103,14 @@ def to_messages(
     request's own input: errors name `input[…]` as the client counts, and what an earlier turn held that this backend
     cannot take is only mentioned.
 
-    `files` are those that were read for the request.
+    `files` are those that were read for the request. The first `opening` items, of `history`, are a prompt's messages.
 
     Raises `ClientError` for content that the dialect cannot carry, and for an `item_reference`, which the engine
     resolves before; `UnreadFile` for a file that has to be read first.
     """
     toolbox = toolbox or Toolbox()
     first = [{"role": dialect.system_role, "content": instructions}] if instructions else []
-    write = _Renderer(dialect, reasoning_context, toolbox, unseal, files)
+    write = _Renderer(dialect, reasoning_context, toolbox, unseal, files, opening=opening)
     prefix = items.prefix if isinstance(items, Conversation) else None
     cut = write.known(prefix, items, history) if prefix else 0
     if not (prefix and cut):
@@ -130,6 +132,8 @@ class _Renderer(Struct):
     """The turns that are being written."""
     history: int = 0
     """How many of their items came before the request's own input."""
+    opening: int = 0
+    """How many of these are the messages of a prompt."""
 
     def messages(self, items: Sequence[InputItem], history: int, *, are_past: bool = False) -> list[ChatMessage]:
         """Return the messages of turns that no other turn has to do with."""
@@ -225,8 +229,12 @@ class _Renderer(Struct):
     def _outputs(self, answer: Answer) -> tuple[list[ChatMessage], list[ChatPart]]:
         messages: list[ChatMessage] = []
         moved: list[ChatPart] = []
+        ran = {call.call_id for call in answer.calls if type(call) is ServedCall and call.kind == "code_interpreter"}
         for index, output in sorted(answer.outputs, key=lambda pair: pair[0]):
-            parts = self._parts(output_of(output), index, "output")
+            content = output_of(output)
+            if tie(output) in ran and not self.dialect.sees_images:
+                content = without_figures(content)
+            parts = self._parts(content, index, "output")
             messages.append(_tool_message(output, parts, self.dialect))
             rest = [part for part in parts if part["type"] != "text"]
             if rest and not self.dialect.tool_parts:
@@ -245,6 +253,8 @@ class _Renderer(Struct):
     def _parts(self, content: Any, index: int, field: str) -> list[ChatPart]:
         if isinstance(content, str):
             return [{"type": "text", "text": content}]
+        if index < self.opening:
+            return chat_parts(content, self.dialect, f"prompt.messages[{index}].{field}", self.files)
         if index < self.history:
             return [part for each in content for part in self._remembered(each)]
         return chat_parts(content, self.dialect, f"input[{index - self.history}].{field}", self.files)

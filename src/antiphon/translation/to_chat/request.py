@@ -26,7 +26,7 @@ from antiphon.protocol.items.messages import (
     Message,
     SentCompaction,
 )
-from antiphon.protocol.requests import CreateResponse, LocalRequest, ReasoningConfig, TextConfig
+from antiphon.protocol.requests import CreateResponse, LocalRequest, PromptedRequest, ReasoningConfig, TextConfig
 from antiphon.translation.dialects.dialect import EFFORTS, Dialect
 from antiphon.translation.dialects.profile import EffortForm
 from antiphon.translation.files import ReadFiles
@@ -147,7 +147,10 @@ def to_chat(
     """
     if dropped:
         dialect = dialect.taught(dropped)
-    if not isinstance(items, ItemList):
+    opening = len(request.opening) if isinstance(request, PromptedRequest) else 0
+    if isinstance(request, PromptedRequest) and opening:
+        items, history = Conversation([*request.opening, *items]), history + opening
+    elif not isinstance(items, ItemList):
         items = Conversation(items)
     if ConfigurationUpdate in items.kinds:
         request = configured(request, items)
@@ -164,7 +167,15 @@ def to_chat(
     body: Body = {
         "model": request.model,
         "messages": to_messages(
-            items, instructions, dialect, context, toolbox=toolbox, unseal=unseal, history=history, files=files
+            items,
+            instructions,
+            dialect,
+            context,
+            toolbox=toolbox,
+            unseal=unseal,
+            history=history,
+            files=files,
+            opening=opening,
         ),
     }
     if has_tools and not in_prompt:
@@ -305,7 +316,7 @@ CHAT_PARAMETERS: Mapping[str, str] = {
 RESERVED = (
     frozenset(CreateResponse.__struct_encode_fields__)
     | (CHAT_PARAMETERS.keys() - EFFORT_PARAMETERS)
-    | {"n", "functions", "function_call"}
+    | {"n", "functions", "function_call", "opening"}
 )
 """Parameters that are never forwarded as they came: the Responses API has them, or the translation sets them."""
 

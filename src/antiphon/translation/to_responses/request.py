@@ -29,7 +29,7 @@ from antiphon.protocol.items.messages import (
     Message,
     Reasoning,
 )
-from antiphon.protocol.requests import CreateResponse, LocalRequest
+from antiphon.protocol.requests import CreateResponse, LocalRequest, PromptedRequest
 from antiphon.protocol.validation.call_rules import CALLS, tie
 from antiphon.translation.dialects.dialect import Dialect
 from antiphon.translation.files import GONE, PAST, ReadFiles
@@ -96,6 +96,8 @@ def to_responses(
     request: a `file_id` of this server becomes the file's data; `UnreadFile` is raised where it has to be read first.
     """
     request = configured(request, items)
+    if isinstance(request, PromptedRequest):
+        items = [*request.opening, *items]
     body: Body = {"model": request.model, "input": _input(items, dialect, unseal, origin, files)}
     for name in sorted(HINTS | NEEDED):
         value = plain(getattr(request, name))

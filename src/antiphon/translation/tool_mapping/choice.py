@@ -11,6 +11,7 @@ from antiphon.protocol.tools import (
     AllowedTools,
     ApplyPatchChoice,
     Choice,
+    CodeInterpreterChoice,
     ComputerChoice,
     ComputerUseChoice,
     ComputerUsePreviewChoice,
@@ -20,6 +21,7 @@ from antiphon.protocol.tools import (
     FileSearchChoice,
     FunctionChoice,
     HostedChoice,
+    ImageGenerationChoice,
     LocalShellChoice,
     McpChoice,
     NamespaceChoice,
@@ -204,4 +206,6 @@ _MEANT: dict[type, Callable[[Offer, Any], bool]] = {
     WebSearchPreviewChoice: _of_kind("web_search"),
     DatedWebSearchPreviewChoice: _of_kind("web_search"),
     FileSearchChoice: _of_kind("file_search"),
+    CodeInterpreterChoice: _of_kind("code_interpreter"),
+    ImageGenerationChoice: _of_kind("image_generation"),
 }

@@ -15,12 +15,14 @@ from antiphon.protocol.grammars import misfit
 from antiphon.protocol.tool_bindings import Kind, Offer
 from antiphon.protocol.tools import (
     ApplyPatchTool,
+    CodeInterpreterTool,
     ComputerTool,
     ComputerUsePreviewTool,
     CustomTool,
     FileSearchTool,
     FunctionTool,
     Grammar,
+    ImageGenerationTool,
     LocalShellTool,
     ShellTool,
     ToolSearchTool,
@@ -224,4 +226,68 @@ def file_offer(tool: FileSearchTool) -> Offer:
     schema = object_of(("queries",), queries=_QUERIES)
     return Offer(
         "", "file_search", "file_search", description=_FILES_TEXT, parameters=schema, is_hosted=True, tool=tool
+    )
+
+
+# Code and commands in a container.
+
+_FILES_IN_CONTAINER = (
+    "The working directory is /mnt/data: files of the user are there, and what the user is to receive belongs there. "
+    "Link such a file in your answer as [name](sandbox:/mnt/data/name). There is no internet access."
+)
+_CODE_TEXT = (
+    "Runs Python code and returns what it prints, the value of its last expression and the figures that it shows. "
+    f"Variables, imports and files are kept for the next call. {_FILES_IN_CONTAINER}"
+)
+_COMMANDS_TEXT = (
+    "Runs command lines in a Linux shell and returns what they print, and their exit codes. "
+    f"Files are kept for the next call. {_FILES_IN_CONTAINER}"
+)
+_CODE = object_of(("code",), code={**TEXT, "description": "The Python code."})
+
+
+def code_offer(tool: CodeInterpreterTool) -> Offer:
+    """Return the function that stands for running Python."""
+    name: Kind = "code_interpreter"
+    return Offer("", name, name, description=_CODE_TEXT, parameters=_CODE, is_hosted=True, tool=tool)
+
+
+def container_shell_offer(tool: ShellTool) -> Offer:
+    """Return the function that stands for a shell in a container."""
+    return Offer("", "shell", "shell", description=_COMMANDS_TEXT, parameters=COMMANDS, is_hosted=True, tool=tool)
+
+
+# Making images.
+
+_IMAGES_TEXT = (
+    "Makes an image from a description and shows it to the user; or changes an image of the conversation. Each image "
+    "that it makes has a number, which the result says."
+)
+_IMAGE = object_of(
+    ("prompt",),
+    prompt={**TEXT, "description": "What the image shows, in full; of a change, what is to be different."},
+    action={
+        **TEXT,
+        "enum": ["generate", "edit", "auto"],
+        "description": "`generate` makes a new image, `edit` changes one. By default `auto`: an image is changed if "
+        "`edit_of` names one.",
+    },
+    edit_of={
+        **INTEGER,
+        "description": "The number of the image to change. The images of the conversation, the user's among them, "
+        "count from 1 in their order. `edit` without a number changes the newest.",
+    },
+)
+
+
+def image_offer(tool: ImageGenerationTool) -> Offer:
+    """Return the function that stands for making images."""
+    return Offer(
+        "",
+        "image_generation",
+        "image_generation",
+        description=_IMAGES_TEXT,
+        parameters=_IMAGE,
+        is_hosted=True,
+        tool=tool,
     )

@@ -9,6 +9,9 @@
 | `mcp` | each of the server's tools, once they were listed | `mcp_call`, or `mcp_approval_request` |
 | `web_search` | three functions: to search, to open a page, to find something in it | `web_search_call` |
 | `file_search` | a function of up to four queries | `file_search_call` |
+| `code_interpreter` | a function of Python code, `python` | `code_interpreter_call` |
+| `shell` in a container | a function of command lines | `shell_call` and `shell_call_output` |
+| `image_generation` | a function of a prompt | `image_generation_call` |
 
 What this server cannot run is omitted; so is a tool that only programs may call.
 """
@@ -30,9 +33,11 @@ from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.tool_bindings import Key, Kind, Offer, TextCalls
 from antiphon.protocol.tools import (
     HOSTED_TOOLS,
+    CodeInterpreterTool,
     CustomTool,
     FileSearchTool,
     FunctionTool,
+    ImageGenerationTool,
     McpTool,
     NamespaceTool,
     ShellTool,
@@ -40,7 +45,14 @@ from antiphon.protocol.tools import (
     WebSearchTool,
 )
 from antiphon.translation.dialects.dialect import Dialect
-from antiphon.translation.tool_mapping.functions import OFFERED, file_offer, web_offers
+from antiphon.translation.tool_mapping.functions import (
+    OFFERED,
+    code_offer,
+    container_shell_offer,
+    file_offer,
+    image_offer,
+    web_offers,
+)
 from antiphon.translation.tool_mapping.mcp import (
     Definition,
     changed_in,
@@ -238,6 +250,12 @@ def _offers(tool: Tool, origin: Origin, toolbox: Toolbox, dialect: Dialect, host
         yield from web_offers(tool)
     elif isinstance(tool, FileSearchTool) and hosted.runs(tool):
         yield file_offer(tool)
+    elif isinstance(tool, CodeInterpreterTool) and hosted.runs(tool) and is_callable(tool):
+        yield code_offer(tool)
+    elif isinstance(tool, ShellTool) and tool.is_hosted and hosted.runs(tool) and is_callable(tool):
+        yield container_shell_offer(tool)
+    elif isinstance(tool, ImageGenerationTool) and hosted.runs(tool):
+        yield image_offer(tool)
     elif is_hosted(tool) or not is_callable(tool):
         toolbox.left_out.append(type_of(tool))
     elif isinstance(tool, FunctionTool | CustomTool) and tool.defer_loading and origin == "given":
@@ -317,9 +335,7 @@ def type_of(tool: Tool) -> str:
 
 def is_hosted(tool: Tool) -> bool:
     """Whether only a server can run it: a shell, where it is in a container."""
-    if isinstance(tool, ShellTool):
-        return bool((tool.environment or {}).get("type", "local") != "local")
-    return isinstance(tool, HOSTED_TOOLS)
+    return tool.is_hosted if isinstance(tool, ShellTool) else isinstance(tool, HOSTED_TOOLS)
 
 
 def is_callable(tool: Tool) -> bool:
@@ -330,6 +346,9 @@ def is_callable(tool: Tool) -> bool:
 
 # Names.
 
+_CALLED: Mapping[Kind, str] = {"code_interpreter": "python"}
+"""What a model calls a tool that has no name: prompts that were written for OpenAI say "the python tool"."""
+
 
 def _free(key: Key, taken: set[str]) -> str:
     name = fitted(*key)
@@ -339,7 +358,7 @@ def _free(key: Key, taken: set[str]) -> str:
 @lru_cache(1024)
 def fitted(kind: Kind, namespace: str, name: str) -> str:
     """Return the name that a tool has where no other has it: the same for the same tool, turn after turn."""
-    wanted = f"{namespace}__{name}" if namespace else name
+    wanted = f"{namespace}__{name}" if namespace else _CALLED.get(kind, name)
     if _FITTING.fullmatch(wanted):
         return wanted
     if namespace:  # of the two the tool's own name tells the model more

@@ -6,6 +6,8 @@ from itertools import takewhile
 
 from antiphon.protocol.validation import refusals
 from antiphon.upstream.demo.checks import Fields
+from antiphon.upstream.demo.code import code_for, reported
+from antiphon.upstream.demo.images import image_for
 from antiphon.upstream.demo.sample import sample_json
 from antiphon.upstream.demo.searches import quoted, search_for
 
@@ -47,7 +49,7 @@ def answer_to(request: Fields) -> Fields:
     if form["type"] == "json_schema":
         return {**message, "content": sample_json(form["json_schema"].get("schema", {}), "response_format")}
     tool_said = f"The tool returned: {' and '.join(outputs)}" if outputs else ""
-    text = (quoted(outputs) or tool_said or _recalled(said) or _echo(request, said[-1]))[:LONGEST]
+    text = (quoted(outputs) or reported(outputs) or tool_said or _recalled(said) or _echo(request, said[-1]))[:LONGEST]
     return {**message, "content": json.dumps({"answer": text}) if form["type"] == "json_object" else text}
 
 
@@ -62,13 +64,14 @@ def text_of(message: Fields) -> str:
 def _calls(request: Fields, text: str, *, has_outputs: bool) -> list[tuple[str, str]]:
     """Return the calls that lines of the text spell out.
 
-    Without such a line, a question is searched for in files, and a required call gets a sample.
+    Without such a line, Python in the text is run, a picture is drawn, a question is searched for in files, and a
+    required call gets a sample.
     """
     functions, mode = _callable(request)
     if mode == "none" or (has_outputs and mode == "auto"):
         return []
     asked = [(one, written) for name, written in CALL.findall(text) for one in _named(name, functions)]
-    asked = asked or search_for(text, functions)
+    asked = asked or code_for(text, functions) or image_for(text, functions) or search_for(text, functions)
     if mode == "required":
         asked = asked or [(name, "") for name in functions][:1]
     most = 1 if request.get("parallel_tool_calls") is False else len(asked)

@@ -9,6 +9,7 @@ from antiphon.errors import ClientError
 from antiphon.ids import Clock, NewId
 from antiphon.upstream.demo.answer import answer_to, text_of
 from antiphon.upstream.demo.checks import NAME, Fields, check
+from antiphon.upstream.demo.images import PATHS, drawn, fields_of
 from antiphon.upstream.scripted import Answer, Chunk, ScriptedBackend
 
 
@@ -29,6 +30,10 @@ class DemoBackend(ScriptedBackend):
         super().__init__((), name=NAME, models=models, owner=owner)
         self._now, self._new_id = now, new_id
 
+    def read(self, path: str, body: bytes) -> Fields:
+        """Return a request as an object: an edit of an image is a form."""
+        return fields_of(path, body) if path in PATHS and not body.startswith(b"{") else super().read(path, body)
+
     def answer(self, path: str, request: Fields) -> Answer:
         """Return the answer to a request for chat completions, or for a count of its tokens."""
         return self.answer_as(path, request)
@@ -36,6 +41,8 @@ class DemoBackend(ScriptedBackend):
     def answer_as(self, path: str, request: Fields, change: Callable[[Fields], Fields] | None = None) -> Answer:
         """Return the answer; `change` makes another message of it."""
         self.requests.clear()  # a test reads them, but this backend serves for days
+        if path in PATHS:
+            return drawn(path, request)
         if path not in ("/chat/completions", "/chat/completions/input_tokens"):
             raise ClientError(f"demo does not serve '{path}'.", status=404, code="unknown_url")
         check(request)

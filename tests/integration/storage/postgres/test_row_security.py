@@ -14,6 +14,7 @@ from antiphon.storage.contract import (
     ApiKey,
     Budget,
     ConsoleSession,
+    ContainerQuota,
     FileText,
     MoneyClaim,
     NewStoreFile,
@@ -34,6 +35,7 @@ from antiphon.storage.postgres.store import PostgresStore
 from antiphon.storage.records.chunks import ChunkRow, IndexedFile
 from antiphon.storage.sql import QUERIES
 from antiphon.testing import check_store
+from antiphon.testing.store.containers import new_container, new_container_file
 from antiphon.testing.store.facts import new_facts
 from antiphon.testing.store.files import AMPLE, new_file, put
 from tests.support.postgres import Postgres, owned_by_a_role
@@ -46,8 +48,10 @@ WALLED = {
     *("webhook_endpoints", "webhook_deliveries", "answers", "api_keys", "api_key_days", "tenant_sizes"),
     *("chat_completions", "tenant_budgets", "budget_levels", "facts", "sums"),
     *("tenant_files", "blobs", "files", "uploads", "upload_parts"),
-    *("searched_stores", "indexed_files", "file_texts"),
+    *("searched_stores", "indexed_files", "file_texts", "item_blobs"),
     *("vector_stores", "vector_store_files", "vector_store_batches"),
+    *("containers", "container_files"),
+    *("prompts", "prompt_versions"),
     *OF_THE_SERVER,
 }
 WITHOUT = {
@@ -83,11 +87,9 @@ async def connection(url: str) -> AsyncIterator[Any]:
 
 async def fill(store: PostgresStore, tenant: str) -> None:
     now = int(time.time())
-    item = StoredItem(new_id("msg"), b"{}")
     queued = StoredResponse(new_id("resp"), now, "queued", None, b"{}", tenant=tenant, is_streamed=True)
     await store.put_facts([new_facts(tenant=tenant, spans=b"[]", began=1, ended=1)])
     await store.enqueue(queued, b"", [])
-    await store.create_conversation(StoredConversation(new_id("conv"), now, b"{}", tenant), [item])
     await store.reserve(tenant, "key", b"", new_id("resp"), "worker")
     await store.put_endpoint(WebhookEndpoint(new_id("we"), tenant, "n", "https://x", ("a",), now, now, "s"))
     await store.keep_answer(StoredAnswer(tenant, b"key", b"", now, now + 600))
@@ -96,6 +98,8 @@ async def fill(store: PostgresStore, tenant: str) -> None:
     )
     file = new_file(tenant)
     await put(store, file)
+    image = StoredItem(new_id("ig"), b"{}", None, file.blob, 1)
+    await store.create_conversation(StoredConversation(new_id("conv"), now, b"{}", tenant), [image])
     await store.keep_file_text(FileText(tenant, b"digest", 1, "text", 0, is_cut=False, body=b"", expires_at=now + 600))
     vector_store = VectorStore(new_id("vs"), tenant, now)
     await store.create_vector_store(vector_store)
@@ -105,12 +109,15 @@ async def fill(store: PostgresStore, tenant: str) -> None:
     await store.create_upload(StoredUpload(upload, tenant, "a", "vision", 7, "", now, now + 600, None), AMPLE)
     await store.begin_blob(tenant, blob, 600)
     await store.put_part(StoredPart(new_id("part"), tenant, upload, 1, blob, now))
+    container = new_container(tenant)
+    await store.put_container(container, [new_container_file(container, blob=file.blob)], ContainerQuota(1, 1, 100))
     key = ApiKey(new_id("key"), tenant, "n", tenant.encode() * 8, "sk", now)
     await store.put_api_key(key)
     await store.charge([UsageRecord(tenant, key.id, now, 1, 1, 1)])
     chunks = IndexedFile(tenant, new_id("vs"), new_id("file"), 1, "a.txt")
     await store.put_chunks(chunks, [ChunkRow(0, "words", 1, b"\0\0")])
     await store.set_chunk_attributes(tenant, chunks.store_id, chunks.file_id, {"a": 1})
+    await store.create_prompt(tenant, new_id("pmpt"), b"{}", now, 10)
     await store.put_tenant_budget(TenantBudget(tenant, Budget(1)))
     await store.put_report(StoredReport(new_id("report"), tenant, "m", now, b"{}", b""))
     await store.put_session(ConsoleSession(new_id("s").encode(), key.id, key.digest, now, now, now + 600))

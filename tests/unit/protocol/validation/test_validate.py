@@ -356,7 +356,32 @@ REFUSED: dict[str, tuple[Any, tuple[str | None, str | None, str]]] = {
         GOOD | {"conversation": {"id": "conv_1", "x": 1}},
         ("unknown_parameter", "conversation.x", "Unknown parameter: 'conversation.x'."),
     ),
-    "prompt": ({"prompt": {"id": "pmpt_1"}}, not_served("prompt")),
+    "a prompt that is a string": (
+        {"prompt": "x"},
+        ("invalid_type", "prompt", "Invalid type for 'prompt': expected an object, but got a string instead."),
+    ),
+    "a prompt without an id": (
+        GOOD | {"prompt": {"version": "1"}},
+        ("missing_required_parameter", "prompt.id", "Missing required parameter: 'prompt.id'."),
+    ),
+    "a prompt with a version that is a number": (
+        GOOD | {"prompt": {"id": "pmpt_1", "version": 1}},
+        (
+            *("invalid_type", "prompt.version"),
+            "Invalid type for 'prompt.version': expected a string, but got an integer instead.",
+        ),
+    ),
+    "a prompt with an image that is none": (
+        GOOD | {"prompt": {"id": "pmpt_1", "variables": {"a": {"type": "input_image", "image_url": "ftp://a"}}}},
+        (
+            *("invalid_image_url", "prompt.variables.a.image_url"),
+            "Invalid 'prompt.variables.a.image_url': expected an http or https URL of a public host, or a data URL.",
+        ),
+    ),
+    "no model and no prompt": (
+        {"prompt": None, "input": "Hi"},
+        ("missing_required_parameter", "model", "Missing required parameter: 'model'."),
+    ),
     "moderation": (GOOD | {"moderation": {"model": "m"}}, not_served("moderation")),
     "image": (GOOD | {"image": {}}, not_served("image")),
     "access_programs": (GOOD | {"access_programs": {}}, not_served("access_programs")),
@@ -621,6 +646,8 @@ ACCEPTED: dict[str, dict[str, Any]] = {
     "58 safety_identifier of 128": GOOD | {"safety_identifier": "s" * 128},
     "null for every optional field": GOOD
     | dict.fromkeys(["include", "tools", "text", "conversation", "prompt", "antiphon", "stream_options", "image"]),
+    "a prompt in place of model and input": {"prompt": {"id": "pmpt_1", "variables": {"a": "b"}}},
+    "a prompt and a null model": {"prompt": {"id": "support"}, "model": None, "input": "Hi"},
     "the reserved key, empty": GOOD | {"antiphon": {}},
     "a call and its output": GOOD
     | {
@@ -652,7 +679,7 @@ ACCEPTED: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("body", ACCEPTED.values(), ids=ACCEPTED)
 def test_a_good_request_is_taken(body: dict[str, Any]) -> None:
-    assert decode_request(encode(body)).model == body["model"]
+    assert decode_request(encode(body)).model == (body.get("model") or "")
 
 
 def test_an_item_with_a_role_and_no_type_is_a_message() -> None:

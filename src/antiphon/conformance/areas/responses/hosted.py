@@ -93,14 +93,17 @@ HOSTED: dict[str, Hosted] = {
     ),
     "code": Hosted(
         {"type": "code_interpreter", "container": {"type": "auto"}},
-        "Run code that computes 17 times 3.",
+        spelled(
+            "Run code that computes 17 times 3.",
+            *(f'{name} {{"code": "print(17 * 3)"}}' for name in ("code_interpreter", "python")),
+        ),
         "code_interpreter_call",
         ("in_progress", "interpreting", "completed"),
         lambda item: is_text(item.get("container_id")),
     ),
     "image": Hosted(
         {"type": "image_generation"},
-        "Draw a red square.",
+        spelled("Draw a red square.", 'image_generation {"prompt": "a red square"}'),
         "image_generation_call",
         ("in_progress", "generating", "completed"),
         lambda item: item.get("status") != "completed" or is_text(item.get("result")),

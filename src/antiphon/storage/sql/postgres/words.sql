@@ -35,3 +35,7 @@ FROM (
 ) AS best
 JOIN chunks ON chunks.seq = best.number
 ORDER BY best.rank DESC, best.number
+
+-- lock_containers_of --
+-- Containers of a tenant are made one after the other, so that its quota is exact; until the end of the transaction.
+SELECT pg_advisory_xact_lock(22, hashtext($1))

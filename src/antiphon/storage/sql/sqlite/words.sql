@@ -32,3 +32,7 @@ FROM (
 ) AS best
 JOIN chunks ON chunks.seq = best.number
 ORDER BY best.rank, best.number
+
+-- lock_containers_of --
+-- There is one writer.
+SELECT $1

@@ -1,0 +1,97 @@
+/** One container: its state, its files, and the calls that ran in it. */
+import { useSignal } from "@preact/signals";
+import { type ContainerDetails, getContainer } from "../../api/containers.ts";
+import { isOwn } from "../../api/files.ts";
+import { session } from "../../api/session.ts";
+import { copy } from "../../parts/copy.ts";
+import { ErrorNotice } from "../../parts/errors.tsx";
+import { bytes, count } from "../../parts/format.ts";
+import { useLoad } from "../../parts/load.ts";
+import { useRefresh } from "../../parts/poll.ts";
+import { visible } from "../../parts/raw.tsx";
+import { navigate, query } from "../../parts/router.tsx";
+import { OneTop } from "../../parts/top.tsx";
+import { LastCalls } from "./calls.tsx";
+import { ContainerFiles } from "./files.tsx";
+import { KillDialog } from "./kill.tsx";
+import { canKill } from "./list.tsx";
+import { StateTag, When } from "./state.tsx";
+
+/** The page; it is renewed every five seconds. */
+export function ContainerPage({ id }: { id: string }) {
+  const tenant = query.value.get("tenant") ?? "";
+  const { data: container, error, reload } = useLoad((signal) => getContainer(id, tenant, signal), [id, tenant]);
+  const isKilling = useSignal(false);
+  useRefresh(reload, [container, error]);
+  const name = container?.name || id;
+  return (
+    <>
+      <OneTop list="Containers" to="containers" name={name}>
+        <button type="button" class="btn wide" onClick={() => void copy(id, "ID")}>
+          Copy ID
+        </button>
+        {container && canKill(container) && (
+          <button
+            type="button"
+            class="btn bad"
+            onClick={() => {
+              isKilling.value = true;
+            }}
+          >
+            Kill
+          </button>
+        )}
+      </OneTop>
+      {error !== undefined && <ErrorNotice error={error} onRetry={reload} />}
+      {!container && error === undefined && <p class="loading muted">Loading…</p>}
+      {container && (
+        <div class="cards">
+          <Facts container={container} />
+          {!isOwn(container) && (
+            <p class="notice">
+              This container belongs to the tenant {container.tenant}. To open its files, sign in with a key of that
+              tenant.
+            </p>
+          )}
+          <ContainerFiles container={container} onChanged={reload} />
+          <LastCalls key={container.calls} container={container} />
+        </div>
+      )}
+      {container && isKilling.value && (
+        <KillDialog
+          container={container}
+          onKilled={() => navigate("containers", { replace: true })}
+          onClose={() => {
+            isKilling.value = false;
+          }}
+        />
+      )}
+    </>
+  );
+}
+
+function Facts({ container }: { container: ContainerDetails }) {
+  const facts = [
+    ["Status", <StateTag key="status" container={container} />],
+    ["Started", <When key="started" at={container.created_at} />],
+    ["Last used", <When key="used" at={container.last_active_at} />],
+    ["Memory limit", container.memory_limit],
+    ["Worker", container.worker ? visible(container.worker) : "—"],
+    ["Calls", count(container.calls)],
+    ["Size", bytes(container.bytes)],
+    ...(session().role === "admin" && container.tenant !== null ? [["Tenant", container.tenant]] : []),
+  ];
+  return (
+    <section class="sheet" aria-label="State">
+      <dl class="store-facts">
+        {facts.map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+      <p class="container-id mono muted small">{container.id}</p>
+    </section>
+  );
+}

@@ -1,0 +1,55 @@
+/** Containers that items name, and files in them. */
+import { useSignal } from "@preact/signals";
+import { containerContent } from "../../api/containers.ts";
+import { saveBlob } from "../copy.ts";
+import { Icon } from "../icons.tsx";
+import { visible } from "../raw.tsx";
+import { Link } from "../router.tsx";
+
+const ID = /^cntr_\w{1,80}$/;
+const SHOWN = 14; // characters of an id
+
+/** A link to the page of a container; an id that is none is text. */
+export function ContainerLink({ id }: { id: unknown }) {
+  if (typeof id !== "string" || id === "") return null;
+  if (!ID.test(id)) return <span class="cut">{visible(id.slice(0, 100))}</span>;
+  return (
+    <Link to={`containers/${id}`} class="link mono" title={id} label={`Container ${id}`}>
+      {id.length > SHOWN ? `${id.slice(0, SHOWN)}…` : id}
+    </Link>
+  );
+}
+
+interface Props {
+  container: string;
+  file: string;
+  name: string;
+}
+
+/** A button that saves a file of a container; why that failed stands beside it. */
+export function FileButton({ container, file, name }: Props) {
+  const error = useSignal("");
+  const load = () => {
+    error.value = "";
+    containerContent(container, file).then(
+      (content) => saveBlob(name, content),
+      (reason) => {
+        error.value = (reason as Error).message;
+      },
+    );
+  };
+  return (
+    <>
+      <button type="button" class="file-button" title={file} onClick={load}>
+        <Icon name="download" />
+        <span class="vh">Download </span>
+        {visible(name)}
+      </button>
+      {error.value && (
+        <span class="error-text" role="alert">
+          {error.value}
+        </span>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,186 @@
+"""Settings become the tool that makes images; all that it needs is loaded by the first request that has it."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from antiphon import ids
+from antiphon.config import Settings, clean_key
+from antiphon.errors import BackendError, ConfigError
+from antiphon.extras import missing
+from antiphon.runs.engine import Engine
+from antiphon.telemetry.observers import Call
+from antiphon.tools.base import HostedTool
+from antiphon.upstream.backend import Listing, Reply, sent_as
+from antiphon.upstream.backend_state import Target
+from antiphon.upstream.call import UpstreamReply, call
+from antiphon.upstream.http import HttpBackend
+from antiphon.upstream.registry import ModelRegistry
+from antiphon.upstream.router import Router
+
+if TYPE_CHECKING:
+    from antiphon.stored.files import Files
+
+Make = Callable[[str], tuple[bytes, str]]
+
+FETCH_TIMEOUT = 60.0
+"""Seconds to fetch an image by the URL in a reply."""
+
+
+def images_of(settings: Settings, engine: Callable[[], Engine]) -> Callable[[], HostedTool] | None:
+    """Return what builds the tool, None where the settings name no model. Raises `ConfigError`."""
+    if not settings.images_model:
+        if settings.images_backend:
+            raise ConfigError(
+                "images_backend names a server of images, and images_model names no model. Set images_model to a "
+                "model of that server: no server has the models that clients name."
+            )
+        return None
+    return lambda: open_images(settings, engine())
+
+
+def images_key(settings: Settings, environment: Mapping[str, str]) -> str:
+    """Return the key of the images server, empty for none. Raises `ConfigError` where its variable is not set."""
+    name = settings.images_key_env
+    key = clean_key(environment, name) if name else ""
+    if name and not key:
+        raise ConfigError(f"images_key_env names the variable {name}, which is not set. Set it, or remove the setting.")
+    return key
+
+
+def open_images(settings: Settings, engine: Engine) -> HostedTool:
+    """Return the tool that makes images."""
+    from antiphon.stored.images import Images  # noqa: PLC0415 - for requests with the tool alone
+    from antiphon.tools.images.tool import ImageGeneration, image_turns  # noqa: PLC0415 - the same
+
+    server = RoutedImages(engine, settings.images_model, settings.images_backend)
+    turns = engine.shared.add("images", image_turns(settings.images_running))
+    store = Images(partial(_files_of, engine), engine)
+    return ImageGeneration(server, store, partial(_fetch, engine), turns, settings.images_timeout)
+
+
+def images_router(settings: Settings, key: str = "") -> Router | None:
+    """Return what routes to the server of the settings, None where the `backends` make images.
+
+    It has a registry of its own, with one model: chat requests never reach that server.
+    """
+    if not settings.images_backend:
+        return None
+    timeout = settings.images_timeout
+    backend = ImagesBackend(
+        "images",
+        settings.images_backend,
+        key,
+        connect_timeout=settings.connect_timeout,
+        first_byte_timeout=timeout,
+        idle_timeout=timeout,
+        key_env=settings.images_key_env,
+    )
+    backend.model = settings.images_model
+    return Router(ModelRegistry([backend], ids.now))
+
+
+class ImagesBackend(HttpBackend):
+    """The server of the settings. It is asked for one model, whatever it lists."""
+
+    model = ""
+
+    async def list_models(self) -> Listing:
+        """See `Backend.list_models`."""
+        return Listing([{"id": self.model, "object": "model", "owned_by": "images"}])
+
+
+def _files_of(engine: Engine) -> "Files":
+    from antiphon.stored.files import Files  # noqa: PLC0415 - for requests with the tool alone
+
+    files = engine.files
+    if not isinstance(files, Files):
+        raise TypeError("this engine stores no files")
+    return files
+
+
+async def _fetch(engine: Engine, url: str, most: int, tenant: str) -> bytes:
+    """Return what is at a URL that a client or a server of images names, from within reach alone. Raises `OSError`."""
+    from antiphon.runs.attachments import UnfetchedFileError  # noqa: PLC0415 - for requests with the tool alone
+
+    if (lack := missing("files", "Images by URL", "image_url")) is not None:
+        raise OSError(lack.message)
+    try:
+        return (await engine.attachments.fetch(url, most, tenant)).content
+    except UnfetchedFileError as error:
+        raise OSError(str(error)) from error
+
+
+class RoutedImages:
+    """A model that makes images, routed to as a chat model is. See `ImagesServer`."""
+
+    def __init__(self, engine: Engine, model: str, url: str) -> None:
+        self._engine, self._model, self._url = engine, model, url
+        self.name = urlsplit(url).netloc or model
+
+    async def post(self, path: str, make: Make, tenant: str) -> "RoutedReply":
+        """See `ImagesServer.post`."""
+        route = await self._engine.image_router.route(self._model, tenant=tenant)
+
+        def body(target: Target) -> bytes:
+            sent, kind = make(target.model)
+            sent_as.set(kind)
+            return sent
+
+        def record(target: Target) -> Call:
+            return Call(None, target, {"model": target.model}, "images")
+
+        token = sent_as.set("")
+        try:
+            upstream, _ = await call(route, path, body, self._engine.observers, record, _begun, takes_any_status=True)
+        finally:
+            sent_as.reset(token)
+        return RoutedReply(upstream)
+
+    def has(self, url: str) -> bool:
+        """See `ImagesServer.has`. Which of several backends answered is not known any more."""
+        own, other = urlsplit(self._url), urlsplit(url)
+        return bool(own.netloc) and (own.scheme, own.netloc) == (other.scheme, other.netloc)
+
+    async def get(self, url: str, most: int) -> bytes:
+        """See `ImagesServer.get`; a redirect is not followed."""
+        parts = urlsplit(url)
+        # A backend of its own, since a backend remembers every path.
+        own = HttpBackend("images", f"{parts.scheme}://{parts.netloc}", list_timeout=FETCH_TIMEOUT)
+        try:
+            reply = await own.get(parts.path + (f"?{parts.query}" if parts.query else ""))
+            try:
+                if reply.status != HTTPStatus.OK:
+                    raise OSError(f"its server answered with status {reply.status}")
+                return await reply.read(most)
+            finally:
+                await reply.close()
+        except BackendError as error:
+            raise OSError(error.message) from error
+        finally:
+            await own.close()
+
+    async def close(self) -> None:
+        """See `ImagesServer.close`: the backends belong to the engine."""
+
+
+async def _begun(reply: Reply) -> None:
+    """Take an answer as soon as its head came."""
+
+
+class RoutedReply:
+    """The answer of a backend, whose slot is held until it is closed. See `ImagesReply`."""
+
+    def __init__(self, upstream: "UpstreamReply[Call]") -> None:
+        reply = upstream.reply
+        self.status, self.content_type, self.body = reply.status, reply.content_type, reply.body
+        self._upstream = upstream
+
+    async def close(self) -> None:
+        """See `ImagesReply.close`."""
+        if self.status < HTTPStatus.BAD_REQUEST:
+            self._upstream.spoke()
+            self._upstream.succeeded()
+        await self._upstream.close()

@@ -1,0 +1,105 @@
+"""Where the result of an `image_generation_call` is kept: in a blob, so that no later turn reads the image.
+
+A stored item, and an event that is kept for replay, have a reference in place of the base64. It is no secret: a blob is
+read only for the tenant that has it, so a reference that a client makes up leads nowhere else.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+from msgspec.structs import replace
+
+from antiphon.protocol.items.content import Item
+from antiphon.protocol.items.hosted import ImageGenerationCall
+
+_MARK = "kept:"
+"""Begins each reference; base64 has no colon."""
+
+USAGE = (
+    ("input_tokens", ""),
+    ("input_tokens_details", "image_tokens"),
+    ("input_tokens_details", "text_tokens"),
+    ("output_tokens", ""),
+    ("output_tokens_details", "image_tokens"),
+    ("output_tokens_details", "text_tokens"),
+)
+"""What a backend says of the tokens of an image, as places in its `usage`."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeptImage:
+    """A blob with the bytes of an image, its size, and the tokens that making it took (`USAGE`).
+
+    Without a `blob` the image is in no store.
+    """
+
+    blob: str
+    size: int
+    usage: Sequence[int] = (0,) * len(USAGE)
+
+    @property
+    def reference(self) -> str:
+        """What stands in place of the base64."""
+        return f"{_MARK}{self.blob}:{self.size}:{','.join(map(str, self.usage))}"
+
+    @classmethod
+    def read(cls, text: object) -> Self | None:
+        """Return what a reference says, None for anything else."""
+        if not isinstance(text, str) or not text.startswith(_MARK):
+            return None
+        blob, _, rest = text.removeprefix(_MARK).partition(":")
+        size, _, usage = rest.partition(":")
+        numbers = [size, *usage.split(",")]
+        if len(numbers) != 1 + len(USAGE) or not all(one.isascii() and one.isdecimal() for one in numbers):
+            return None
+        first, *others = (int(one[:18]) for one in numbers)
+        return cls(blob, first, others)
+
+
+def note_kept(item: ImageGenerationCall, kept: KeptImage | None) -> None:
+    """Note at an item that a client sees where its image is kept."""
+    if kept is not None:
+        item.__dict__["kept"] = kept
+
+
+def kept_of(item: ImageGenerationCall) -> KeptImage | None:
+    """Return where the image of an item is kept, None where that is not known."""
+    noted: KeptImage | None = item.__dict__.get("kept")
+    return noted or KeptImage.read(item.result)
+
+
+def as_kept(item: Item) -> tuple[Item, KeptImage | None]:
+    """Return an item as it is stored, and where its image is kept."""
+    kept = kept_of(item) if isinstance(item, ImageGenerationCall) else None
+    if kept is None or not kept.blob:
+        return item, None
+    return replace(item, result=kept.reference), kept
+
+
+def as_logged(event: Any) -> Any:
+    """Return an event as it is kept for replay."""
+    if isinstance(getattr(event, "item", None), ImageGenerationCall):
+        return replace(event, item=as_kept(event.item)[0])
+    response = getattr(event, "response", None)
+    if response is None or ImageGenerationCall not in map(type, response.output):
+        return event
+    output = [as_kept(item)[0] for item in response.output]
+    return replace(event, response=replace(response, output=output))
+
+
+def usage_of(items: Sequence[Any]) -> dict[str, Any] | None:
+    """Return the tokens that these images took (specification section 8); None without an image made here."""
+    made = [kept for item in items if isinstance(item, ImageGenerationCall) and (kept := kept_of(item))]
+    return usage_object([sum(one) for one in zip(*(kept.usage for kept in made), strict=True)]) if made else None
+
+
+def usage_object(tokens: Sequence[int]) -> dict[str, Any]:
+    """Return tokens as the API shows them."""
+    shown: dict[str, Any] = {}
+    for (name, detail), count in zip(USAGE, tokens, strict=True):
+        if detail:
+            shown.setdefault(name, {})[detail] = count
+        else:
+            shown[name] = count
+    return {**shown, "total_tokens": tokens[0] + tokens[3]}

@@ -1,0 +1,170 @@
+"""The command line of bubblewrap: what a machine sees, and as whom its processes run."""
+
+import json
+import os
+import secrets
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from antiphon.sandbox import kernel
+from antiphon.sandbox.contract import DATA, MachineLimits
+from antiphon.sandbox.environment import FILES, SYSTEM, PythonEnvironment
+
+MEGABYTE = 1024 * 1024
+TEMPORARY = 64 * MEGABYTE
+"""Bytes of /tmp, and of /dev/shm."""
+SHARED = ("/proc", "/tmp", "/dev/shm")  # noqa: S108 - of the machine
+"""Directories that the server watches, beside `DATA`."""
+OPEN_FILES = 256
+FIGURES = 14 * MEGABYTE
+"""Bytes of all images of one call."""
+NICENESS = 10
+KERNEL = "/run/kernel.py"
+DEVICES = ("null", "zero", "full", "random", "urandom")
+USER = 1000
+"""As which a machine's processes see themselves; outside they are the server's user."""
+USERS = (1879048192, 2147352575)
+"""Numbers of users that no distribution hands out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """As whom the processes of a machine run.
+
+    A server of an unprivileged user starts machines in a user namespace. A server of root needs none: bubblewrap
+    prepares the machine as root, and then the machine becomes a user that nobody else is. So limits by user hold (the
+    kernel does not count the processes of root), and a machine cannot read what root can.
+    """
+
+    is_root: bool
+    user: int
+    """The user that the machine becomes, 0 without root."""
+
+
+def new_identity() -> Identity:
+    """Return the identity of a new machine."""
+    if os.geteuid() != 0:
+        return Identity(is_root=False, user=0)
+    first, last = USERS
+    ranges = [tuple(map(int, line.split())) for line in Path("/proc/self/uid_map").read_text().splitlines()]
+    if not any(start <= first and last < start + count for start, _, count in ranges):  # in a container
+        start, _, count = max(ranges, key=lambda each: each[2])
+        first, last = start + count // 2, start + count - 2
+    return Identity(is_root=True, user=first + secrets.randbelow(max(last - first, 1)))
+
+
+def options(environment: PythonEnvironment, limits: MachineLimits, identity: Identity) -> list[str]:
+    """Return the options of bubblewrap."""
+    return [
+        *_isolation(identity),
+        *("--die-with-parent", "--new-session", "--clearenv", "--hostname", "container", "--chdir", DATA),
+        *_variables(environment),
+        *_files(environment, limits),
+    ]
+
+
+def kernel_command(environment: PythonEnvironment, limits: MachineLimits, identity: Identity) -> list[str]:
+    """Return the command of the kernel program in the machine."""
+    return [*_become(identity), environment.executable, "-I", KERNEL, _options(limits)]
+
+
+def _isolation(identity: Identity) -> Iterator[str]:
+    yield from ("--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try")
+    yield from ("--cap-drop", "ALL")
+    if identity.is_root:
+        yield from ("--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID")  # lost as soon as it became the user
+    else:
+        yield from ("--unshare-user", "--disable-userns", "--uid", str(USER), "--gid", str(USER))
+
+
+def _become(identity: Identity) -> Sequence[str]:
+    """Return the beginning of a command that becomes the user of a machine that root prepared."""
+    user = str(identity.user)
+    become = ("setpriv", "--reuid", user, "--regid", user, "--clear-groups", "--inh-caps", "-all")
+    return become if identity.is_root else ()
+
+
+def _variables(environment: PythonEnvironment) -> Iterator[str]:
+    threads = str(min(os.cpu_count() or 1, 4))
+    variables = {
+        "PATH": environment.path,
+        "HOME": "/tmp",  # noqa: S108 - of the machine; caches of programs are no files of the model
+        "LANG": "C.UTF-8",
+        "TZ": "UTC",
+        "MPLBACKEND": "Agg",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONUNBUFFERED": "1",
+        # Each thread of these libraries reserves memory, whether it works or not.
+        **{f"{library}_NUM_THREADS": threads for library in ("OMP", "OPENBLAS", "MKL", "NUMEXPR")},
+        "MALLOC_ARENA_MAX": "2",
+    }
+    for name, value in variables.items():
+        yield from ("--setenv", name, value)
+
+
+def _files(environment: PythonEnvironment, limits: MachineLimits) -> Iterator[str]:
+    """Give what a machine sees. Every place that it can write to has a size."""
+    for path in SYSTEM:
+        yield from _system(Path(path))
+    yield from ("--perms", "0755", "--dir", "/etc")
+    for path in FILES:
+        yield from ("--ro-bind-try", path, path)
+    yield from ("--proc", "/proc")
+    yield from ("--tmpfs", "/dev", *_devices(), *_sized(TEMPORARY, "/dev/shm"), "--remount-ro", "/dev")  # noqa: S108
+    yield from _sized(TEMPORARY, "/tmp")  # noqa: S108 - of the machine
+    yield from _sized(limits.disk, DATA)
+    yield from _placed(KERNEL, "--ro-bind", kernel.__file__)
+    for path in environment.binds:
+        yield from _placed(path, "--ro-bind", path)
+    for link, target in environment.links:
+        yield from _placed(link, "--symlink", target)
+    yield from ("--remount-ro", "/")
+
+
+def _system(path: Path) -> Sequence[str]:
+    if path.is_symlink():
+        return ("--symlink", str(path.readlink()), str(path))
+    return ("--ro-bind", str(path), str(path)) if path.is_dir() else ()
+
+
+def _placed(path: str, option: str, source: str) -> Iterator[str]:
+    """Give the options for one file or directory. bubblewrap itself may hide the directories above from a user."""
+    for parent in reversed(Path(path).parents[:-1]):
+        yield from ("--perms", "0755", "--dir", str(parent))
+    yield from (option, source, path)
+
+
+def _sized(size: int, path: str) -> Sequence[str]:
+    return ("--perms", "0777", "--size", str(size), "--tmpfs", path)
+
+
+def _devices() -> Iterator[str]:
+    for name in DEVICES:
+        yield from ("--dev-bind", f"/dev/{name}", f"/dev/{name}")
+    yield from ("--symlink", "/proc/self/fd", "/dev/fd")
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        yield from ("--symlink", f"/proc/self/fd/{number}", f"/dev/{name}")
+
+
+def _options(limits: MachineLimits) -> str:
+    """Return the first argument of the kernel program."""
+    return json.dumps(
+        {
+            "data": DATA,
+            "shared": SHARED,
+            "nice": NICENESS,
+            "output": limits.output,
+            "figures": FIGURES,
+            "limits": {
+                "RLIMIT_AS": limits.memory,
+                "RLIMIT_NPROC": limits.processes,
+                "RLIMIT_FSIZE": limits.file_size,
+                "RLIMIT_NOFILE": OPEN_FILES,
+                "RLIMIT_CORE": 0,
+                "RLIMIT_MEMLOCK": 0,
+                "RLIMIT_MSGQUEUE": 0,
+                "RLIMIT_SIGPENDING": 256,
+            },
+        }
+    )

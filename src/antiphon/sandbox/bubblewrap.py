@@ -1,0 +1,116 @@
+"""Machines by bubblewrap (`bwrap`): processes of this host in namespaces of their own, without network."""
+
+import asyncio
+import os
+import platform
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from antiphon.sandbox import cures, seccomp
+from antiphon.sandbox.arguments import SHARED, Identity, kernel_command, new_identity, options
+from antiphon.sandbox.cgroup import Cgroup, delegated
+from antiphon.sandbox.channel import Channel
+from antiphon.sandbox.connection import Connection
+from antiphon.sandbox.contract import MachineLimits, SandboxError
+from antiphon.sandbox.directory import DataDirectory
+from antiphon.sandbox.environment import PythonEnvironment, find_environment
+from antiphon.sandbox.machine import BubblewrapMachine
+from antiphon.sandbox.supervisor import Supervisor
+from antiphon.sandbox.usage import Usage
+from antiphon.sandbox.watch import Watch
+
+SECONDS = 20.0
+"""How long a machine may take to start, on a busy host."""
+PROBED = MachineLimits(memory=512 * 1024 * 1024)
+
+
+class Bubblewrap:
+    """See `Sandbox`. `python` is the Python for code, with its packages; empty for the server's, without packages."""
+
+    def __init__(self, python: str = "", *, program: str = "bwrap") -> None:
+        self._python = python
+        self._program = program
+        self._host: _Host | None = None
+        self._watch = Watch()
+
+    async def probe(self) -> str:
+        """Start a machine, and run code in it."""
+        try:
+            machine = await self.start(PROBED)
+        except SandboxError as error:
+            return str(error)
+        try:
+            result = await machine.run_code("6 * 7", SECONDS)
+        finally:
+            await machine.close()
+        return "" if result.value == "42" else cures.explained(result.printed or result.ending, cures.Host.read())
+
+    async def start(self, limits: MachineLimits) -> BubblewrapMachine:
+        """Return a new machine."""
+        if self._host is None:
+            self._host = await asyncio.to_thread(_find_host, self._program, self._python)
+        host, identity = self._host, new_identity()
+        connection = Connection.open(options(host.environment, limits, identity))
+        try:
+            cgroup = await asyncio.to_thread(Cgroup, host.cgroup, limits) if host.cgroup else None
+            machine = await _started(host, identity, connection, cgroup, limits)
+        except OSError as error:
+            connection.close()
+            raise SandboxError(f"A machine does not start: {error}.") from error
+        except BaseException:
+            connection.close()
+            raise
+        machine.on_close = self._watch.discard
+        self._watch.add(machine)
+        return machine
+
+    async def close(self) -> None:
+        """End every machine."""
+        await self._watch.close()
+        await asyncio.gather(*(machine.close() for machine in list(self._watch.machines)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Host:
+    """What is found out once."""
+
+    program: str
+    environment: PythonEnvironment
+    cgroup: Path | None
+
+
+def _find_host(program: str, python: str) -> _Host:
+    """Blocks: it starts a Python. Raises `SandboxError`."""
+    if platform.machine() not in seccomp.MACHINES:
+        raise SandboxError(cures.PROCESSOR)
+    found = shutil.which(program)
+    if found is None:
+        raise SandboxError(cures.MISSING)
+    return _Host(found, find_environment(python), delegated())
+
+
+async def _started(
+    host: _Host, identity: Identity, connection: Connection, cgroup: Cgroup | None, limits: MachineLimits
+) -> BubblewrapMachine:
+    enter = cgroup.entry() if cgroup else ()
+    supervisor = await connection.start(enter, host.program, kernel_command(host.environment, limits, identity))
+    channel = Channel(connection.server)
+    directories = await _directories(supervisor, connection, channel)
+    data = DataDirectory(directories[0], identity.user)
+    usage = Usage(directories[1], [os.dup(directories[0]), *directories[2:]], cgroup)
+    return BubblewrapMachine(supervisor, channel, connection.output, data, usage, limits)
+
+
+async def _directories(supervisor: Supervisor, connection: Connection, channel: Channel) -> list[int]:
+    """Wait until the kernel program is ready. Raises `SandboxError` that says why it is not."""
+    try:
+        async with asyncio.timeout(SECONDS):
+            return await channel.directories(1 + len(SHARED))
+    except (SandboxError, TimeoutError) as error:
+        await supervisor.end()
+        host = await asyncio.to_thread(cures.Host.read)
+        raise SandboxError(cures.explained(connection.message(), host)) from error
+    except BaseException:
+        await supervisor.end()
+        raise

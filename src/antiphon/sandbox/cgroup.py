@@ -1,0 +1,97 @@
+"""A control group (v2) for each machine, where the system lets the server make them: the kernel enforces limits then.
+
+systemd does for a unit with `Delegate=yes`. Elsewhere `Usage` counts what a machine uses.
+"""
+
+import os
+import secrets
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from antiphon.sandbox.contract import MachineLimits
+
+ROOT = Path("/sys/fs/cgroup")
+OWN = Path("/proc/self/cgroup")
+SUPERVISOR = "supervisor"
+"""The group that the server moves itself to: a group with processes of its own cannot limit groups below it."""
+CONTROLLERS = "+memory +pids +cpu"
+ENTER = 'echo $$ > "$0" && exec "$@"'
+"""A shell program that enters a group and becomes another program there."""
+SPARE = 4
+"""Processes of bubblewrap beside those of the code."""
+TRIES = 20
+
+
+def delegated(root: Path = ROOT, own: Path = OWN) -> Path | None:
+    """Return the group in which machines get theirs; None where the system delegates none to the server."""
+    try:
+        names = [line[3:] for line in own.read_text().splitlines() if line.startswith("0::")]
+        group = root / names[0].strip("/")
+        if group.name == SUPERVISOR:
+            group = group.parent
+        if not _is_delegated(group):
+            return None
+        (group / SUPERVISOR).mkdir(exist_ok=True)
+        for process in (group / "cgroup.procs").read_text().split():
+            (group / SUPERVISOR / "cgroup.procs").write_text(process)
+        (group / "cgroup.subtree_control").write_text(CONTROLLERS)
+    except (OSError, IndexError):
+        return None
+    return group
+
+
+def _is_delegated(group: Path) -> bool:
+    """Whether systemd says so. That root can write there says nothing: the group may be somebody else's."""
+    for name in ("user.delegate", "trusted.delegate"):
+        with suppress(OSError):
+            if os.getxattr(group, name) == b"1":
+                return True
+    return False
+
+
+class Cgroup:
+    """The control group of one machine."""
+
+    def __init__(self, parent: Path, limits: MachineLimits) -> None:
+        self._path = parent / f"machine-{secrets.token_hex(8)}"
+        self._path.mkdir()
+        self._write("memory.max", limits.memory + limits.disk)  # files in a machine are memory, too
+        self._write("pids.max", limits.processes + SPARE)
+        with suppress(OSError):  # not in every kernel
+            self._write("memory.swap.max", 0)
+            self._write("memory.oom.group", 1)
+            self._write("cpu.weight", 20)
+
+    def entry(self) -> Sequence[str]:
+        """Return how the line of a command begins that runs in the group."""
+        return ("/bin/sh", "-c", ENTER, str(self._path / "cgroup.procs"))
+
+    def memory(self) -> int:
+        """Return the bytes that the machine uses now."""
+        return int((self._path / "memory.current").read_text())
+
+    def has_killed(self) -> bool:
+        """Whether the kernel ended the machine since it used more than its memory."""
+        with suppress(OSError, ValueError):
+            lines = (self._path / "memory.events").read_text().splitlines()
+            return any(int(line.split()[1]) > 0 for line in lines if line.startswith("oom_kill "))
+        return False
+
+    def remove(self) -> None:
+        """End what is left in the group, and delete it. Blocks for a moment."""
+        with suppress(OSError):
+            self._write("cgroup.kill", 1)
+        for _ in range(TRIES):
+            try:
+                self._path.rmdir()
+            except FileNotFoundError:
+                return
+            except OSError:
+                time.sleep(0.01)
+            else:
+                return
+
+    def _write(self, name: str, value: int) -> None:
+        (self._path / name).write_text(str(value))

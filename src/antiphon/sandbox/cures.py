@@ -1,0 +1,64 @@
+"""What an operator can do about a machine that does not start."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from antiphon.sandbox.seccomp import MACHINES
+
+RESTRICTED = Path("/proc/sys/kernel/apparmor_restrict_unprivileged_userns")
+CONTAINER = (Path("/.dockerenv"), Path("/run/.containerenv"))
+
+MISSING = (
+    "bubblewrap is not installed. Install it: apt-get install bubblewrap (Debian, Ubuntu), dnf install bubblewrap."
+)
+PROCESSOR = f"Machines of bubblewrap need a processor of these kinds: {', '.join(MACHINES)}."
+OLD = "This version of bubblewrap is too old. Install version 0.8 or newer."
+IN_CONTAINER = (
+    "The server runs in a container, and the container's profile forbids new namespaces and mounts. Run the container "
+    "as an unprivileged user with `--security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt "
+    "systempaths=unconfined`, or set `code_sandbox` to `e2b`."
+)
+APPARMOR = (
+    "AppArmor forbids user namespaces on this host (Ubuntu 24.04 and newer). Allow them for bwrap: write the profile "
+    "`/etc/apparmor.d/bwrap` with `abi <abi/4.0>, profile bwrap /usr/bin/bwrap flags=(unconfined) { userns, }`, then "
+    "run `systemctl reload apparmor`."
+)
+NAMESPACES = (
+    "This host forbids user namespaces to unprivileged users. Allow them: `sysctl -w user.max_user_namespaces=10000`, "
+    "on old kernels of Debian also `sysctl -w kernel.unprivileged_userns_clone=1`."
+)
+ELSE = "Run `bwrap --unshare-all --ro-bind / / true` as the server's user to see whether bubblewrap works at all."
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """What matters of the host."""
+
+    is_container: bool
+    restricts: bool
+    """AppArmor restricts user namespaces."""
+
+    @classmethod
+    def read(cls) -> "Host":
+        """Return the facts of this host. Blocks for a moment."""
+        try:
+            restricts = RESTRICTED.read_text().strip() == "1"
+        except OSError:
+            restricts = False
+        return cls(any(path.exists() for path in CONTAINER), restricts)
+
+
+def explained(message: str, host: Host) -> str:
+    """Return why no machine starts, and what to do. `message` is what bubblewrap said, or the kernel program."""
+    return f"A machine does not start: {message or 'no message'}. {_cure(message, host)}"
+
+
+def _cure(message: str, host: Host) -> str:
+    if "Unknown option" in message or "not recognized" in message:
+        return OLD
+    denied = any(word in message for word in ("ermission", "not permitted", "namespace", "uid map"))
+    if denied and host.is_container:
+        return IN_CONTAINER
+    if denied and host.restricts:
+        return APPARMOR
+    return NAMESPACES if denied else ELSE

@@ -1,0 +1,305 @@
+"""The program inside a machine: reads one call from its socket, runs it, writes one reply; again until the end.
+
+Runs with the operator's Python and its standard library only; `Kept` serves the server, too. The first argument is a
+JSON object: `data` (directory), `shared` (other directories that the server watches), `limits` (of `resource`),
+`nice`, `output` (bytes of one text), `figures` (bytes of all images).
+
+Calls are JSON lines: `{nonce, code}` or `{nonce, command, seconds, output}`. What code prints goes to the pipe of
+standard output and standard error, which the server reads by itself.
+"""
+
+import _socket
+import ast
+import binascii
+import contextlib
+import importlib.machinery
+import io
+import json
+import linecache
+import os
+import resource
+import select
+import signal
+import struct
+import subprocess
+import sys
+import time
+import traceback
+import types
+import warnings
+from typing import Any
+
+PART = 65536
+STEP = 0.05
+"""Seconds between two looks at a command whose output does not end."""
+
+
+class Kept:
+    """The first and the last bytes of an output, at most `limit`; a note says how many are missing between them."""
+
+    def __init__(self, limit: int) -> None:
+        self._half = max(limit // 2, 1)
+        self._head, self._tail, self._lost = bytearray(), bytearray(), 0
+
+    @property
+    def is_full(self) -> bool:
+        """Whether more output replaces earlier output."""
+        return len(self._head) == self._half and len(self._tail) >= self._half
+
+    def add(self, part: bytes) -> None:
+        """Keep a part of the output, or what there is room for."""
+        room = self._half - len(self._head)
+        self._head += part[:room]
+        self._tail += part[room:]
+        if len(self._tail) > 2 * self._half:
+            self._trim()
+
+    def text(self) -> str:
+        """Return what is kept."""
+        self._trim()
+        parts = [bytes(self._head), bytes(self._tail)]
+        if not self._lost:
+            return b"".join(parts).decode(errors="replace")
+        return f"\n[… {self._lost} bytes left out …]\n".join(part.decode(errors="replace") for part in parts)
+
+    def _trim(self) -> None:
+        excess = max(len(self._tail) - self._half, 0)
+        self._lost += excess
+        del self._tail[:excess]
+
+
+class Figures:
+    """The figures of matplotlib that the code shows, or leaves open at its end, as PNG."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._images: list[bytes] = []
+        sys.meta_path.insert(0, self)
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+        """Find `matplotlib.pyplot` as usual, with a `show` that draws and closes the figures, as notebooks do."""
+        if name != "matplotlib.pyplot":
+            return None
+        spec = importlib.machinery.PathFinder.find_spec(name, path)
+        if spec is not None and spec.loader is not None:
+            load = spec.loader.exec_module
+
+            def exec_module(module: types.ModuleType) -> None:
+                load(module)
+                module.show = lambda *_, **__: self._draw()  # type: ignore[attr-defined]
+
+            spec.loader.exec_module = exec_module  # type: ignore[method-assign]
+        return spec
+
+    def take(self) -> list[str]:
+        """Return the figures since the last time, in base64."""
+        try:
+            self._draw()
+        finally:
+            images, self._images = self._images, []
+        return [binascii.b2a_base64(image, newline=False).decode() for image in images]
+
+    def _draw(self) -> None:
+        pyplot = sys.modules.get("matplotlib.pyplot")
+        if pyplot is None:
+            return
+        try:
+            for number in pyplot.get_fignums():
+                image = io.BytesIO()
+                pyplot.figure(number).savefig(image, format="png", bbox_inches="tight")
+                if sum(map(len, self._images)) + image.tell() <= self._most:
+                    self._images.append(image.getvalue())
+        finally:
+            pyplot.close("all")
+
+
+class Kernel:
+    """Runs calls, with one namespace for all code."""
+
+    def __init__(self, options: dict[str, Any]) -> None:
+        self._data: str = options["data"]
+        self._output: int = options["output"]
+        self._figures = Figures(options["figures"])
+        self._main = types.ModuleType("__main__")
+        self._cells = 0
+        sys.modules["__main__"] = self._main
+
+    def run(self, call: dict[str, Any]) -> dict[str, Any]:
+        """Return the reply to one call."""
+        reply = self.code(call["code"]) if "code" in call else self.command(**call)
+        return {**reply, "nonce": call["nonce"]}
+
+    def code(self, code: str) -> dict[str, Any]:
+        """Run Python code: what it printed is in the pipe when this returns."""
+        process, value, figures = os.getpid(), None, []
+        try:
+            value = self._executed(code)
+            figures = self._figures.take()
+        except BaseException as error:
+            report(error)
+        finally:
+            if os.getpid() != process:  # the code forked, and this is the child
+                flush()
+                os._exit(0)
+        text = "" if value is None else self._shown(value)
+        flush()
+        return {"value": text, "figures": figures}
+
+    def _executed(self, code: str) -> Any:
+        """Run the code, and return the value of its last expression."""
+        self._cells += 1
+        name = f"<cell {self._cells}>"
+        linecache.cache[name] = (len(code), None, code.splitlines(keepends=True), name)
+        tree = ast.parse(code, name)
+        last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+        self._evaluate(compile(tree, name, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT))
+        if not isinstance(last, ast.Expr):
+            return None
+        value = self._evaluate(compile(ast.Expression(last.value), name, "eval", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT))
+        return None if code.rstrip().endswith(";") else value
+
+    def _evaluate(self, compiled: types.CodeType) -> Any:
+        value = eval(compiled, self._main.__dict__)  # noqa: S307 - this is what the sandbox is for
+        if not compiled.co_flags & 0x80:  # no top-level `await`
+            return value
+        import asyncio  # noqa: PLC0415 - most code does not need it
+
+        return asyncio.run(value)
+
+    def _shown(self, value: Any) -> str:
+        try:
+            kept = Kept(self._output)
+            kept.add(repr(value).encode(errors="replace"))
+            return kept.text()
+        except BaseException as error:
+            report(error)
+            return ""
+
+    def command(self, nonce: str, command: str, seconds: float, output: int) -> dict[str, Any]:
+        """Run a shell command in a session of its own. At its time limit the whole process group ends."""
+        try:
+            process = subprocess.Popen(  # noqa: S602 - this is what the sandbox is for
+                command,
+                shell=True,
+                cwd=self._data,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+            )
+        except (OSError, ValueError, MemoryError) as error:  # too many processes, a NUL byte, too little memory
+            return {"stdout": "", "stderr": f"sh: {error}\n", "exit_code": 126, "timed_out": False}
+        with process:
+            assert process.stdout is not None and process.stderr is not None  # noqa: S101 - both are pipes
+            kept = {process.stdout.fileno(): Kept(output), process.stderr.fileno(): Kept(output)}
+            timed_out = collect(process, kept, time.monotonic() + seconds)
+            if timed_out:
+                os.killpg(process.pid, signal.SIGKILL)
+            code = process.wait()
+        stdout, stderr = (each.text() for each in kept.values())
+        exit_code = None if timed_out else code if code >= 0 else 128 - code
+        return {"stdout": stdout, "stderr": stderr, "exit_code": exit_code, "timed_out": timed_out}
+
+
+def collect(process: "subprocess.Popen[bytes]", kept: dict[int, Kept], ends: float) -> bool:
+    """Read the output of a command until it ends. Returns whether its time ran out.
+
+    What it started in the background may hold the pipes open: then the output ends with the command.
+    """
+    poller, is_open = select.poll(), set(kept)
+    for pipe in kept:
+        poller.register(pipe, select.POLLIN)
+    while time.monotonic() < ends:
+        has_ended = process.poll() is not None
+        ready = poller.poll(0 if has_ended else STEP * 1000) if is_open else []
+        if has_ended and not ready:
+            return False
+        for pipe, _ in ready:
+            part = os.read(pipe, PART)
+            kept[pipe].add(part)
+            if not part:
+                poller.unregister(pipe)
+                is_open.discard(pipe)
+        if not is_open:
+            try:
+                process.wait(max(ends - time.monotonic(), 0))
+            except subprocess.TimeoutExpired:
+                return True
+            return False
+    return True
+
+
+def report(error: BaseException) -> None:
+    """Print the traceback of an exception, without the frames of this file."""
+    flush()
+    trace = error.__traceback__
+    while trace is not None and trace.tb_frame.f_code.co_filename in (__file__, ast.__file__):
+        trace = trace.tb_next
+    try:
+        text = "".join(traceback.format_exception(type(error), error, trace))
+    except BaseException:
+        text = f"{type(error).__name__}\n"  # its own methods fail, or the memory is full
+    content = memoryview(text.encode(errors="replace"))
+    with contextlib.suppress(OSError):  # the code closed it
+        while content:
+            content = content[os.write(2, content) :]
+
+
+def flush() -> None:
+    """Write what Python buffers. The code may have replaced the streams by anything."""
+    for stream in (sys.stdout, sys.stderr, sys.__stdout__):
+        with contextlib.suppress(BaseException):
+            stream.flush()  # type: ignore[union-attr]
+
+
+def limit(options: dict[str, Any]) -> None:
+    """Limit what this process and its children may use. The code cannot undo it."""
+    os.nice(options["nice"])
+    with open("/proc/self/oom_score_adj", "w") as file:  # noqa: PTH123 - pathlib would take memory in every machine
+        file.write("1000")
+    for name, amount in options["limits"].items():
+        for process in (os.getpid(), 1):
+            # Code can write to the memory of the first process, unless root started it; then this is refused.
+            with contextlib.suppress(PermissionError):
+                resource.prlimit(process, getattr(resource, name), (amount, amount))
+
+
+def connect(options: dict[str, Any]) -> int:
+    """Take the socket from standard input, and send the server the directories that it reads. Returns the socket."""
+    channel = os.dup(0)
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.close(null)
+    shared = [os.open(path, os.O_RDONLY | os.O_DIRECTORY) for path in (options["data"], *options["shared"])]
+    rights = (_socket.SOL_SOCKET, _socket.SCM_RIGHTS, struct.pack(f"{len(shared)}i", *shared))
+    connection = _socket.socket(fileno=channel)
+    connection.sendmsg([b"\n"], [rights])
+    connection.detach()
+    for each in shared:
+        os.close(each)
+    return channel
+
+
+def serve(channel: int, kernel: Kernel) -> None:
+    """Answer calls until the server closes the socket."""
+    calls = os.fdopen(channel, "rb", closefd=False)
+    for line in calls:
+        reply = memoryview(json.dumps(kernel.run(json.loads(line))).encode() + b"\n")
+        while reply:
+            reply = reply[os.write(channel, reply) :]
+
+
+def main() -> None:
+    """Do as the module says."""
+    options = json.loads(sys.argv[1])
+    sys.argv = [""]
+    os.chdir(options["data"])
+    sys.path.append(options["data"])  # the last one, so no file of the code replaces a module of the library
+    sys.stdout.reconfigure(line_buffering=True, errors="replace")  # type: ignore[union-attr]
+    warnings.filterwarnings("ignore", message=".*is non-interactive, and thus cannot be shown")
+    limit(options)
+    serve(connect(options), Kernel(options))
+
+
+if __name__ == "__main__":
+    main()

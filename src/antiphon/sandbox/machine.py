@@ -1,0 +1,191 @@
+"""One machine of bubblewrap: a process that holds all others, a socket to its kernel, a pipe with what it prints."""
+
+import asyncio
+import os
+from collections.abc import AsyncGenerator, AsyncIterable, Callable, Sequence
+
+from antiphon.sandbox.channel import Channel, CodeReply, CommandReply, R
+from antiphon.sandbox.contract import CodeResult, CommandResult, Ending, FoundFile, MachineLimits, SandboxError
+from antiphon.sandbox.directory import DataDirectory, checked
+from antiphon.sandbox.printed import Printed
+from antiphon.sandbox.supervisor import Supervisor
+from antiphon.sandbox.usage import Usage
+
+PART = 1024 * 1024
+"""Bytes of a file that are copied at once."""
+NOTE = 64
+"""Characters of the note that says what is left out."""
+GRACE = 5.0
+"""Seconds that the kernel has to end a command whose time is over."""
+
+
+class BubblewrapMachine:
+    """See `Machine`."""
+
+    def __init__(
+        self,
+        supervisor: Supervisor,
+        channel: Channel,
+        printed: int,
+        data: DataDirectory,
+        usage: Usage,
+        limits: MachineLimits,
+    ) -> None:
+        self._supervisor = supervisor
+        self._channel = channel
+        self._pipe = printed
+        self._data = data
+        self._usage = usage
+        self._limits = limits
+        self.on_close: Callable[[BubblewrapMachine], None] = lambda _: None
+        self._ending: Ending = "completed"
+        self._memory = 0
+        self._calls = 0
+        self._is_closed = False
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the machine still runs, with its variables."""
+        return self._ending == "completed" and not self._supervisor.has_ended
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a call runs."""
+        return self._calls > 0
+
+    @property
+    def is_too_large(self) -> bool:
+        """Whether the machine used more memory than it may, when it was counted last."""
+        return self._memory > self._limits.memory and not self._usage.is_enforced
+
+    async def put(self, name: str, content: AsyncIterable[bytes]) -> None:
+        """Write a file into `DATA`. Raises `ValueError` unless `name` is one path component, and `SandboxError`."""
+        checked(name)
+        self._check()
+        try:
+            file, temporary = await asyncio.to_thread(self._data.create)
+            try:
+                await self._copied(file, name, content)
+                self._data.rename(temporary, name)
+            except BaseException:
+                self._data.remove(temporary)
+                raise
+            finally:
+                os.close(file)
+        except OSError as error:
+            raise SandboxError(f"The file {name!r} cannot be written into the machine: {error.strerror}.") from error
+
+    async def _copied(self, file: int, name: str, content: AsyncIterable[bytes]) -> None:
+        size = 0
+        async for part in content:
+            size += len(part)
+            if size > self._limits.file_size:
+                raise SandboxError(f"The file {name!r} is larger than {self._limits.file_size} bytes.")
+            await asyncio.to_thread(_written, file, part)
+
+    async def files(self) -> Sequence[FoundFile]:
+        """Return the regular files in `DATA`, also after the end of the machine."""
+        self._check(is_alive=False)
+        return await asyncio.to_thread(self._data.files, self._limits.files)
+
+    async def read(self, name: str, limit: int) -> AsyncGenerator[bytes, None]:
+        """Give the content of a file in `DATA`, also after the end of the machine."""
+        self._check(is_alive=False)
+        file = await asyncio.to_thread(self._data.open, name)
+        try:
+            while limit > 0 and (part := await asyncio.to_thread(os.read, file, min(PART, limit))):
+                limit -= len(part)
+                yield part
+        finally:
+            os.close(file)
+
+    async def run_code(self, code: str, seconds: float) -> CodeResult:
+        """Run Python code. At its time limit the machine ends."""
+        self._check()
+        printed = Printed(self._pipe, self._limits.output)
+        reply = CodeReply("")
+        try:
+            reply = await self._called(CodeReply, seconds, code=code)
+        except SandboxError:
+            pass  # the ending says so
+        finally:
+            text = printed.end()
+        value = reply.value[: self._limits.output]
+        return CodeResult(text, reply.images(), value, self._ending)
+
+    async def run_command(self, command: str, seconds: float, output: int) -> CommandResult:
+        """Run a shell command. At its time limit only the command ends."""
+        self._check()
+        printed = Printed(self._pipe, 1)  # of threads that earlier code left; it would wait for a reader
+        try:
+            call = {"command": command, "seconds": seconds, "output": output}
+            reply = await self._called(CommandReply, seconds + GRACE, **call)
+        except SandboxError:
+            return CommandResult(exit_code=None, ending=self._ending)
+        finally:
+            printed.end()
+        ending: Ending = "timeout" if reply.timed_out else "completed"
+        return CommandResult(cut(reply.stdout, output), cut(reply.stderr, output), reply.exit_code, ending)
+
+    async def _called(self, kind: type[R], limit: float, **call: object) -> R:
+        """Return the reply to a call. Whatever else happens, the machine has ended before this raises."""
+        self._calls += 1
+        try:
+            async with asyncio.timeout(limit):
+                return await self._channel.call(kind, **call)
+        except TimeoutError as error:
+            await self.end("timeout")
+            raise SandboxError("The time of the call is over.") from error
+        except BaseException:
+            await self.end("memory" if self._usage.has_killed() else "lost")
+            raise
+        finally:
+            self._calls -= 1
+
+    def count(self) -> None:
+        """Count the machine's memory. Blocks for a moment: call it in a thread."""
+        self._memory = self._usage.memory()
+
+    def memory(self) -> int:
+        """Return the bytes of memory that were counted last."""
+        return self._memory if self.is_alive else 0
+
+    async def end(self, ending: Ending) -> None:
+        """End all processes of the machine; its files stay. The first ending counts."""
+        if self._ending == "completed":
+            self._ending = ending
+        await self._supervisor.end()
+
+    async def close(self) -> None:
+        """End the machine with all its processes, and delete its files."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        self.on_close(self)
+        await self.end("lost")
+        self._channel.close()
+        os.close(self._pipe)
+        await asyncio.to_thread(self._released)
+
+    def _released(self) -> None:
+        self._data.close()
+        self._usage.close()
+
+    def _check(self, *, is_alive: bool = True) -> None:
+        if self._is_closed or (is_alive and not self.is_alive):
+            raise SandboxError("The machine is lost: it has ended.")
+
+
+def cut(text: str, limit: int) -> str:
+    """Return at most so many characters of an output, the first and the last ones, and a note."""
+    if len(text) <= limit + NOTE:
+        return text
+    half = limit // 2
+    return f"{text[:half]}\n[… {len(text) - 2 * half} characters left out …]\n{text[len(text) - half :]}"
+
+
+def _written(file: int, part: bytes) -> None:
+    with memoryview(part) as view:
+        done = 0
+        while done < len(view):
+            done += os.write(file, view[done:])

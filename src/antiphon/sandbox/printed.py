@@ -1,0 +1,53 @@
+"""Reads what a machine prints, at the server's pace.
+
+The pipe is the limit: code that prints without end waits for the server, which reads the first bytes as they come, and
+the others slowly. Between two calls nothing is read.
+"""
+
+import asyncio
+import os
+from contextlib import suppress
+
+from antiphon.sandbox.kernel import Kept
+
+PART = 65536
+"""As much as a pipe holds."""
+PAUSE = 0.005
+"""Seconds between two reads, once all that is kept came already."""
+LAST = 16
+"""Parts that are read at the end of a call, at most."""
+
+
+class Printed:
+    """The output of one call of a machine: the read end of its pipe, which does not block, and what is kept of it."""
+
+    def __init__(self, pipe: int, limit: int) -> None:
+        self._pipe = pipe
+        self._kept = Kept(limit)
+        self._loop = asyncio.get_running_loop()
+        self._pause: asyncio.TimerHandle | None = None
+        self._loop.add_reader(pipe, self._read)
+
+    def end(self) -> str:
+        """Stop reading, and return what was printed up to now."""
+        self._loop.remove_reader(self._pipe)
+        if self._pause is not None:
+            self._pause.cancel()
+        for _ in range(LAST):
+            if not self._part():
+                break
+        return self._kept.text()
+
+    def _read(self) -> None:
+        if not self._part():
+            self._loop.remove_reader(self._pipe)  # the machine ended, and closed the pipe
+        elif self._kept.is_full:
+            self._loop.remove_reader(self._pipe)
+            self._pause = self._loop.call_later(PAUSE, self._loop.add_reader, self._pipe, self._read)
+
+    def _part(self) -> bytes:
+        part = b""
+        with suppress(BlockingIOError):
+            part = os.read(self._pipe, PART)
+        self._kept.add(part)
+        return part

@@ -1,0 +1,152 @@
+"""`/v1/containers` and the files in them (specification of hosted tools, section 6)."""
+
+from contextlib import aclosing
+from functools import partial
+
+from antiphon.gateway import Gateway, RequestIdentity
+from antiphon.gateway.containers import StoredContainer, Written
+from antiphon.protocol.validation import refusals
+from antiphon.protocol.validation.containers import (
+    CONTAINER,
+    decode_container_files_query,
+    decode_containers_query,
+    decode_copy_file,
+    decode_create_container,
+)
+from antiphon.protocol.validation.vector_stores import check_id
+from antiphon.server.admission import IDEMPOTENCY_HEADER, acquire, decoded, reserve
+from antiphon.server.reply import Reply, Resources, encode_json, json_reply
+from antiphon.server.request import HttpRequest
+from antiphon.server.resources.files import content_reply, filename_of, form_of
+
+ONE = "/v1/containers/{container_id}"
+FILE = f"{ONE}/files/{{file_id}}"
+
+
+def resources(gateway: Gateway) -> Resources:
+    """Return what is served under which path."""
+    containers, files = _Containers(gateway), _Files(gateway)
+    return {
+        "/v1/containers": {"GET": containers.list, "POST": containers.create},
+        ONE: {"GET": containers.retrieve, "DELETE": containers.delete},
+        f"{ONE}/files": {"GET": files.list, "POST": files.create},
+        FILE: {"GET": files.retrieve, "DELETE": files.delete},
+        f"{FILE}/content": {"GET": files.content},
+    }
+
+
+class _Containers:
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway, self._containers = gateway, gateway.containers
+
+    async def create(self, http: HttpRequest) -> Reply:
+        body = await http.body()
+        request = await decoded(self._gateway, http, body, decode_create_container)
+        await acquire(self._gateway, http, None)
+        ticket: RequestIdentity | Reply = RequestIdentity(http.tenant)
+        if IDEMPOTENCY_HEADER in http.headers:
+            ticket = await reserve(self._gateway, http, body, CONTAINER)
+        return ticket if isinstance(ticket, Reply) else json_reply(await self._containers.create(request, ticket))
+
+    async def list(self, http: HttpRequest) -> Reply:
+        query = decode_containers_query(http.query())
+        await acquire(self._gateway, http, None)
+        return json_reply(await self._containers.list(http.tenant, query))
+
+    async def retrieve(self, http: HttpRequest) -> Reply:
+        return json_reply(await self._containers.retrieve(http.tenant, _id(http)))
+
+    async def delete(self, http: HttpRequest) -> Reply:
+        return json_reply(await self._containers.delete(http.tenant, _id(http)))
+
+
+class _Files:
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway, self._containers = gateway, gateway.containers
+
+    async def create(self, http: HttpRequest) -> Reply:
+        """Take a form with the content of a file, or JSON with the id of one."""
+        await acquire(self._gateway, http, None)
+        container = await self._containers.running(http.tenant, _id(http))
+        if not _is_json(http):
+            return await self._receive(http, container)
+        request = decode_copy_file(await http.body())
+        return json_reply(await self._containers.copy(container, request.file_id))
+
+    async def _receive(self, http: HttpRequest, container: StoredContainer) -> Reply:
+        form = _Form(self._gateway, http, container)
+        try:
+            await form.read()
+            return await self._add(http, form)
+        except BaseException:
+            await form.drop()
+            raise
+
+    async def _add(self, http: HttpRequest, form: "_Form") -> Reply:
+        if form.written is None:
+            raise refusals.missing("file")
+        ticket: RequestIdentity | Reply = RequestIdentity(http.tenant)
+        if IDEMPOTENCY_HEADER in http.headers:
+            content = encode_json([form.filename, form.written.digest.hex()])
+            ticket = await reserve(self._gateway, http, content, "cfile")
+        if isinstance(ticket, Reply):
+            await form.drop()
+            return ticket
+        return json_reply(await self._containers.add(form.container, form.filename, form.written, ticket))
+
+    async def list(self, http: HttpRequest) -> Reply:
+        query = decode_container_files_query(http.query())
+        await acquire(self._gateway, http, None)
+        return json_reply(await self._containers.list_files(http.tenant, _id(http), query))
+
+    async def retrieve(self, http: HttpRequest) -> Reply:
+        return json_reply(await self._containers.retrieve_file(http.tenant, _id(http), _file(http)))
+
+    async def delete(self, http: HttpRequest) -> Reply:
+        return json_reply(await self._containers.delete_file(http.tenant, _id(http), _file(http)))
+
+    async def content(self, http: HttpRequest) -> Reply:
+        await acquire(self._gateway, http, None)
+        file = await self._containers.find_file(http.tenant, _id(http), _file(http))
+        name = file.path.rpartition("/")[2]
+        return content_reply(http, name, file.size, partial(self._containers.read, file))
+
+
+class _Form:
+    """The form of a new file: its content is written as it comes."""
+
+    def __init__(self, gateway: Gateway, http: HttpRequest, container: StoredContainer) -> None:
+        self._containers, self._http = gateway.containers, http
+        self.container = container
+        self.filename = ""
+        self.written: Written | None = None
+
+    async def read(self) -> None:
+        """Read all of it. Raises `ClientError`, `StoreError`, and `ClientGone` where the client leaves."""
+        room = await self._containers.room(self.container)
+        async with aclosing(form_of(self._http, room.size, self._containers.held)) as parts:
+            async for part in parts:
+                if part.name != "file":
+                    raise refusals.unknown(part.name[:100])
+                if self.written is not None:
+                    raise refusals.invalid("file", "the form has several of them. Send one.")
+                self.filename = filename_of(part)
+                self.written = await self._containers.write(self.container, part.content(), room)
+
+    async def drop(self) -> None:
+        """Delete the content, unless a file has it."""
+        if self.written is not None:
+            await self._containers.drop(self.container, self.written)
+
+
+def _is_json(http: HttpRequest) -> bool:
+    kind = http.headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
+    return kind in (b"application/json", b"")
+
+
+def _id(http: HttpRequest) -> str:
+    return check_id(http.path_id("container_id"), "container_id", CONTAINER)
+
+
+def _file(http: HttpRequest) -> str:
+    return http.path_id("file_id")

@@ -1,0 +1,139 @@
+"""`/v1/images/generations` and `/v1/images/edits`: validated, then passed on; the answer returns byte for byte.
+
+An edit may come as a form. All of it but the model's name is passed on as it came.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+
+from antiphon.errors import ClientError
+from antiphon.gateway import Gateway, JsonObject, Passing, UsageLease, weight_of
+from antiphon.protocol.validation import refusals
+from antiphon.protocol.validation.validate import LARGE, check_images_fields, decode_images_request
+from antiphon.server.admission import acquire, decoded
+from antiphon.server.multipart import FormParser, Head, boundary_of
+from antiphon.server.reply import BACKEND, DisconnectWatch, Endpoint, Reply, Resources, Sink, plain_name, stream_reply
+from antiphon.server.request import HttpRequest
+from antiphon.server.resources.chat_completions import PASSED_HEADERS, check_redirects
+
+MOST_TEXT = 128 * 1024
+"""Bytes of a field of a form that is text: a prompt has at most 32,000 characters."""
+
+
+def resources(gateway: Gateway) -> Resources:
+    """Return what is served under which path."""
+    return {f"/v1{path}": {"POST": _endpoint(gateway, path)} for path in ("/images/generations", "/images/edits")}
+
+
+def _endpoint(gateway: Gateway, path: str) -> Endpoint:
+    async def pass_on(http: HttpRequest) -> Reply:
+        is_form = http.headers.get(b"content-type", b"").lower().startswith(b"multipart/")
+        body = await http.incoming.read(is_form=is_form)
+        form = read_form(body, boundary_of(http.headers[b"content-type"])) if is_form else None
+        request = form.fields if form else await decoded(gateway, http, body, decode_images_request)
+        model = request.setdefault("model", gateway.images_model)
+        if not model:
+            raise refusals.missing("model")
+        await check_redirects(http, request)
+        text = body if form is None else str(request.get("prompt", "")).encode()
+        lease = await acquire(gateway, http, model, partial(weight_of, text, 0), is_large=len(text) > LARGE)
+        passing = await gateway.passing_images(path, request, http.tenant, lease, form.with_model if form else None)
+        return stream_reply(_PassedOn(passing, lease))
+
+    return pass_on
+
+
+@dataclass(frozen=True, slots=True)
+class FormBody:
+    """A form as it came, around the name of its model."""
+
+    fields: JsonObject
+    """Its texts by their names; of a file, only that it is there."""
+    before: bytes
+    behind: bytes
+    content_type: str
+
+    def with_model(self, model: str) -> tuple[bytes, str]:
+        """Return the form with a model's name, and its type."""
+        return model.encode().join((self.before, self.behind)), self.content_type
+
+
+def read_form(body: bytes, boundary: bytes) -> FormBody:
+    """Return a form. Raises `ClientError` (400) where it is broken, or has an invalid field."""
+    fields = _fields_of(body, boundary)
+    check_images_fields(fields)
+    before, behind = _around_model(body, boundary)
+    return FormBody(fields, before, behind, f"multipart/form-data; boundary={boundary.decode()}")
+
+
+def _fields_of(body: bytes, boundary: bytes) -> JsonObject:
+    parser, head, text = FormParser(boundary), Head("", None), bytearray()
+    found: JsonObject = {}
+    for event in parser.feed(body):
+        if isinstance(event, bytes):
+            if head.filename is None and len(text) + len(event) <= MOST_TEXT:
+                text += event
+            elif head.filename is None:
+                raise refusals.too_long(head.name[:100], "string", MOST_TEXT, len(text) + len(event))
+            continue
+        _note(found, head, bytes(text))
+        if isinstance(event, Head):
+            head, text = event, bytearray()
+    parser.finish()
+    return found
+
+
+def _note(found: JsonObject, head: Head, text: bytes) -> None:
+    """Note a part that has ended. Of a text that comes twice, backends would see another one than was checked."""
+    if head.filename is not None:
+        found[head.name] = True
+    elif head.name:
+        if head.name in found:
+            raise ClientError(f"The field '{head.name[:100]}' is in the form twice.", param=head.name[:100])
+        try:
+            found[head.name] = text.decode()
+        except UnicodeDecodeError:
+            raise refusals.invalid(head.name[:100], "it is not UTF-8.") from None
+
+
+def _around_model(body: bytes, boundary: bytes) -> tuple[bytes, bytes]:
+    """Return what stands before and behind the value of `model`; without one, it comes first."""
+    mark = b"--" + boundary
+    place = 0
+    while (place := body.find(mark, place)) >= 0:
+        begin = body.find(b"\r\n\r\n", place)
+        end = body.find(b"\r\n" + mark, begin)
+        if begin < 0 or end < 0:
+            break
+        events = list(FormParser(boundary).feed(body[place:begin] + b"\r\n\r\n\r\n" + mark + b"--"))
+        if events and isinstance(events[0], Head) and events[0].name == "model":
+            return body[: begin + 4], body[end:]
+        place = end + 2
+    return mark + b'\r\ncontent-disposition: form-data; name="model"\r\n\r\n', b"\r\n" + body
+
+
+class _PassedOn:
+    """An answer on its way to the client. What is charged is the request: servers count images in many ways."""
+
+    def __init__(self, passing: Passing, lease: UsageLease | None) -> None:
+        self._passing, self._lease = passing, lease
+
+    async def send(self, sink: Sink) -> None:
+        """See `ReplyStream`."""
+        self._sink = sink
+        try:
+            async with DisconnectWatch(sink.receive):
+                await self._passing.run(self)
+        finally:
+            if self._lease is not None:
+                self._lease.tell(self._passing.spent_on_request())
+
+    async def begin(self, status: int, backend: str, headers: Mapping[str, str]) -> None:
+        """The answer begins."""
+        passed = [(name.encode(), headers[name].encode()) for name in PASSED_HEADERS if name in headers]
+        await self._sink.start(status, [(BACKEND.encode(), plain_name(backend)), *passed])
+
+    async def write(self, part: bytes, *, more_body: bool = True) -> None:
+        """A part of it comes."""
+        await self._sink.write(part, more_body=more_body)

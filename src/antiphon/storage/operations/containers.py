@@ -1,0 +1,245 @@
+"""Containers of code and the files in them, as acts."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from math import ceil
+
+from antiphon.errors import StoreError
+from antiphon.storage.operations.lists import part
+from antiphon.storage.operations.responses import answer
+from antiphon.storage.operations.step import Operation, Row, announce_read, ask, first
+from antiphon.storage.records.containers import (
+    ContainerFilePage,
+    ContainerPage,
+    ContainerQuery,
+    ContainerQuota,
+    StoredContainer,
+    StoredContainerFile,
+)
+from antiphon.storage.records.tenants import Reply
+
+MINUTE = 60
+
+
+def put(
+    container: StoredContainer,
+    files: Sequence[StoredContainerFile],
+    quota: ContainerQuota,
+    reply: Reply | None,
+    now: int,
+) -> Operation[bool]:
+    """Put a new container in with its files, if the quota admits them."""
+    yield from ask("lock_containers_of", container.tenant)
+    if (yield from first("container_place", container.id, container.tenant)):
+        return True
+    ((running,),) = yield from ask("running_containers", container.tenant, now)
+    if running >= quota.containers or not _fits({file.path: file.size for file in files}, quota):
+        return False
+    times = container.created_at, container.last_active_at, container.idle_minutes, _expiry(container)
+    limits = container.memory_limit, container.network_policy, int(container.is_auto)
+    name = container.name.encode()
+    ((seq,),) = yield from ask("put_container", container.id, container.tenant, name, *times, *limits)
+    yield from _put_files(seq, container.tenant, list({file.path: file for file in files}.values()), {})
+    yield from answer(reply, container.id)
+    return True
+
+
+def load(tenant: str, container_id: str, now: int) -> Operation[StoredContainer | None]:
+    """Get a container."""
+    row = yield from first("load_container", container_id, tenant)
+    return _container(row, now) if row else None
+
+
+def use(tenant: str, container_id: str, now: int) -> Operation[StoredContainer | None]:
+    """Move the expiry of a container that runs; return it as it is then."""
+    row = yield from first("lock_container", container_id, tenant)
+    if row is None:
+        return None
+    container = _container(row, now)
+    if container.status == "running":
+        yield from _use("use_container", row, now)
+        container = replace(container, last_active_at=now)
+    return container
+
+
+def delete(tenant: str, container_id: str) -> Operation[bool]:
+    """Take a container out. Triggers release the blobs of its files."""
+    return bool((yield from ask("delete_container", container_id, tenant)))
+
+
+def page(tenant: str | None, query: ContainerQuery, now: int) -> Operation[ContainerPage]:
+    """Read a part of a tenant's containers, or of the containers of all tenants."""
+    name = None if query.name is None else query.name.encode()
+    place, whose = ("container_place_of_all", ()) if tenant is None else ("container_place", (tenant,))
+    places: dict[str, int] = {}
+    if query.after is not None:
+        row = yield from first(place, query.after, *whose)
+        if row is None:
+            return ContainerPage(is_unknown=True)
+        places["after"] = row[0]
+    yield from announce_read(query.limit)
+    if tenant is None:
+        rows, has_more = yield from part("containers_of_all", (), (name,), query, places)
+    elif name is None:
+        rows, has_more = yield from part("containers", whose, (), query, places)
+    else:
+        rows, has_more = yield from part("named_containers", (*whose, name), (), query, places)
+    return ContainerPage(tuple(_container(row, now) for row in rows), has_more)
+
+
+def hold(
+    tenant: str, container_id: str, holder: str, worker: str, seconds: float, now: int
+) -> Operation[StoredContainer | None]:
+    """Hold a container that runs, unless another holder has it; return it as it was before."""
+    row = yield from _running(tenant, container_id, now)
+    if row is None:
+        return None
+    container = _container(row, now)
+    if container.is_busy and _holder(row) != holder:
+        return container
+    yield from _use("hold_container", row, now, holder, now + seconds, worker, until=now + seconds)
+    return replace(container, is_busy=False)
+
+
+def renew_hold(tenant: str, container_id: str, holder: str, seconds: float, now: int) -> Operation[bool]:
+    """Hold on, unless another holder has the container by now."""
+    row = yield from _running(tenant, container_id, now)
+    if row is None or _holder(row) != holder:
+        return False
+    yield from _use("renew_container_hold", row, now, now + seconds, until=now + seconds)
+    return True
+
+
+def end_hold(tenant: str, container_id: str, holder: str, now: int) -> Operation[None]:
+    """Release a hold, which counts as use."""
+    row = yield from _running(tenant, container_id, now)
+    if row is not None and _holder(row) == holder:
+        yield from _use("end_container_hold", row, now)
+
+
+def put_files(
+    container_id: str,
+    files: Sequence[StoredContainerFile],
+    quota: ContainerQuota,
+    holder: str,
+    reply: Reply | None,
+    now: int,
+) -> Operation[Sequence[StoredContainerFile] | None]:
+    """Put files in, in place of those at their paths, if the quota admits all of them."""
+    files, tenant = list({file.path: file for file in files}.values()), files[0].tenant
+    row = yield from _running(tenant, container_id, now)
+    if row is None or (holder and _holder(row) != holder):
+        return None
+    known = {path: (file_id, size, seq) for file_id, path, size, seq in (yield from ask("container_files", row[-1]))}
+    sizes = {path: size for path, (_, size, _) in known.items()} | {file.path: file.size for file in files}
+    if not _fits(sizes, quota):
+        return None
+    kept = [replace(file, id=known[file.path][0]) if file.path in known else file for file in files]
+    yield from _put_files(row[-1], tenant, kept, {path: seq for path, (_, _, seq) in known.items()})
+    yield from answer(reply, files[0].id)
+    return kept
+
+
+def load_file(tenant: str, container_id: str, file_id: str, now: int) -> Operation[StoredContainerFile | None]:
+    """Get a file of a container that runs."""
+    row = yield from first("load_container_file", file_id, container_id, tenant, now)
+    return _file(row) if row else None
+
+
+def delete_files(tenant: str, container_id: str, file_ids: Sequence[str], now: int) -> Operation[int]:
+    """Take files out; return how many there were. Triggers release their blobs."""
+    row = yield from _running(tenant, container_id, now)
+    gone = 0
+    for file_id in file_ids if row else ():
+        gone += len((yield from ask("delete_container_file", file_id, row[-1] if row else 0)))
+    return gone
+
+
+def file_page(tenant: str, container_id: str, query: ContainerQuery, now: int) -> Operation[ContainerFilePage]:
+    """Read a part of the files of a container that runs."""
+    row = yield from first("load_container", container_id, tenant)
+    if row is None or _container(row, now).status == "expired":
+        return ContainerFilePage(is_unknown=query.after is not None)
+    places: dict[str, int] = {}
+    if query.after is not None:
+        found = yield from first("load_container_file", query.after, container_id, tenant, now)
+        if found is None:
+            return ContainerFilePage(is_unknown=True)
+        places["after"] = found[-1]
+    rows, has_more = yield from part("container_files", (row[-1],), (), query, places)
+    return ContainerFilePage(tuple(map(_file, rows)), has_more)
+
+
+def empty_expired(now: int, limit: int) -> Operation[int]:
+    """Drop the files of containers that have expired, and mark the containers; return how many."""
+    expired = yield from ask("expired_containers", now, limit)
+    for (seq,) in expired:
+        yield from ask("empty_container", seq)
+        yield from ask("mark_container_emptied", seq)
+    return len(expired)
+
+
+def _running(tenant: str, container_id: str, now: int) -> Operation[Row | None]:
+    """Lock a container's row; None where it is unknown or has expired."""
+    row = yield from first("lock_container", container_id, tenant)
+    return row if row is not None and _container(row, now).status == "running" else None
+
+
+def _use(query: str, row: Row, now: int, *values: object, until: float = 0) -> Operation[None]:
+    """Change a container and move its expiry: never to before a hold ends."""
+    expires_at = max(now + row[5] * MINUTE, ceil(until))
+    yield from ask(query, row[-1], now, expires_at, *values)
+
+
+def _put_files(
+    seq: int, tenant: str, files: Sequence[StoredContainerFile], places: Mapping[str, int]
+) -> Operation[None]:
+    """Put files in, in place of those at `places`; blobs are taken in one order, so that nobody waits in a circle."""
+    for file in sorted(files, key=lambda file: file.blob):
+        # What code makes is never found by its digest: it changes too often to be worth one.
+        if not (yield from ask("take_blob", file.blob, tenant, b"")):
+            raise StoreError("The content of a file was deleted before the file was stored. Try again.")
+    for file in files:
+        values = file.size, file.blob, file.source, file.created_at
+        if file.path in places:
+            yield from ask("replace_container_file", places[file.path], *values)
+        else:
+            yield from ask("put_container_file", file.id, seq, tenant, file.path, *values)
+
+
+def _fits(sizes: Mapping[str, int], quota: ContainerQuota) -> bool:
+    return len(sizes) <= quota.files and sum(sizes.values()) <= quota.size
+
+
+def _expiry(container: StoredContainer) -> int:
+    return container.last_active_at + container.idle_minutes * MINUTE
+
+
+def _holder(row: Row) -> str:
+    holder: str = row[13]
+    return holder
+
+
+def _container(row: Row, now: int) -> StoredContainer:
+    container_id, tenant, name, created_at, last_active_at, idle_minutes, memory_limit, network_policy = row[:8]
+    is_auto, worker, calls, expires_at, is_emptied, holder, held_until, _ = row[8:]
+    is_running = expires_at > now and not is_emptied
+    return StoredContainer(
+        container_id,
+        tenant,
+        name.decode(),
+        created_at,
+        last_active_at,
+        idle_minutes,
+        memory_limit,
+        network_policy,
+        "running" if is_running else "expired",
+        bool(is_auto),
+        worker,
+        calls,
+        is_running and holder != "" and held_until > now,
+    )
+
+
+def _file(row: Row) -> StoredContainerFile:
+    return StoredContainerFile(*row[:8])

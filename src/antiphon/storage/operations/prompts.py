@@ -1,0 +1,92 @@
+"""Prompts and their versions, as acts."""
+
+from antiphon.storage.operations.lists import part
+from antiphon.storage.operations.step import Operation, Row, ask, first
+from antiphon.storage.records.prompts import PromptPage, PromptQuery, StoredPrompt
+
+FIRST = 1
+"""The number of a prompt's first version."""
+
+LONGEST = 9
+"""Digits of the highest number that a version can have."""
+
+
+def create(tenant: str, prompt_id: str, template: bytes, created_at: int, most: int) -> Operation[StoredPrompt | None]:
+    """Put a new prompt in, with its first version."""
+    if (yield from _is_full(tenant, most)):
+        return None
+    ((seq,),) = yield from ask("put_prompt", prompt_id, tenant, FIRST)
+    yield from ask("put_prompt_version", seq, tenant, FIRST, created_at, template)
+    return StoredPrompt(prompt_id, tenant, FIRST, True, created_at, template)
+
+
+def add_version(
+    tenant: str, prompt_id: str, template: bytes, created_at: int, most: int, *, is_default: bool
+) -> Operation[StoredPrompt | None]:
+    """Put the next version of a prompt in."""
+    row = yield from first("lock_prompt", prompt_id, tenant)
+    if row is None or (yield from _is_full(tenant, most)):
+        return None
+    seq, newest, default = row
+    version = newest + 1
+    yield from ask("put_prompt_version", seq, tenant, version, created_at, template)
+    yield from ask("update_prompt", seq, version, version if is_default else default)
+    return StoredPrompt(prompt_id, tenant, version, is_default, created_at, template)
+
+
+def find(tenant: str, prompt_id: str, version: int | None) -> Operation[StoredPrompt | None]:
+    """Get a version of a prompt."""
+    row = yield from first("find_prompt", prompt_id, tenant, version)
+    return _prompt(row) if row else None
+
+
+def page(tenant: str, query: PromptQuery) -> Operation[PromptPage]:
+    """Read a part of a tenant's prompts."""
+    places: dict[str, int] = {}
+    if query.after is not None:
+        row = yield from first("prompt_place", query.after, tenant)
+        if row is None:
+            return PromptPage(is_unknown=True)
+        places["after"] = row[0]
+    rows, has_more = yield from part("prompts", (tenant,), (), query, places)
+    return PromptPage(tuple(map(_prompt, rows)), has_more)
+
+
+def versions(tenant: str, prompt_id: str, query: PromptQuery) -> Operation[PromptPage | None]:
+    """Read a part of the versions of a prompt."""
+    row = yield from first("prompt_place", prompt_id, tenant)
+    if row is None:
+        return None
+    seq, newest, _ = row
+    places: dict[str, int] = {}
+    if query.after is not None:
+        number = int(query.after) if query.after.isdecimal() and len(query.after) <= LONGEST else 0
+        if not FIRST <= number <= newest:
+            return PromptPage(is_unknown=True)
+        places["after"] = number
+    rows, has_more = yield from part("prompt_versions", (seq,), (), query, places)
+    return PromptPage(tuple(map(_prompt, rows)), has_more)
+
+
+def set_default(tenant: str, prompt_id: str, version: int) -> Operation[StoredPrompt | None]:
+    """Make a version the default of its prompt."""
+    row = yield from first("lock_prompt", prompt_id, tenant)
+    if row is None or not FIRST <= version <= row[1]:
+        return None
+    yield from ask("update_prompt", row[0], row[1], version)
+    return (yield from find(tenant, prompt_id, version))
+
+
+def delete(tenant: str, prompt_id: str) -> Operation[bool]:
+    """Take a prompt out, with its versions."""
+    return bool((yield from ask("delete_prompt", prompt_id, tenant)))
+
+
+def _is_full(tenant: str, most: int) -> Operation[bool]:
+    ((count,),) = yield from ask("count_prompt_versions", tenant)
+    return int(count) >= most
+
+
+def _prompt(row: Row) -> StoredPrompt:
+    prompt_id, tenant, version, default, created_at, template = row[:6]
+    return StoredPrompt(prompt_id, tenant, version, version == default, created_at, bytes(template))

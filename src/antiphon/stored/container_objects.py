@@ -1,0 +1,86 @@
+"""Containers and their files as the API shows them, how much they may hold, and the errors about them."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from antiphon.errors import ClientError
+from antiphon.protocol.containers import GIB
+from antiphon.storage.contract import ContainerQuota, StoredContainer, StoredContainerFile
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerLimits:
+    """The limits of every tenant."""
+
+    quota: ContainerQuota = field(default_factory=lambda: ContainerQuota(1000, 100, 512 * 1024 * 1024))
+    memory: int = 4 * GIB
+    """Bytes of the largest `memory_limit` that a container may have."""
+
+
+def shown_container(container: StoredContainer) -> dict[str, Any]:
+    """Return a container as the API shows it."""
+    shown: dict[str, Any] = {
+        "id": container.id,
+        "object": "container",
+        "created_at": container.created_at,
+        "status": container.status,
+        "name": container.name,
+        "expires_after": {"anchor": "last_active_at", "minutes": container.idle_minutes},
+        "last_active_at": container.last_active_at,
+        "memory_limit": container.memory_limit,
+    }
+    if container.network_policy:
+        shown["network_policy"] = msgspec.json.decode(container.network_policy)
+    return shown
+
+
+def shown_container_file(file: StoredContainerFile) -> dict[str, Any]:
+    """Return a file of a container as the API shows it."""
+    return {
+        "id": file.id,
+        "object": "container.file",
+        "created_at": file.created_at,
+        "bytes": file.size,
+        "container_id": file.container_id,
+        "path": file.path,
+        "source": file.source,
+    }
+
+
+def container_not_found() -> ClientError:
+    """Return the error for a container that is unknown."""
+    return ClientError("Container not found.", status=404)
+
+
+def container_expired() -> ClientError:
+    """Return the error for a container that has expired."""
+    return ClientError("Container is expired.")
+
+
+def no_such_file(container_id: str, file_id: str) -> ClientError:
+    """Return the error for a file that is not in its container."""
+    text = f"No file found with id '{file_id[:100]}' in container '{container_id[:100]}'."
+    return ClientError(text, status=404, param="file_id")
+
+
+def container_full(quota: ContainerQuota) -> ClientError:
+    """Return the error for files that their container has no room for."""
+    return ClientError(
+        f"The container has no room for this: it holds at most {quota.files} files with {quota.size} bytes together. "
+        "Delete files that you no longer need, or use another container.",
+        code="container_full",
+    )
+
+
+def too_many_containers(quota: ContainerQuota) -> ClientError:
+    """Return the error for a tenant that may have no more running containers."""
+    return ClientError(
+        f"You exceeded your quota of containers: {quota.containers} may run at once. Delete containers that you no "
+        "longer need, or wait until one expires.",
+        status=429,
+        type="insufficient_quota",
+        code="container_quota_exceeded",
+        headers={"x-should-retry": "false"},
+    )

@@ -1,0 +1,252 @@
+"""Containers of code: names for files that outlive kernels, and the files in them.
+
+`Containers` needs a store and the files of `/v1/files`, and nothing of any sandbox: files are kept where no code runs.
+"""
+
+import os
+from collections.abc import AsyncGenerator, Sequence
+from typing import Any
+
+import msgspec
+
+from antiphon.errors import ClientError
+from antiphon.ids import Clock, NewId, new_id, now
+from antiphon.protocol.containers import (
+    IDLE_MINUTES,
+    MEMORY,
+    ContainerFilesQuery,
+    ContainersQuery,
+    CreateContainer,
+    MemoryLimit,
+    path_in_container,
+)
+from antiphon.protocol.validation import refusals
+from antiphon.runs.persistence import RequestIdentity
+from antiphon.storage.contract import (
+    ContainerFilePage,
+    ContainerPage,
+    ContainerQuery,
+    Reply,
+    Store,
+    StoredContainer,
+    StoredContainerFile,
+    StoredFile,
+)
+from antiphon.stored.container_objects import (
+    ContainerLimits,
+    container_expired,
+    container_full,
+    container_not_found,
+    no_such_file,
+    shown_container,
+    shown_container_file,
+    too_many_containers,
+)
+from antiphon.stored.file_limits import Room, over_storage, too_large
+from antiphon.stored.files import Files, Written, not_found
+
+FILES_AT_ONCE = 100
+"""Files of a container that are read from the store at once."""
+
+SMALLEST: MemoryLimit = "1g"
+"""The memory limit of a container by default."""
+
+DISABLED = '{"type":"disabled"}'
+"""The only network policy that a container here can have."""
+
+
+class Containers:
+    """The containers of all tenants. Every method raises `StoreError`; each use of a container moves its expiry."""
+
+    def __init__(
+        self,
+        store: Store,
+        files: Files,
+        limits: ContainerLimits | None = None,
+        make_id: NewId = new_id,
+        clock: Clock = now,
+    ) -> None:
+        self._store, self._files, self._new_id, self._now = store, files, make_id, clock
+        self.limits = limits or ContainerLimits()
+
+    async def create(self, request: CreateContainer, ticket: RequestIdentity) -> StoredContainer:
+        """Create a container with copies of files for the ticket's tenant; its key is answered with the container.
+
+        Raises `ClientError`: 400 for a memory limit above the operator's maximum and for more than a container holds,
+        404 for an unknown file, 429 where the tenant has too many containers.
+        """
+        memory = request.memory_limit or SMALLEST
+        self._check_memory(memory)
+        used = int(self._now())
+        container = StoredContainer(
+            ticket.response_id or self._new_id("cntr"),
+            ticket.tenant,
+            request.name,
+            used,
+            used,
+            request.expires_after.minutes if request.expires_after else IDLE_MINUTES,
+            memory,
+            DISABLED if request.network_policy else "",
+        )
+        return await self._put(container, request.file_ids or (), ticket)
+
+    async def _put(
+        self, container: StoredContainer, file_ids: Sequence[str], ticket: RequestIdentity
+    ) -> StoredContainer:
+        files = [
+            self._copy_of(container, await self._find(container.tenant, file_id, f"file_ids[{place}]"))
+            for place, file_id in enumerate(dict.fromkeys(file_ids))
+        ]
+        quota = self.limits.quota
+        if len(files) > quota.files or sum(file.size for file in files) > quota.size:
+            raise container_full(quota)
+        await self._check_storage(container.tenant, sum(file.size for file in files))
+        reply = _reply(ticket, shown_container(container))
+        if not await self._store.put_container(container, files, quota, reply=reply):
+            raise too_many_containers(quota)
+        return container
+
+    async def load(self, tenant: str, container_id: str) -> StoredContainer:
+        """Return a container, also an expired one; this is a use. Raises `ClientError` (404) where it is unknown."""
+        found = await self._store.load_container(tenant, container_id, is_used=True)
+        if found is None:
+            raise container_not_found()
+        return found
+
+    async def running(self, tenant: str, container_id: str) -> StoredContainer:
+        """Return a container that runs; this is a use. Raises `ClientError`: 404 for an unknown one, 400 if expired."""
+        found = await self.load(tenant, container_id)
+        if found.status == "expired":
+            raise container_expired()
+        return found
+
+    async def page(self, tenant: str | None, query: ContainersQuery) -> ContainerPage:
+        """Return a page of the tenant's containers, or of all tenants'. Raises `ClientError` (400): no such `after`."""
+        wanted = ContainerQuery(query.limit, query.after, query.order == "desc", query.name)
+        page = await self._store.container_page(tenant, wanted)
+        if page.is_unknown:
+            raise _unknown_after(query.after, "container")
+        return page
+
+    async def delete(self, tenant: str, container_id: str) -> None:
+        """Delete a container with its files, also while a call runs. Raises `ClientError` (404) where it is unknown."""
+        if not await self._store.delete_container(tenant, container_id):
+            raise container_not_found()
+        await self._files.sweep_now()
+
+    async def room(self, container: StoredContainer) -> Room:
+        """Return how large a file may be that a client sends now. Raises `ClientError` where there is no room."""
+        quota, tenant = self.limits.quota, container.tenant
+        sizes = [file.size async for file in self.files_of(container)]
+        left, error = quota.size - sum(sizes), container_full(quota)
+        if len(sizes) >= quota.files or left <= 0:
+            raise error
+        await self._check_storage(tenant)
+        if most := self._files.limits.stored_bytes:
+            stored = await self._store.stored_bytes(tenant)
+            if most - stored < left:
+                left, error = most - stored, over_storage(stored, most)
+        largest = self._files.limits.file
+        return Room(largest, too_large(largest, "file"), container.id, left, error)
+
+    async def add(
+        self, container: StoredContainer, filename: str, written: Written, ticket: RequestIdentity
+    ) -> StoredContainerFile:
+        """Make a file of a container of what was written; the ticket's key is answered with the file.
+
+        Raises `ClientError` (400) where the container has no room or has expired, 404 where it is deleted. Then `drop`.
+        """
+        path = path_in_container(os.urandom(16).hex(), filename)
+        file = self._new_file(container, path, written.size, written.blob, ticket.response_id)
+        return await self._put_file(container, file, _reply(ticket, shown_container_file(file)))
+
+    async def copy(self, container: StoredContainer, file_id: str) -> StoredContainerFile:
+        """Copy a file of the tenant into a container, once: a second copy is the same file. They share the content.
+
+        Raises `ClientError`: 404 for an unknown file, 400 as `add`.
+        """
+        file = self._copy_of(container, await self._find(container.tenant, file_id, "file_id"))
+        await self._check_storage(container.tenant, file.size)
+        return await self._put_file(container, file)
+
+    async def _put_file(
+        self, container: StoredContainer, file: StoredContainerFile, reply: Reply | None = None
+    ) -> StoredContainerFile:
+        kept = await self._store.put_container_files(container.id, [file], self.limits.quota, reply=reply)
+        if kept is None:
+            await self.running(container.tenant, container.id)
+            raise container_full(self.limits.quota)
+        return kept[0]
+
+    async def file(self, tenant: str, container_id: str, file_id: str) -> StoredContainerFile:
+        """Return a file of a container that runs; this is a use. Raises `ClientError`: 404, 400 as `running`."""
+        await self.running(tenant, container_id)
+        found = await self._store.load_container_file(tenant, container_id, file_id)
+        if found is None:
+            raise no_such_file(container_id, file_id)
+        return found
+
+    async def file_page(self, tenant: str, container_id: str, query: ContainerFilesQuery) -> ContainerFilePage:
+        """Return a page of the files of a container that runs. Raises `ClientError`: as `running`, 400 as `page`."""
+        await self.running(tenant, container_id)
+        wanted = ContainerQuery(query.limit, query.after, query.order == "desc")
+        page = await self._store.container_file_page(tenant, container_id, wanted)
+        if page.is_unknown:
+            raise _unknown_after(query.after, "container file")
+        return page
+
+    async def files_of(self, container: StoredContainer) -> AsyncGenerator[StoredContainerFile, None]:
+        """Give all files of a container, oldest first."""
+        page, after = ContainerFilePage(has_more=True), None
+        while page.has_more:
+            query = ContainerQuery(FILES_AT_ONCE, after, descending=False)
+            page = await self._store.container_file_page(container.tenant, container.id, query)
+            for file in page.files:
+                yield file
+                after = file.id
+
+    def read(self, file: StoredContainerFile, start: int = 0, end: int | None = None) -> AsyncGenerator[bytes, None]:
+        """Give the content from `start` up to and without `end`, in parts of at most 1 MiB."""
+        return self._files.read_blob(file.tenant, file.blob, start, file.size if end is None else min(end, file.size))
+
+    async def delete_file(self, tenant: str, container_id: str, file_id: str) -> None:
+        """Delete a file of a container. Raises `ClientError`: 404, 400 as `running`."""
+        await self.running(tenant, container_id)
+        if not await self._store.delete_container_files(tenant, container_id, [file_id]):
+            raise no_such_file(container_id, file_id)
+        await self._files.sweep_now()
+
+    async def _find(self, tenant: str, file_id: str, path: str) -> StoredFile:
+        found = await self._files.find(tenant, file_id)
+        if found is None:
+            raise not_found(file_id, path)
+        return found
+
+    async def _check_storage(self, tenant: str, size: int = 0) -> None:
+        """Raise `ClientError` (429) where the tenant may not store `size` bytes more of anything."""
+        if most := self._files.limits.stored_bytes:
+            stored = await self._store.stored_bytes(tenant)
+            if stored + max(size, 1) > most:
+                raise over_storage(stored, most)
+
+    def _check_memory(self, wanted: MemoryLimit) -> None:
+        if MEMORY[wanted] > self.limits.memory:
+            admitted = [name for name, size in MEMORY.items() if size <= self.limits.memory]
+            raise refusals.value_not_served("memory_limit", wanted, admitted)
+
+    def _copy_of(self, container: StoredContainer, file: StoredFile) -> StoredContainerFile:
+        return self._new_file(container, path_in_container(file.id, file.filename), file.size, file.blob)
+
+    def _new_file(
+        self, container: StoredContainer, path: str, size: int, blob: str, file_id: str = ""
+    ) -> StoredContainerFile:
+        values = file_id or self._new_id("cfile"), container.tenant, container.id, path, size, blob
+        return StoredContainerFile(*values, "user", int(self._now()))
+
+
+def _reply(ticket: RequestIdentity, shown: dict[str, Any]) -> Reply | None:
+    return Reply(ticket.tenant, ticket.key, False, msgspec.json.encode(shown)) if ticket.key else None
+
+
+def _unknown_after(after: str | None, what: str) -> ClientError:
+    return ClientError(f"Invalid 'after': no {what} with id '{after}'.", code="invalid_value", param="after")

@@ -1,0 +1,116 @@
+"""The images of `image_generation_call` items: kept as blobs, and put back where a client reads the item.
+
+A stored item has a reference in place of the image (`protocol/kept_images.py`), so no turn of a chain reads it.
+"""
+
+import asyncio
+import base64
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
+from typing import Any, Protocol
+
+from antiphon.protocol.json_pieces import LargeObject, encode_large
+from antiphon.protocol.kept_images import KeptImage
+from antiphon.sharing.memory import Account, Memory
+from antiphon.storage.contract import FileReader, Store
+from antiphon.stored.files import Files
+from antiphon.stored.large import decoded
+
+Object = dict[str, Any]
+
+PER_BYTE = 3
+"""Bytes of memory that a byte of an image takes until it is sent: itself, as base64, and as JSON."""
+
+TYPE = b'"image_generation_call"'
+
+
+class Shared(Protocol):
+    """What reads of images share; an `Engine` has it."""
+
+    store: Store
+    memory: Memory
+
+    @property
+    def files(self) -> FileReader:
+        """Reads blobs."""
+        ...
+
+
+class Images:
+    """Keeps the images of all tenants. It is an `ImageStore`; `open_files` returns what holds their content."""
+
+    def __init__(self, open_files: Callable[[], Files], shared: Shared) -> None:
+        self._open_files, self._shared = open_files, shared
+
+    async def keep(self, tenant: str, data: bytes) -> str:
+        """Keep an image for as long as its response is being made, and then as long as a response has it."""
+
+        async def content() -> AsyncGenerator[bytes, None]:
+            yield data
+
+        files = self._open_files()
+        return (await files.write(tenant, content(), await files.room(tenant))).blob
+
+    async def load(self, tenant: str, kept: KeptImage) -> bytes | None:
+        """Return a kept image, None where the tenant has no such blob. Raises `StoreError`."""
+        return await load_image(self._shared, tenant, kept)
+
+    async def load_file(self, tenant: str, file_id: str, most: int) -> bytes | None:
+        """Return the content of a file, None where it is unknown or has more bytes. Raises `StoreError`."""
+        files = self._open_files()
+        found = await files.find(tenant, file_id)
+        if found is None or found.size > most:
+            return None
+        return b"".join([part async for part in files.read(found)])
+
+
+async def load_image(shared: Shared, tenant: str, kept: KeptImage) -> bytes | None:
+    """Return a kept image; see `Images.load`."""
+    if not await shared.store.owns_blob(tenant, kept.blob):
+        return None
+    return b"".join([part async for part in shared.files.read_blob(tenant, kept.blob, 0, kept.size)])
+
+
+async def with_images(shared: Shared, tenant: str, value: Object) -> Object:
+    """Return a response, an event, an item or a list of items with its images, as they are in no other object.
+
+    What they take counts as memory of the tenant until nothing refers to the object. Raises `StoreError`, and as
+    `Memory.take` where memory is not free.
+    """
+    items = [(item, kept) for item in _items_of(value) if (kept := KeptImage.read(item.get("result")))]
+    if not items:
+        return value
+    account = Account(shared.memory, tenant)
+    account.take(PER_BYTE * sum(kept.size for _, kept in items))
+    for item, kept in items:
+        data = await load_image(shared, tenant, kept)
+        item["result"] = None if data is None else await asyncio.to_thread(_encoded, data)
+    made = LargeObject(value)
+    made.account = account
+    return made
+
+
+async def event_with_images(shared: Shared, tenant: str, event: bytes) -> bytes:
+    """Return a server-sent event with its images."""
+    head, mark, data = event.partition(b"data: ")
+    if TYPE not in data or b'"kept:' not in data:
+        return event
+    values = await with_images(shared, tenant, await asyncio.to_thread(decoded, data))
+    return head + mark + await asyncio.to_thread(encode_large, values)
+
+
+def _items_of(value: Any) -> Iterator[Object]:
+    """Give the items that an object may hold, whichever it is."""
+    if not isinstance(value, Mapping):
+        return
+    if value.get("type") == "image_generation_call" and isinstance(value, dict):
+        yield value
+    for name in ("item", "response"):
+        yield from _items_of(value.get(name))
+    for name in ("output", "data"):
+        several = value.get(name)
+        for each in several if isinstance(several, list) else ():
+            yield from _items_of(each)
+
+
+def _encoded(data: bytes) -> str:
+    return base64.b64encode(data).decode()

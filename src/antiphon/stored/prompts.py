@@ -1,0 +1,163 @@
+"""Prompts (specification of hosted tools, section 9): the operations on them. Those of the settings are read-only."""
+
+from typing import Any
+
+import msgspec
+from msgspec.structs import asdict
+
+from antiphon.access.credentials import carries_credentials
+from antiphon.errors import ClientError
+from antiphon.protocol.prompts import NewPromptVersion, PromptsQuery, PromptTemplate, defaults_of
+from antiphon.protocol.requests import CreateResponse
+from antiphon.protocol.templates import variables_of
+from antiphon.protocol.validation import refusals
+from antiphon.runs.engine import Engine
+from antiphon.runs.prompted import as_stored, find_prompt, template_of, unknown_prompt
+from antiphon.storage.records.prompts import PromptPage, PromptQuery, StoredPrompt
+
+MOST_VERSIONS = 10_000
+"""Versions of all prompts that a tenant may have."""
+
+
+async def create(engine: Engine, tenant: str, template: PromptTemplate) -> dict[str, Any]:
+    """Create a prompt with its first version. Raises `ClientError`: 400, 429 where the tenant has no room."""
+    body = _encoded(template)
+    with await engine.reserve_storage(tenant, len(body)):
+        prompt_id, now = engine.new_id("pmpt"), int(engine.now())
+        stored = await engine.store.create_prompt(tenant, prompt_id, body, now, MOST_VERSIONS)
+    if stored is None:
+        raise _full()
+    return shown_prompt(stored)
+
+
+async def add_version(engine: Engine, tenant: str, prompt_id: str, request: NewPromptVersion) -> dict[str, Any]:
+    """Add a version to a prompt; return it. Raises `ClientError`: 400, 404, 429 where the tenant has no room."""
+    _check_stored(engine, prompt_id)
+    fields = asdict(request)
+    is_default = fields.pop("set_as_default")
+    if request.name is None:
+        fields["name"] = template_of(await find_prompt(engine, tenant, prompt_id)).name
+    body = _encoded(PromptTemplate(**fields))
+    with await engine.reserve_storage(tenant, len(body)):
+        stored = await engine.store.add_prompt_version(
+            tenant, prompt_id, body, int(engine.now()), MOST_VERSIONS, is_default=is_default
+        )
+    if stored is None:
+        await find_prompt(engine, tenant, prompt_id)
+        raise _full()
+    return shown_prompt(stored)
+
+
+async def retrieve(engine: Engine, tenant: str, prompt_id: str, version: str | None) -> dict[str, Any]:
+    """Return a version of a prompt, the default one where none is named. Raises `ClientError` (404)."""
+    return shown_prompt(await find_prompt(engine, tenant, prompt_id, version))
+
+
+async def list_prompts(engine: Engine, tenant: str, query: PromptsQuery) -> dict[str, Any]:
+    """Return a page of the prompts; those of the settings are the oldest. Raises `ClientError` (400)."""
+    named = [as_stored(*one) for one in sorted(engine.named_prompts.items())]
+    ids = [one.id for one in named]
+    if query.order == "desc":
+        named.reverse()
+        if query.after in ids[::-1]:
+            return _page(named[ids[::-1].index(str(query.after)) + 1 :], query.limit)
+        page = await _stored_page(engine, tenant, query)
+        return _page([*page.prompts, *([] if page.has_more else named)], query.limit, has_more=page.has_more)
+    if query.after is None or query.after in ids:
+        first = named[ids.index(query.after) + 1 if query.after else 0 :]
+        page = await engine.store.prompt_page(tenant, PromptQuery(query.limit, None, descending=False))
+        return _page([*first, *page.prompts], query.limit, has_more=page.has_more)
+    page = await _stored_page(engine, tenant, query)
+    return _page(page.prompts, query.limit, has_more=page.has_more)
+
+
+async def list_versions(engine: Engine, tenant: str, prompt_id: str, query: PromptsQuery) -> dict[str, Any]:
+    """Return a page of the versions of a prompt. Raises `ClientError`: 404; 400 where `after` names none."""
+    if (named := engine.named_prompts.get(prompt_id)) is not None:
+        return _page([] if query.after == str(named.version) else [as_stored(prompt_id, named)], query.limit)
+    page = await engine.store.prompt_versions(tenant, prompt_id, _query(query))
+    if page is None:
+        raise unknown_prompt(prompt_id)
+    if page.is_unknown:
+        raise refusals.invalid("after", f"the prompt has no version '{refusals.shown(query.after)}'.")
+    shown = _page(page.prompts, query.limit, has_more=page.has_more)
+    numbers = [str(one.version) for one in page.prompts]
+    return shown | {"first_id": numbers[0] if numbers else None, "last_id": numbers[-1] if numbers else None}
+
+
+async def set_default(engine: Engine, tenant: str, prompt_id: str, version: int) -> dict[str, Any]:
+    """Make a version the default; return it. Raises `ClientError`: 400 for a prompt of the settings, 404."""
+    _check_stored(engine, prompt_id)
+    stored = await engine.store.set_default_version(tenant, prompt_id, version)
+    if stored is None:
+        await find_prompt(engine, tenant, prompt_id)
+        raise unknown_prompt(prompt_id, str(version))
+    return shown_prompt(stored)
+
+
+async def delete(engine: Engine, tenant: str, prompt_id: str) -> dict[str, Any]:
+    """Delete a prompt with all versions. Raises `ClientError`: 400 for a prompt of the settings, 404."""
+    _check_stored(engine, prompt_id)
+    if not await engine.store.delete_prompt(tenant, prompt_id):
+        raise unknown_prompt(prompt_id)
+    return {"id": prompt_id, "object": "prompt.deleted", "deleted": True}
+
+
+def shown_prompt(stored: StoredPrompt) -> dict[str, Any]:
+    """Return a version of a prompt as the API shows it."""
+    template = template_of(stored)
+    said: dict[str, Any] = msgspec.to_builtins(template)
+    return {
+        "id": stored.id,
+        "object": "prompt",
+        "created_at": stored.created_at,
+        "name": template.name,
+        "version": stored.version,
+        "is_default": stored.is_default,
+        "variables": variables_of(template),
+        "instructions": template.instructions,
+        "messages": said.get("messages", []),
+        "model": template.model,
+        "defaults": said.get("defaults", {}),
+    }
+
+
+async def _stored_page(engine: Engine, tenant: str, query: PromptsQuery) -> PromptPage:
+    page = await engine.store.prompt_page(tenant, _query(query))
+    if page.is_unknown:
+        raise refusals.invalid("after", f"no prompt has the id '{refusals.shown(query.after)}'.")
+    return page
+
+
+def _query(query: PromptsQuery) -> PromptQuery:
+    return PromptQuery(query.limit, query.after, query.order == "desc")
+
+
+def _page(found: Any, limit: int, *, has_more: bool = False) -> dict[str, Any]:
+    data = [shown_prompt(one) for one in found[:limit]]
+    return {
+        "object": "list",
+        "data": data,
+        "first_id": data[0]["id"] if data else None,
+        "last_id": data[-1]["id"] if data else None,
+        "has_more": has_more or len(found) > limit,
+    }
+
+
+def _encoded(template: PromptTemplate) -> bytes:
+    """Return a template as it is stored. Raises `ClientError` (400) for keys to other servers: none is stored."""
+    if carries_credentials(CreateResponse(model="", input="", **defaults_of(template))):
+        text = "The 'authorization' and 'headers' of 'mcp' tools are not stored. Send such tools in each request."
+        raise ClientError(text, code="unsupported_value", param="defaults.tools")
+    return msgspec.json.encode(template)
+
+
+def _check_stored(engine: Engine, prompt_id: str) -> None:
+    if prompt_id in engine.named_prompts:
+        text = f"The prompt '{prompt_id}' is defined in the settings of this server. Change it there."
+        raise ClientError(text, code="read_only_prompt")
+
+
+def _full() -> ClientError:
+    text = f"This project has {MOST_VERSIONS:,} versions of prompts, which is the limit. Delete some prompts."
+    return ClientError(text, status=429, type="requests", code="prompts_limit_reached")

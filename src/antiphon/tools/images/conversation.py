@@ -1,0 +1,26 @@
+"""The images of a conversation, which an edit can change: those of users and tools, and those that were made."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from antiphon.protocol.items.content import InputImage
+from antiphon.protocol.items.hosted import ImageGenerationCall
+from antiphon.protocol.items.messages import InputItem
+
+Seen = InputImage | ImageGenerationCall
+
+
+def images_of(items: Sequence[InputItem]) -> list[Seen]:
+    """Return the images of a conversation in their order: the first has the number 1."""
+    return [image for item in items for image in _of(item)]
+
+
+def _of(item: Any) -> Iterator[Seen]:
+    if isinstance(item, ImageGenerationCall):
+        if item.result:
+            yield item
+        return
+    for content in (getattr(item, "content", None), getattr(item, "output", None)):
+        for part in content if isinstance(content, list) else ():
+            if isinstance(part, InputImage):
+                yield part

@@ -1,0 +1,231 @@
+"""One image from a server: the request, again without a parameter that the server refuses, and the reply."""
+
+import asyncio
+import base64
+import binascii
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from antiphon.protocol.kept_images import USAGE
+from antiphon.tools.images.content import MOST_BYTES, NotAnImageError, Picture, look_at
+from antiphon.tools.images.contract import FetchImage, ImagesReply, ImagesServer
+from antiphon.tools.images.form import as_form, as_json
+from antiphon.tools.images.options import EDITS_ONLY, MOST_PARTIAL, Options
+from antiphon.tools.images.replies import BadReplyError, decoded, events_of, first_image, told_error, whole
+
+MOST_REPEATS = 3
+"""Times that a request is sent again without a parameter that the server refused."""
+
+NEEDED = frozenset({"model", "prompt"})
+
+NO_FORMAT = "gpt-image"
+"""Begins the names of models that refuse `response_format`: they always answer with base64."""
+
+MOST_ERROR = 64 * 1024
+"""Bytes of an error that are read."""
+
+LONGEST_MESSAGE = 1_000
+
+_STREAM = ("stream", "partial_images")
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What is to be made."""
+
+    prompt: str
+    options: Options
+    images: Sequence[Picture] = ()
+    """The image to change; none makes a new one."""
+    mask: Picture | None = None
+    tenant: str = ""
+    report: Callable[[Mapping[str, Any]], None] = lambda fields: None
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """An image, and what the server said of it."""
+
+    picture: Picture
+    base64: str
+    said: Mapping[str, Any] = field(default_factory=dict)
+    """`revised_prompt`, `size`, `quality` and `background`, as far as the server names them."""
+    usage: Sequence[int] = (0,) * len(USAGE)
+
+
+class NotMadeError(Exception):
+    """There is no image; `error` is the item's."""
+
+    def __init__(self, message: str, type: str = "server_error", **more: Any) -> None:
+        super().__init__(message)
+        self.error = {"type": type, "message": message, **{name: value for name, value in more.items() if value}}
+
+
+class Maker:
+    """Makes images at one server. It remembers the parameters that the server refused, as long as it runs."""
+
+    def __init__(self, server: ImagesServer, fetch: FetchImage) -> None:
+        self._server, self._fetch = server, fetch
+        self._refused: dict[str, set[str]] = {}
+        """By path."""
+
+    async def make(self, order: Order) -> Made:
+        """Return an image. Raises `NotMadeError`, and `AntiphonError` where no server can be reached."""
+        path = "/images/edits" if order.images else "/images/generations"
+        refused = self._refused.setdefault(path, set())
+        for _ in range(MOST_REPEATS):
+            reply = await self._server.post(path, lambda model: _request(order, model, refused), order.tenant)
+            try:
+                if reply.status < 400:
+                    return await self._read(reply, order)
+                error = await _error_of(reply)
+            finally:
+                await reply.close()
+            name = _named(error, _fields(order, "any", refused)) if reply.status in (400, 422) else ""
+            if not name:
+                break
+            refused.update(_STREAM if name in _STREAM else (name,))
+        raise _failure(self._server.name, path, reply.status, error)
+
+    async def _read(self, reply: ImagesReply, order: Order) -> Made:
+        try:
+            if reply.content_type == "text/event-stream":
+                return await self._streamed(reply, order)
+            said = await asyncio.to_thread(decoded, await whole(reply.body))
+            return await self._made({**said, **first_image(said)}, order.tenant)
+        except (BadReplyError, NotAnImageError) as error:
+            words = str(error) if isinstance(error, BadReplyError) else f"sent something that {error}"
+            raise NotMadeError(f"The images server '{self._server.name}' {words}.") from error
+
+    async def _streamed(self, reply: ImagesReply, order: Order) -> Made:
+        partial = 0
+        async for data in events_of(reply.body):
+            if data == b"[DONE]":
+                break
+            event = await asyncio.to_thread(decoded, data)
+            kind = str(event.get("type"))
+            if error := told_error(event):
+                raise _failure(self._server.name, "", 500, error)
+            if kind.endswith(".partial_image") and partial < MOST_PARTIAL:
+                picture, text = await asyncio.to_thread(_picture_of, event.get("b64_json"))
+                order.report(_partial(event, picture, text, partial))
+                partial += 1
+            elif kind.endswith(".completed"):
+                return await self._made(event, order.tenant)
+        raise BadReplyError("ended its stream without an image")
+
+    async def _made(self, said: Mapping[str, Any], tenant: str) -> Made:
+        if said.get("b64_json") is None and isinstance(said.get("url"), str):
+            url, server = said["url"], self._server
+            try:
+                is_own = server.has(url)
+                data = await (server.get(url, MOST_BYTES) if is_own else self._fetch(url, MOST_BYTES, tenant))
+            except (OSError, ValueError) as error:
+                raise BadReplyError(f"answered with a URL that could not be fetched: {error}") from error
+            picture, text = await asyncio.to_thread(_encoded, data)
+        else:
+            picture, text = await asyncio.to_thread(_picture_of, said.get("b64_json"))
+        told = {
+            name: said[name]
+            for name in ("revised_prompt", "size", "quality", "background")
+            if isinstance(said.get(name), str) and said[name] and len(said[name]) <= 32_000
+        }
+        return Made(picture, text, told, _usage(said.get("usage")))
+
+
+def _fields(order: Order, model: str, refused: set[str]) -> dict[str, Any]:
+    """Return the fields of a request that go to a model, but for those that its server refused."""
+    fields: dict[str, Any] = {"model": model, "prompt": order.prompt}
+    fields |= {name: value for name, value in order.options.sent.items() if order.images or name not in EDITS_ONLY}
+    if not model.startswith(NO_FORMAT):
+        fields["response_format"] = "b64_json"
+    if order.options.partial_images:
+        fields |= {"stream": True, "partial_images": order.options.partial_images}
+    if not model:
+        del fields["model"]
+    return {name: value for name, value in fields.items() if name in NEEDED or name not in refused}
+
+
+def _request(order: Order, model: str, refused: set[str]) -> tuple[bytes, str]:
+    fields = _fields(order, model, refused)
+    return as_form(fields, order.images, order.mask) if order.images else as_json(fields)
+
+
+async def _error_of(reply: ImagesReply) -> Mapping[str, Any]:
+    try:
+        return told_error(decoded(await whole(reply.body, MOST_ERROR)))
+    except BadReplyError:
+        return {}
+
+
+def _named(error: Mapping[str, Any], sent: Mapping[str, Any]) -> str:
+    """Return the parameter that an error complains of, empty where it names none that can be left out."""
+    names = [name for name in sent if name not in NEEDED]
+    if error.get("param") in names:
+        return str(error["param"])
+    text = str(error.get("message"))[:LONGEST_MESSAGE]
+    return next((name for name in names if re.search(rf"\b{name}\b", text)), "")
+
+
+def _failure(server: str, path: str, status: int, error: Mapping[str, Any]) -> NotMadeError:
+    told = str(error.get("message") or "")[:LONGEST_MESSAGE]
+    code, details = error.get("code"), error.get("moderation_details")
+    more = {"code": code if isinstance(code, str) else None, "moderation_details": details}
+    if status in (401, 403) and "moderation" not in str(code):
+        return NotMadeError(f"The images server '{server}' refused this server's key (status {status}).")
+    if status in (404, 405) and path == "/images/edits":
+        return NotMadeError(f"The images server '{server}' cannot edit images (status {status}).")
+    if 400 <= status < 500:
+        words = told or f"it answered with status {status}"
+        return NotMadeError(words, "image_generation_user_error", **more)
+    return NotMadeError(f"The images server '{server}' failed: {told or f'status {status}'}", **more)
+
+
+def _picture_of(text: object) -> tuple[Picture, str]:
+    if not isinstance(text, str):
+        raise BadReplyError("answered without an image")
+    try:
+        data = base64.b64decode(text.partition(",")[2] if text.startswith("data:") else text, validate=True)
+    except (binascii.Error, ValueError):
+        raise BadReplyError("answered with invalid base64") from None
+    return _encoded(data)
+
+
+def from_base64(text: str) -> Picture:
+    """Return the image of base64, or of a `data:` URL. Raises `NotAnImageError`."""
+    try:
+        return _picture_of(text)[0]
+    except BadReplyError:
+        raise NotAnImageError("is not valid base64") from None
+
+
+def _encoded(data: bytes) -> tuple[Picture, str]:
+    return look_at(data), base64.b64encode(data).decode()
+
+
+def _partial(event: Mapping[str, Any], picture: Picture, text: str, index: int) -> dict[str, Any]:
+    told = {name: event[name] for name in ("quality", "background") if isinstance(event.get(name), str)}
+    size = event.get("size")
+    return {
+        "partial_image_index": index,
+        "partial_image_b64": text,
+        "output_format": picture.format,
+        "size": size if isinstance(size, str) else picture.size,
+        **told,
+    }
+
+
+def _usage(told: object) -> Sequence[int]:
+    """Return the tokens that a server reports (`USAGE`), 0 for what it does not; output without details is an image."""
+    usage = told if isinstance(told, dict) else {}
+    output = usage.get("output_tokens")
+    details = usage.get("output_tokens_details") or {"image_tokens": output}
+    found = []
+    for name, detail in USAGE:
+        value = details if name == "output_tokens_details" else usage.get(name)
+        if detail:
+            value = value.get(detail) if isinstance(value, dict) else 0
+        found.append(value if isinstance(value, int) and 0 <= value < 2**53 else 0)
+    return found

@@ -1,0 +1,88 @@
+"""Citations of files that code made in a container (specification section 5, Annotation).
+
+Models link such a file by its path, with the scheme `sandbox:` before it. The link stays in the text, and the citation
+covers its destination.
+
+| In the text | Cited |
+|---|---|
+| `[name](sandbox:/mnt/data/a.png)`, also as an image, with more slashes or percent-encoded | the destination |
+| `sandbox:/mnt/data/a.png` outside of a link, in code too | all of it |
+| `[name](/mnt/data/a.png)` or `[name](file:///mnt/data/a.png)` | the destination |
+| `/mnt/data/a.png` outside of a link | not: it is as often a path in an explanation or in code |
+| a path that code made nothing at | not |
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import unquote
+
+from antiphon.protocol.sources import MadeFile
+
+_BEGIN = re.compile(r"(?:sandbox:|(?<=\()<?(?:file:)?(?=/)|(?<=\(<)(?:file:)?(?=/))/{0,3}(?=mnt/data/)")
+"""What stands before the path: a scheme, or the parenthesis that begins a link's destination."""
+
+_END = re.compile(r"[\s<>\"'`()\[\]{}|\\]|\Z")
+"""What ends a path that names no file with such a character."""
+
+AFTER = ".,;:!?*_~"
+"""What may stand right behind a path that is no part of it."""
+
+FOLDER = "/mnt/data/"
+
+
+class FileLinks:
+    """Finds the citations in the texts of one answer. A figure that no text links to is cited by the first of them."""
+
+    def __init__(self, files: Sequence[MadeFile]) -> None:
+        self._files = {file.path.removeprefix(FOLDER): file for file in files}
+        self._figures = [file for file in files if file.is_figure]
+
+    def annotations(self, text: str) -> list[dict[str, Any]]:
+        """Return the citations of a whole text: of figures that were only shown, then of files in their order."""
+        linked = [(file, start, end) for start, end, file in self._links(text)]
+        known = {file.file_id for file, _, _ in linked}
+        figures, self._figures = self._figures, []
+        shown = [_citation(file, 0, 0, f"{file.file_id}.png") for file in figures if file.file_id not in known]
+        return [*shown, *(_citation(file, start, end, file.filename) for file, start, end in linked)]
+
+    def _links(self, text: str) -> list[tuple[int, int, MadeFile]]:
+        found = []
+        if FOLDER.strip("/") not in text:
+            return []
+        for begin in _BEGIN.finditer(text):
+            start = begin.start() + begin[0].startswith("<")
+            name_at = begin.end() + len(FOLDER) - 1
+            name = self._name_at(text, name_at)
+            if name:
+                found.append((start, name_at + len(name), self._file(name)))
+        return found
+
+    def _name_at(self, text: str, at: int) -> str:
+        """Return the name as it stands in the text, empty where it is no file's."""
+        end = _END.search(text, at)
+        name = text[at : end.start() if end else len(text)]
+        while name and not self._is_known(name):
+            if name[-1] not in AFTER:
+                break
+            name = name[:-1]
+        # A name may have blanks and parentheses in it.
+        longer = [each for each in self._files if len(each) > len(name) and text.startswith(each, at)]
+        return max(longer, key=len, default=name if self._is_known(name) else "")
+
+    def _is_known(self, name: str) -> bool:
+        return name in self._files or unquote(name) in self._files
+
+    def _file(self, name: str) -> MadeFile:
+        return self._files[name] if name in self._files else self._files[unquote(name)]
+
+
+def _citation(file: MadeFile, start: int, end: int, filename: str) -> dict[str, Any]:
+    return {
+        "type": "container_file_citation",
+        "container_id": file.container_id,
+        "file_id": file.file_id,
+        "filename": filename,
+        "start_index": start,
+        "end_index": end,
+    }

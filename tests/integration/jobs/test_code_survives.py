@@ -1,0 +1,166 @@
+"""A background response whose worker dies while code or commands run: nothing is run twice, and it ends."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from antiphon.jobs.queue import cancel
+from antiphon.storage.sqlite.store import SqliteStore
+from antiphon.testing import assert_event_stream
+from antiphon.tools.base import ToolResult, Use
+from antiphon.tools.registry import Toolset
+from tests.integration.jobs.test_calls_survive import Dies, Hangs, ended, queue, told
+from tests.support.engine import NOW, called, said
+from tests.support.notebooks import CODE, OUTPUTS, SHELL, Notebooks, cell, made, printed
+from tests.support.replay import delta
+from tests.support.tools import Servers
+
+RUN = called("python", '{"code": "draw()"}')
+LS = called("shell", '{"commands": ["ls"]}')
+
+
+def worker(store: SqliteStore, notebooks: Notebooks, *answers: Any) -> Dies:
+    one = Dies(store, Servers(), *answers)
+    one.engine.toolset = Toolset(code=notebooks)
+    return one
+
+
+async def left(store: SqliteStore, notebooks: Notebooks, *answers: Any, **body: Any) -> str:
+    """A response whose worker died while its code ran."""
+    reached = asyncio.Event()
+
+    async def hang(use: Use) -> ToolResult:
+        reached.set()
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    notebooks.answer = hang
+    first = worker(store, notebooks, *answers)
+    first.worker.start()
+    response_id = await queue(first.engine, **body)
+    await asyncio.wait_for(reached.wait(), 30)
+    await first.die()
+    return response_id
+
+
+async def taken_up(store: SqliteStore, notebooks: Notebooks, response_id: str, *answers: Any) -> tuple[Any, Any]:
+    """The response once another worker has ended it, and what its model was asked."""
+    second = worker(store, notebooks, *answers)
+    second.worker.start()
+    response = await ended(second.engine, response_id)
+    await second.worker.close()
+    assert_event_stream(await told(second.engine, response_id))
+    return response, second.backend.requests
+
+
+async def test_code_that_was_interrupted_is_failed_and_never_run_again() -> None:
+    store, notebooks = SqliteStore.open("sqlite://", now=lambda: NOW), Notebooks()
+    response_id = await left(store, notebooks, RUN, tools=[CODE], include=OUTPUTS)
+    response, requests = await taken_up(store, notebooks, response_id, said("Lost."))
+
+    call, message = response["output"]
+    assert (call["status"], call["code"], call["outputs"]) == ("failed", "draw()", [])
+    assert call["container_id"] == notebooks.used[0].container_id
+    assert message["content"][0]["text"] == "Lost."
+    assert len(notebooks.used) == 1
+    assert "was not made again" in requests[0]["messages"][-1]["content"]
+
+
+async def test_commands_that_were_interrupted_are_incomplete_and_never_run_again() -> None:
+    store, notebooks = SqliteStore.open("sqlite://", now=lambda: NOW), Notebooks()
+    response_id = await left(store, notebooks, LS, tools=[SHELL])
+    response, requests = await taken_up(store, notebooks, response_id, said("Lost."))
+
+    call, output, _ = response["output"]
+    assert (call["status"], call["action"]["commands"]) == ("incomplete", ["ls"])
+    assert (output["status"], output["output"], output["call_id"]) == ("incomplete", [], call["call_id"])
+    assert len(notebooks.used) == 1
+    assert "was not made again" in requests[0]["messages"][-1]["content"]
+
+
+@pytest.mark.parametrize(("tool", "call"), [(CODE, RUN), (SHELL, LS)])
+async def test_a_result_that_came_before_the_crash_is_kept_with_its_files(tool: Any, call: Any) -> None:
+    store, notebooks = SqliteStore.open("sqlite://", now=lambda: NOW), Notebooks()
+    result = printed("ok") if tool is SHELL else cell("ok")
+    notebooks.answer = lambda use: ToolResult("ok", result.fields, files=[made("a.csv")])
+    first = worker(store, notebooks, call, said("never"))
+    hangs = Hangs(first.backend, 1)
+    first.worker.start()
+    response_id = await queue(first.engine, tools=[tool], include=OUTPUTS)
+    await asyncio.wait_for(hangs.asked.wait(), 30)
+    await first.die()
+
+    response, requests = await taken_up(store, notebooks, response_id, said("sandbox:/mnt/data/a.csv"))
+
+    *_, last, message = response["output"]
+    assert last.get("outputs", last.get("output")) == list(*result.fields.values())
+    assert message["content"][0]["annotations"][0]["file_id"] == "cfile_a"
+    assert len(notebooks.used) == 1
+    assert requests[0]["messages"][-1]["content"] == "ok"
+
+
+async def test_of_two_shell_calls_the_one_that_ended_keeps_its_output() -> None:
+    store, notebooks = SqliteStore.open("sqlite://", now=lambda: NOW), Notebooks()
+    reached = asyncio.Event()
+
+    async def run(use: Use) -> ToolResult:
+        if use.arguments["commands"] == ["quick"]:
+            return printed("done")
+        reached.set()
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    notebooks.answer = run
+    each = [
+        {"index": at, "id": f"call_{at}", "type": "function", "function": {"name": "shell", "arguments": arguments}}
+        for at, arguments in enumerate(('{"commands": ["quick"]}', '{"commands": ["slow"]}'))
+    ]
+    first = worker(store, notebooks, [*(delta(tool_calls=[call]) for call in each), delta("tool_calls")])
+    first.worker.start()
+    response_id = await queue(first.engine, tools=[SHELL])
+    await asyncio.wait_for(reached.wait(), 30)
+    await first.die()
+
+    response, requests = await taken_up(store, notebooks, response_id, said("One of two."))
+
+    quick, slow, quick_output, slow_output, _ = response["output"]
+    assert [item["call_id"] for item in (quick, slow)] == [item["call_id"] for item in (quick_output, slow_output)]
+    assert (quick_output["output"][0]["stdout"], slow_output["status"]) == ("done", "incomplete")
+    assert len(notebooks.used) == 2
+    assert [message["role"] for message in requests[0]["messages"]] == ["user", "assistant", "tool", "tool"]
+
+
+async def test_what_goes_on_after_a_crash_goes_on_in_the_same_container() -> None:
+    store, notebooks = SqliteStore.open("sqlite://", now=lambda: NOW), Notebooks()
+    response_id = await left(store, notebooks, RUN, tools=[CODE])
+    notebooks.answer = lambda use: cell("4")
+    response, _ = await taken_up(store, notebooks, response_id, RUN, said("4"))
+
+    first, second, _ = response["output"]
+    assert (first["status"], second["status"]) == ("failed", "completed")
+    assert first["container_id"] == second["container_id"]
+    assert len({use.container_id for use in notebooks.used}) == 1
+
+
+@pytest.mark.parametrize(("tool", "call"), [(CODE, RUN), (SHELL, LS)])
+async def test_a_response_that_is_cancelled_while_code_runs_ends_there(tool: Any, call: Any) -> None:
+    store, notebooks = SqliteStore.open("sqlite://", now=lambda: NOW), Notebooks()
+    notebooks.gate = asyncio.Event()
+    one = worker(store, notebooks, call, said("never"))
+    one.worker.start()
+    response_id = await queue(one.engine, tools=[tool])
+    async with asyncio.timeout(30):
+        while not notebooks.used:
+            await asyncio.sleep(0.005)
+    await cancel(one.engine, "", response_id)
+    notebooks.gate.set()
+    async with asyncio.timeout(30):
+        while one.worker._running:
+            await asyncio.sleep(0.005)
+    response = await ended(one.engine, response_id)
+    await one.worker.close()
+
+    assert response["status"] == "cancelled"
+    assert [item["status"] for item in response["output"]] == ["incomplete"]
+    assert len(notebooks.used) == len(one.backend.requests) == 1

@@ -1,0 +1,236 @@
+"""Images that a model makes, over HTTP and WebSocket, with the official SDK, on both stores."""
+
+import asyncio
+import base64
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
+from typing import Any
+
+import pytest
+from openai import AsyncOpenAI, BadRequestError
+
+from antiphon.application.images import images_router, open_images
+from antiphon.config import Settings
+from antiphon.testing import assert_event_stream
+from antiphon.tools.images.content import look_at
+from antiphon.tools.registry import Toolset
+from antiphon.upstream.scripted import ScriptedBackend
+from tests.support.engine import called, said
+from tests.support.images_server import ImagesBackend, images_server
+from tests.support.server import Served, serve
+from tests.support.socket import talk
+
+TOOL: Any = {"type": "image_generation", "partial_images": 2}
+CALL = called("image_generation", '{"prompt": "a red circle"}')
+EDIT = called("image_generation", '{"prompt": "make it blue", "action": "edit"}')
+DONE = said("Here it is.")
+
+
+@asynccontextmanager
+async def serving(
+    store: str, *answers: Any, images: ImagesBackend | None = None, timeout: float = 30, **options: Any
+) -> AsyncIterator[tuple[Served, ImagesBackend, ScriptedBackend]]:
+    model = ScriptedBackend(list(answers), models=["m"])
+    async with AsyncExitStack() as stack:
+        images = images or await stack.enter_async_context(images_server())
+        served = await stack.enter_async_context(serve(model, store=store, **options))
+        settings = Settings(images_backend=images.url, images_model="painter", images_timeout=timeout)
+        served.engine.open_images = partial(images_router, settings)
+        served.engine.images_model = settings.images_model
+        served.engine.toolset = Toolset(images=open_images(settings, served.engine))
+        yield served, images, model
+
+
+async def create(sdk: AsyncOpenAI, **body: Any) -> dict[str, Any]:
+    response = await sdk.responses.create(**{"model": "m", "input": "Draw", "tools": [TOOL], **body})
+    async with asyncio.timeout(30):
+        while response.status in ("queued", "in_progress"):
+            response = await sdk.responses.retrieve(response.id)
+    return response.to_dict()
+
+
+def image_of(response: dict[str, Any]) -> dict[str, Any]:
+    (item,) = [item for item in response["output"] if item["type"] == "image_generation_call"]
+    return item  # type: ignore[no-any-return]
+
+
+async def test_an_image_is_made_shown_again_and_listed(store_url: str) -> None:
+    async with serving(store_url, CALL, DONE, DONE) as (served, images, model):
+        made = await create(served.sdk)
+        again = (await served.sdk.responses.retrieve(made["id"])).to_dict()
+        following = await create(served.sdk, input="Thanks", previous_response_id=made["id"])
+        listed = (await served.sdk.responses.input_items.list(following["id"])).data
+
+    item = image_of(made)
+    picture = look_at(base64.b64decode(item["result"]))
+    assert (picture.format, picture.size) == ("png", "256x256")
+    assert {name: value for name, value in item.items() if name not in ("id", "result")} == {
+        "type": "image_generation_call",
+        "status": "completed",
+        "action": "generate",
+        "background": "opaque",
+        "output_format": "png",
+        "quality": "low",
+        "revised_prompt": "a red circle",
+        "size": "256x256",
+    }
+    assert again["output"] == made["output"]
+    assert [one.to_dict() for one in listed if one.type == "image_generation_call"] == [item]
+    assert made["tool_usage"]["image_gen"] == {
+        "input_tokens": 3,
+        "input_tokens_details": {"image_tokens": 0, "text_tokens": 3},
+        "output_tokens": 64,
+        "output_tokens_details": {"image_tokens": 64, "text_tokens": 0},
+        "total_tokens": 67,
+    }
+    assert item["result"] not in str(model.requests[-1])
+    assert "Made image 1" in str(model.requests[-1])
+    assert images.requests[0][1]["model"] == "painter"
+
+
+async def test_a_stream_shows_partial_images_and_is_replayed_whole(store_url: str) -> None:
+    async with serving(store_url, CALL, DONE, CALL, DONE) as (served, _, __):
+        stream = await served.sdk.responses.create(model="m", input="Draw", tools=[TOOL], stream=True)
+        events = [event.to_dict() async for event in stream]
+        background = await served.sdk.responses.create(
+            model="m", input="Draw", tools=[TOOL], stream=True, background=True
+        )
+        logged = [event.to_dict() async for event in background]
+        response_id = logged[0]["response"]["id"]  # type: ignore[index]
+        replayed = [event.to_dict() async for event in await served.sdk.responses.retrieve(response_id, stream=True)]
+
+    for one in (events, logged, replayed):
+        assert_event_stream(one)
+        kinds = [event["type"] for event in one if "image" in event["type"] or "item" in event["type"]]  # type: ignore[operator]
+        assert kinds[:7] == [
+            "response.output_item.added",
+            "response.image_generation_call.in_progress",
+            "response.image_generation_call.generating",
+            "response.image_generation_call.partial_image",
+            "response.image_generation_call.partial_image",
+            "response.image_generation_call.completed",
+            "response.output_item.done",
+        ]
+        final = image_of(one[-1]["response"])  # type: ignore[arg-type]
+        assert look_at(base64.b64decode(final["result"])).size == "256x256"
+    assert logged == replayed
+
+
+async def test_edits_change_the_newest_image_or_the_one_that_the_model_names(store_url: str) -> None:
+    by_number = called("image_generation", '{"prompt": "x", "edit_of": 1}')
+    async with serving(store_url, CALL, DONE, EDIT, DONE, by_number, DONE) as (served, images, _):
+        first = await create(served.sdk)
+        second = await create(served.sdk, previous_response_id=first["id"], input="Bluer")
+        third = await create(served.sdk, previous_response_id=second["id"], input="The first one")
+
+    sizes = [len(base64.b64decode(image_of(one)["result"])) for one in (first, second, third)]
+    assert [path for path, _ in images.requests] == ["/images/generations", "/images/edits", "/images/edits"]
+    assert [fields.get("image") for _, fields in images.requests] == [None, sizes[0], sizes[0]]
+    assert image_of(second)["action"] == "edit"
+
+
+async def test_an_image_is_found_by_its_id_alone_and_by_no_other_tenant(store_url: str) -> None:
+    async with serving(store_url, CALL, DONE, EDIT, DONE) as (served, images, _):
+        made = await create(served.sdk)
+        item_id = image_of(made)["id"]
+        message: Any = {"role": "user", "content": "Now blue"}
+        bare: Any = {"type": "image_generation_call", "id": item_id}
+        changed = await create(served.sdk, input=[bare, message])
+        with pytest.raises(Exception, match="not found"):
+            await create(served.sdk, input=[{**bare, "id": "ig_none"}, message])
+        shown = (await served.sdk.responses.input_items.list(changed["id"], order="asc")).data
+        await served.sdk.responses.delete(made["id"])
+        later = (await served.sdk.responses.input_items.list(changed["id"], order="asc")).data
+
+    assert images.requests[-1][1]["image"] == len(base64.b64decode(image_of(made)["result"]))
+    assert shown[0].to_dict()["result"] == image_of(made)["result"]
+    assert later[0].to_dict() == shown[0].to_dict()
+
+
+async def test_an_image_lives_as_long_as_a_response_or_a_conversation_has_it(store_url: str) -> None:
+    async with serving(store_url, CALL, DONE) as (served, _, __):
+        sdk, engine = served.sdk, served.engine
+        conversation = (await sdk.conversations.create()).id
+        before = await engine.store.stored_bytes("")
+        made = await create(sdk, conversation=conversation)
+        assert await engine.store.stored_bytes("") > before
+        await sdk.responses.delete(made["id"])
+        await engine.files.delete_blobs(await engine.store.claim_stale_blobs(100))
+        items = (await sdk.conversations.items.list(conversation)).data
+        assert [one.to_dict().get("result") for one in items if one.type == "image_generation_call"] == [
+            image_of(made)["result"]
+        ]
+        await sdk.conversations.items.delete(image_of(made)["id"], conversation_id=conversation)
+        assert len(await engine.store.claim_stale_blobs(100)) == 1
+
+
+async def test_without_storage_the_item_brings_its_image_itself(store_url: str) -> None:
+    async with serving(store_url, CALL, DONE, EDIT, DONE) as (served, images, _):
+        made = await create(served.sdk, store=False)
+        await create(served.sdk, store=False, input=[*made["output"], {"role": "user", "content": "Bluer"}])
+        blobs = await served.engine.store.claim_stale_blobs(100)
+
+    assert images.requests[-1][1]["image"] == len(base64.b64decode(image_of(made)["result"]))
+    assert blobs == []
+
+
+async def test_an_edit_without_an_image_fails_and_says_so() -> None:
+    async with serving("sqlite://", EDIT, DONE) as (served, images, model):
+        made = await create(served.sdk, tools=[{"type": "image_generation", "action": "edit"}])
+
+    assert (image_of(made)["status"], image_of(made)["result"]) == ("failed", None)
+    assert image_of(made)["error"]["param"] == "action"
+    assert "no image to edit" in str(model.requests[-1])
+    assert images.requests == []
+
+
+@pytest.mark.parametrize(
+    ("tool", "param"),
+    [
+        ({"size": "large"}, "tools[0].size"),
+        ({"quality": "best"}, "tools[0].quality"),
+        ({"partial_images": 4}, "tools[0].partial_images"),
+        ({"output_compression": 101}, "tools[0].output_compression"),
+        ({"background": "transparent", "output_format": "jpeg"}, "tools[0].background"),
+        ({"input_image_mask": {}}, "tools[0].input_image_mask.image_url"),
+    ],
+)
+async def test_fields_that_make_no_sense_are_refused_by_name(tool: Any, param: str) -> None:
+    async with serving("sqlite://") as (served, _, __):
+        with pytest.raises(BadRequestError) as refused:
+            await create(served.sdk, tools=[{"type": "image_generation", **tool}])
+    assert refused.value.param == param
+
+
+async def test_the_tool_is_echoed_with_its_defaults_and_can_be_demanded() -> None:
+    async with serving("sqlite://", CALL, DONE) as (served, _, model):
+        tool: Any = {"type": "image_generation", "quality": "low", "size": "512x512"}
+        made = await create(served.sdk, tools=[tool], tool_choice={"type": "image_generation"})
+
+    assert made["tools"] == [
+        {
+            "type": "image_generation",
+            "background": "auto",
+            "moderation": "auto",
+            "n": 1,
+            "output_compression": 100,
+            "output_format": "png",
+            "quality": "low",
+            "size": "512x512",
+        }
+    ]
+    assert model.requests[0]["tool_choice"] == {"type": "function", "function": {"name": "image_generation"}}
+    assert model.requests[1].get("tool_choice", "auto") == "auto"
+    assert image_of(made)["size"] == "512x512"
+
+
+async def test_images_come_over_a_websocket() -> None:
+    async with serving("sqlite://", CALL, DONE, EDIT, DONE) as (served, images, _), talk(served) as socket:
+        events = await socket.create("Draw", tools=[TOOL], store=False)
+        first = events[-1]["response"]
+        second = await socket.made("Bluer", tools=[TOOL], store=False, previous_response_id=first["id"])
+
+    assert sum(event["type"].endswith("partial_image") for event in events) == 2
+    assert image_of(second)["action"] == "edit"
+    assert images.requests[-1][1]["image"] == len(base64.b64decode(image_of(first)["result"]))

@@ -1,0 +1,78 @@
+"""`/v1/images/…` passed on to the server of images, or to the backend that lists the model."""
+
+import base64
+from typing import Any
+
+import pytest
+from openai import BadRequestError
+
+from antiphon.tools.images.content import look_at
+from antiphon.upstream.demo.backend import DemoBackend
+from antiphon.upstream.demo.painting import paint
+from tests.integration.server.test_image_generation import serving
+from tests.support.server import serve
+
+
+async def test_the_sdk_makes_and_edits_images() -> None:
+    async with serving("sqlite://") as (served, images, _):
+        made = await served.sdk.images.generate(model="painter", prompt="a red circle", size="512x512")
+        data = base64.b64decode(made.data[0].b64_json or "")  # type: ignore[index]
+        edited = await served.sdk.images.edit(
+            model="painter", prompt="bluer", image=("a.png", data, "image/png"), mask=("m.png", paint("x"), "image/png")
+        )
+
+    assert look_at(data).size == "512x512"
+    assert look_at(base64.b64decode(edited.data[0].b64_json or "")).format == "png"  # type: ignore[index]
+    assert images.requests[1] == (
+        "/images/edits",
+        {"image": len(data), "mask": len(paint("x")), "model": "painter", "prompt": "bluer"},
+    )
+
+
+async def test_streams_pass_and_without_a_model_the_one_of_the_settings_is_asked() -> None:
+    async with serving("sqlite://") as (served, images, _):
+        stream: Any = await served.sdk.images.generate(prompt="a square", stream=True, partial_images=2)
+        kinds = [event.type async for event in stream]
+        await served.sdk.images.edit(prompt="x", image=("a.png", paint("x"), "image/png"))
+
+    assert kinds == ["image_generation.partial_image"] * 2 + ["image_generation.completed"]
+    assert [fields["model"] for _, fields in images.requests] == ["painter", "painter"]
+
+
+async def test_a_backend_that_lists_the_model_is_routed_to() -> None:
+    async with serve(DemoBackend()) as served:
+        made = await served.sdk.images.generate(model="demo", prompt="a green line")
+        with pytest.raises(BadRequestError):
+            await served.sdk.images.generate(model="gpt-image-1", prompt="a green line")
+    assert look_at(base64.b64decode(made.data[0].b64_json or "")).format == "png"  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("body", "param"),
+    [({"prompt": ""}, "prompt"), ({"model": "painter"}, "prompt"), ({"prompt": "x", "n": 11}, "n")],
+)
+async def test_what_makes_no_sense_is_refused_by_name(body: dict[str, Any], param: str) -> None:
+    async with serving("sqlite://") as (served, images, _):
+        status, answer = await served.post("/images/generations", json=body)
+    error: Any = answer["error"]
+    assert (status, error["param"], images.requests) == (400, param, [])
+
+
+async def test_a_field_that_comes_twice_in_a_form_is_refused() -> None:
+    form = (
+        b'--b\r\ncontent-disposition: form-data; name="model"\r\n\r\npainter\r\n'
+        b'--b\r\ncontent-disposition: form-data; name="prompt"\r\n\r\nx\r\n'
+        b'--b\r\ncontent-disposition: form-data; name="model"\r\n\r\nother\r\n--b--\r\n'
+    )
+    async with serving("sqlite://") as (served, images, _):
+        headers = {"content-type": "multipart/form-data; boundary=b"}
+        status, answer = await served.post("/images/edits", data=form, headers=headers)
+    assert (status, images.requests) == (400, [])
+    assert "twice" in str(answer)
+
+
+async def test_an_error_of_the_server_reaches_the_client() -> None:
+    async with serving("sqlite://") as (served, _, __):
+        with pytest.raises(BadRequestError) as refused:
+            await served.sdk.images.generate(model="painter", prompt="x", output_format="webp")
+    assert refused.value.param == "output_format"

@@ -1,0 +1,87 @@
+"""A process that forks while it has a store open, and whose child opens the same one."""
+
+import asyncio
+import sys
+from pathlib import Path
+
+from tests.support.command import environment
+
+URL = "import asyncio, os, signal, sys, threading\nfrom antiphon.storage.open import open_store\nURL = sys.argv[1]\n"
+
+BUSY = """
+async def write():
+    store = await open_store(URL)
+    have_begun.wait()  # a child cannot import a module that another thread was importing
+    while not is_over.is_set():
+        await asyncio.gather(*(store.clock_skew() for _ in range(4)), store.check_writable())
+    await store.close()
+
+async def open_own():
+    store = await open_store(URL)
+    await store.check_writable()
+    await store.close()
+
+have_begun, is_over = threading.Barrier(3), threading.Event()
+threads = [threading.Thread(target=asyncio.run, args=(write(),)) for _ in range(2)]
+for thread in threads:
+    thread.start()
+have_begun.wait()
+codes = set()
+for _ in range(30):
+    child = os.fork()
+    if not child:
+        signal.alarm(20)
+        asyncio.run(open_own())
+        os._exit(0)
+    codes.add(os.waitpid(child, 0)[1])
+is_over.set()
+for thread in threads:
+    thread.join()
+print(*codes)
+"""
+
+PARENT_CLOSES_FIRST = """
+async def child(ready, closed):
+    store = await open_store(URL)
+    await store.check_writable()
+    os.write(ready, b".")
+    os.read(closed, 1)
+    await store.begin_blob("", "row_of_the_child", 0)
+    await store.close()
+
+async def parent():
+    store = await open_store(URL)
+    await store.check_writable()
+    (heard, ready), (closed, close) = os.pipe(), os.pipe()
+    pid = os.fork()
+    if not pid:
+        thread = threading.Thread(target=asyncio.run, args=(child(ready, closed),))
+        thread.start()
+        thread.join()
+        os._exit(0)
+    os.read(heard, 1)
+    await store.close()
+    os.write(close, b".")
+    os.waitpid(pid, 0)
+    store = await open_store(URL)
+    print(*await store.claim_stale_blobs(10))
+    await store.close()
+
+asyncio.run(parent())
+"""
+
+
+async def output_of(program: str, folder: Path) -> tuple[str, str]:
+    """What a program prints, and what it reports."""
+    command = (sys.executable, "-W", "ignore::DeprecationWarning", "-c", URL + program, f"sqlite://{folder}/store.db")
+    process = await asyncio.create_subprocess_exec(*command, env=environment(folder), stdout=-1, stderr=-1)
+    out, err = await process.communicate()
+    return out.decode().strip(), err.decode()
+
+
+async def test_children_of_a_process_that_is_writing_open_the_same_file(tmp_path: Path) -> None:
+    assert await output_of(BUSY, tmp_path) == ("0", "")
+
+
+async def test_what_a_child_writes_after_its_parent_closed_the_file_is_kept(tmp_path: Path) -> None:
+    assert await output_of(PARENT_CLOSES_FIRST, tmp_path) == ("row_of_the_child", "")

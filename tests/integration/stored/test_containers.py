@@ -1,0 +1,122 @@
+"""`Containers` beside the endpoints: what is changed while a file comes in, on both stores."""
+
+from collections.abc import AsyncGenerator, AsyncIterator
+from dataclasses import replace
+
+import pytest
+
+from antiphon.errors import ClientError
+from antiphon.protocol.containers import ContainerFilesQuery, CreateContainer
+from antiphon.runs.persistence import RequestIdentity
+from antiphon.storage.blobs.rows import StoreBlobs
+from antiphon.storage.blobs.turns import part_turns
+from antiphon.storage.contract import ContainerQuota, Store, StoredContainer
+from antiphon.storage.open import open_store
+from antiphon.stored.container_objects import ContainerLimits
+from antiphon.stored.containers import Containers
+from antiphon.stored.file_limits import FileLimits
+from antiphon.stored.files import Files
+
+ONE = RequestIdentity("t")
+
+
+@pytest.fixture
+async def store(store_url: str) -> AsyncIterator[Store]:
+    opened = await open_store(store_url)
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture
+def files(store: Store) -> Files:
+    return Files(store, StoreBlobs(store, part_turns()), FileLimits(file=1000))
+
+
+@pytest.fixture
+def containers(store: Store, files: Files) -> Containers:
+    return Containers(store, files, ContainerLimits(ContainerQuota(5, 3, 100)))
+
+
+async def created(containers: Containers) -> StoredContainer:
+    return await containers.create(CreateContainer(name="work"), ONE)
+
+
+async def content(*pieces: bytes) -> AsyncGenerator[bytes, None]:
+    for piece in pieces:
+        yield piece
+
+
+async def test_a_file_for_a_container_that_is_deleted_meanwhile_leaves_nothing(
+    store: Store, files: Files, containers: Containers
+) -> None:
+    container = await created(containers)
+    written = await files.write("t", content(b"late"), await containers.room(container))
+    await containers.delete("t", container.id)
+    with pytest.raises(ClientError, match="Container not found") as error:
+        await containers.add(container, "a.csv", written, ONE)
+    assert error.value.status == 404
+    await files.drop("t", written.blob)
+    assert (
+        await store.blob_part(written.blob, 0),
+        await store.stored_bytes("t"),
+    ) == (
+        None,
+        0,
+    )
+
+
+async def test_of_uploads_at_once_as_many_are_kept_as_there_is_room_for(files: Files, containers: Containers) -> None:
+    container = await created(containers)
+    room = await containers.room(container)
+    first, second = [await files.write("t", content(b"x" * 60), room) for _ in range(2)]
+    kept = await containers.add(container, "a.csv", first, ONE)
+    with pytest.raises(ClientError, match="has no room") as error:
+        await containers.add(container, "b.csv", second, ONE)
+    assert (error.value.status, error.value.code) == (400, "container_full")
+    page = await containers.file_page("t", container.id, ContainerFilesQuery())
+    assert page.files == (kept,)
+
+
+async def test_content_that_comes_at_once_never_exceeds_the_room(files: Files, containers: Containers) -> None:
+    room = await containers.room(await created(containers))
+
+    async def slow() -> AsyncGenerator[bytes, None]:
+        yield b"x" * 60
+        with pytest.raises(ClientError, match="has no room"):
+            await files.write("t", content(b"y" * 60), room)
+        yield b"x" * 40
+
+    assert (await files.write("t", slow(), room)).size == 100
+    with pytest.raises(ClientError, match="has no room"):
+        await files.write("t", content(b"z" * 101), room)
+
+
+async def test_a_file_above_the_limit_of_files_is_413(files: Files, store: Store) -> None:
+    containers = Containers(store, files, ContainerLimits(ContainerQuota(5, 3, 5000)))
+    room = await containers.room(await created(containers))
+    with pytest.raises(ClientError, match="more than 1000 bytes") as error:
+        await files.write("t", content(b"x" * 1001), room)
+    assert error.value.status == 413
+
+
+async def test_a_room_ends_where_the_tenant_may_store_no_more(files: Files, containers: Containers) -> None:
+    files.limits = replace(files.limits, stored_bytes=50)
+    room = await containers.room(await created(containers))
+    with pytest.raises(ClientError, match="50 are allowed") as error:
+        await files.write("t", content(b"x" * 51), room)
+    assert (error.value.status, error.value.code) == (429, "storage_quota_exceeded")
+
+
+async def test_all_files_of_a_container_are_given_oldest_first(
+    containers: Containers, files: Files, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("antiphon.stored.containers.FILES_AT_ONCE", 2)
+    container = await created(containers)
+    made = []
+    for name in "abc":
+        written = await files.write("t", content(name.encode()), await containers.room(container))
+        made.append(await containers.add(container, name, written, ONE))
+    assert [file async for file in containers.files_of(container)] == made
+    with pytest.raises(ClientError, match="at most 3 files"):
+        await containers.room(container)
+    assert b"".join([part async for part in containers.read(made[1])]) == b"b"

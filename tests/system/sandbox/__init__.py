@@ -1,0 +1,1 @@
+"""Code in a machine attacks the host, the server and other machines."""

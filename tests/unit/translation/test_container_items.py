@@ -1,0 +1,195 @@
+"""Calls that run in a container while they stream: whatever form a model writes them in."""
+
+import json
+from typing import Any
+
+import msgspec
+import pytest
+
+from antiphon.protocol.response import Response
+from antiphon.protocol.sources import MadeFile
+from antiphon.protocol.tool_bindings import Offer
+from antiphon.translation.container_items import code_of, without_fence
+from antiphon.translation.hosted_call import HostedCall, Result
+from antiphon.translation.hosted_items import streaming
+from antiphon.translation.writer import ResponseWriter, View
+
+CODE = Offer("python", "code_interpreter", "code_interpreter", is_hosted=True)
+SHELL = Offer("shell", "shell", "shell", is_hosted=True)
+
+
+def writer(**view: Any) -> ResponseWriter:
+    response = Response(id="resp_1", created_at=0, model="m")
+    return ResponseWriter(
+        response,
+        lambda prefix: f"{prefix}_1",
+        lambda: 0,
+        lambda state: json.dumps(state),
+        View(**view),
+        containers={"code_interpreter": "cntr_1", "shell": "cntr_1"},
+    )
+
+
+def called(made: ResponseWriter, offer: Offer, *deltas: str, status: Any = "completed") -> HostedCall:
+    call = streaming(made, "call_1", offer)
+    for each in deltas:
+        call.add(each)
+    call.close(status)
+    assert isinstance(call, HostedCall)
+    return call
+
+
+def events(made: ResponseWriter) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = msgspec.json.decode(msgspec.json.encode(made.take()))
+    return found
+
+
+def pieces(told: list[dict[str, Any]]) -> list[str]:
+    return [event["delta"] for event in told if event["type"].endswith("_code.delta")]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        ('{"code": "a = 1\\nprint(a)"}', "a = 1\nprint(a)"),
+        ('{"language": "python", "code": "1"}', "1"),
+        ('"print(1)"', "print(1)"),
+        ("print(1)", "print(1)"),
+        ('{"code": ["a = 1", "a"]}', "a = 1\na"),
+        ('["a = 1", "a"]', "a = 1\na"),
+        ('{"input": "print(1)"}', "print(1)"),
+        ('{"script": "print(1)", "lang": "py"}', "print(1)"),
+        ('{"code": "```python\\nprint(1)\\n```"}', "print(1)"),
+        ("```py\nprint(1)\n```\n", "print(1)"),
+        ('"{\\"code\\": \\"print(1)\\"}"', "print(1)"),
+        ('{"code": "{\'a\': 1}"}', "{'a': 1}"),
+        ('{"code": "  \\n  "}', "  \n  "),
+        ("{}", ""),
+        ("", ""),
+        ("42", ""),
+    ],
+)
+@pytest.mark.parametrize("cut", [1, 3, 1000])
+def test_the_code_is_read_in_every_form_and_its_deltas_are_the_code(arguments: str, code: str, cut: int) -> None:
+    made = writer()
+    deltas = [arguments[at : at + cut] for at in range(0, len(arguments), cut)]
+    call = called(made, CODE, *deltas)
+    told = events(made)
+    (done,) = [event for event in told if event["type"].endswith("_code.done")]
+
+    assert "".join(pieces(told)) == done["code"] == code
+    assert call.use() == ({"code": code} if code.strip() else None)
+
+
+def test_plain_code_streams_as_it_comes() -> None:
+    made = writer()
+    called(made, CODE, '{"code": "', "x = 1", "\\ny", ' = 2"}')
+
+    assert pieces(events(made)) == ["x = 1", "\ny", " = 2"]
+
+
+def test_code_that_is_cut_off_ends_as_far_as_it_came() -> None:
+    made = writer()
+    called(made, CODE, '{"code": "x = 1', status="incomplete")
+    told = events(made)
+
+    assert [event["type"].removeprefix("response.") for event in told] == [
+        "output_item.added",
+        "code_interpreter_call.in_progress",
+        "code_interpreter_call_code.delta",
+        "code_interpreter_call_code.done",
+        "output_item.done",
+    ]
+    assert (told[-1]["item"]["status"], told[-1]["item"]["code"]) == ("incomplete", "x = 1")
+
+
+@pytest.mark.parametrize("is_shown", [True, False])
+def test_outputs_are_shown_where_they_are_asked_for_and_sealed_elsewhere(is_shown: bool) -> None:
+    made = writer(code_outputs=is_shown)
+    outputs = [{"type": "logs", "logs": "4"}]
+    file = MadeFile("cntr_1", "cfile_1", "/mnt/data/a.csv", "a.csv")
+    item: Any = called(made, CODE, '{"code": "4"}').end(Result({"outputs": outputs}, "4", files=[file]))
+    sealed = json.loads(made.sealed["ci_1"])
+
+    assert item.outputs == (outputs if is_shown else None)
+    assert sealed.get("outputs") == (None if is_shown else outputs)
+    assert sealed["files"] == [msgspec.to_builtins(file)]
+    assert events(made)[0]["item"]["outputs"] == ([] if is_shown else None)
+
+
+def test_code_without_json_is_kept_as_json_for_chat_templates() -> None:
+    made = writer()
+    called(made, CODE, "print(1)").end(Result())
+
+    assert json.loads(made.sealed["ci_1"])["call"]["arguments"] == '{"code":"print(1)"}'
+
+
+@pytest.mark.parametrize(
+    ("arguments", "commands"),
+    [
+        ('{"commands": ["ls", "pwd"]}', ["ls", "pwd"]),
+        ('{"commands": "ls"}', ["ls"]),
+        ('{"command": "ls"}', ["ls"]),
+        ('"ls"', ["ls"]),
+        ("ls -l", ["ls -l"]),
+        ("{}", []),
+    ],
+)
+def test_commands_are_read_in_every_form(arguments: str, commands: list[str]) -> None:
+    made = writer()
+    call = called(made, SHELL, arguments)
+    told = events(made)
+
+    assert [event["command"] for event in told if event["type"].endswith("_command.done")] == commands
+    assert call.use() == ({"commands": commands} if commands else None)
+
+
+def test_the_output_of_a_shell_is_an_item_behind_its_call() -> None:
+    made = writer()
+    outputs = [
+        {"stdout": "a\n", "stderr": "", "outcome": {"type": "exit", "exit_code": 0}},
+        {"stdout": "", "stderr": "", "outcome": {"type": "timeout"}},
+    ]
+    call = called(made, SHELL, '{"commands": ["a", "b"], "max_output_length": 9, "timeout_ms": 5}')
+    call.end(Result({"output": outputs}, "a"))
+    told = events(made)
+
+    assert [event["type"].removeprefix("response.") for event in told[-6:]] == [
+        "output_item.done",
+        "output_item.added",
+        "shell_call_output_content.delta",
+        "shell_call_output_content.done",
+        "shell_call_output_content.done",
+        "output_item.done",
+    ]
+    assert told[-4]["delta"] == {"stdout": "a\n"}
+    assert told[-6]["item"]["environment"] == {"type": "container_reference", "container_id": "cntr_1"}
+    item = told[-1]["item"]
+    assert (item["status"], item["max_output_length"], item["output"]) == ("completed", 9, outputs)
+    assert call.use() == {"commands": ["a", "b"], "max_output_length": 9, "timeout_ms": 5}
+    assert [index for index, _ in call.outputs] == [1]
+
+
+def test_a_shell_call_that_nobody_carried_out_has_an_empty_output_and_waits_for_no_client() -> None:
+    made = writer()
+    called(made, SHELL, '{"commands": ["a"', status="incomplete")
+    call, output = (event["item"] for event in events(made) if event["type"] == "response.output_item.done")
+
+    assert (call["status"], call["action"]["commands"]) == ("incomplete", ["a"])
+    assert (output["status"], output["output"], output["call_id"]) == ("incomplete", [], "call_1")
+
+
+@pytest.mark.parametrize(("output", "status"), [([], "incomplete"), ([{"stdout": "", "stderr": "x"}], "completed")])
+def test_a_shell_call_that_failed_is_incomplete_unless_its_commands_ran(output: list[Any], status: str) -> None:
+    made = writer()
+    ran = [{**one, "outcome": {"type": "exit", "exit_code": 1}} for one in output]
+    item: Any = called(made, SHELL, '"x"').end(Result({"output": ran}, "x", is_failed=True))
+
+    assert (item.status, made.output[-1].status) == (status, status)  # type: ignore[union-attr]
+
+
+def test_a_fence_is_taken_off_only_where_it_is_around_all_of_the_code() -> None:
+    assert without_fence("```\na\n```") == "a"
+    assert without_fence("```python\na\nb") == "a\nb"
+    assert without_fence("s = '''```'''") == "s = '''```'''"
+    assert code_of('{"code": null}') == ""
