@@ -21,6 +21,9 @@ MOST_KERNELS = 200
 
 CLOSED = "This server is shutting down."
 
+SPARE_DISK = 16 * 1024 * 1024
+"""Bytes of a machine's disk beyond those of its files: what is stored must always fit in again."""
+
 START_SECONDS = 60.0
 """Seconds that the start of a machine may take."""
 
@@ -154,7 +157,7 @@ class Kernels:
         await kernel.machine.close()
 
     async def look(self) -> None:
-        """End machines that are idle for too long, whose container is gone, or that another worker has replaced."""
+        """End machines that are idle for too long or broken, whose container is gone, or that others have replaced."""
         now = self._clock()
         for kernel in [one for one in self._live.values() if self._is_idle(one)]:
             if now - kernel.used_at >= kernel.idle_seconds or not await self._is_newest(kernel):
@@ -164,6 +167,8 @@ class Kernels:
         return not (kernel.is_busy or self._is_wanted(kernel.container_id))
 
     async def _is_newest(self, kernel: Kernel) -> bool:
+        if not kernel.machine.is_alive:
+            return False
         container = await self._containers.load_container(kernel.tenant, kernel.container_id)
         return container is not None and container.status == "running" and container.calls == kernel.calls
 
@@ -195,7 +200,7 @@ class Kernels:
     def _limits(self, memory_limit: str) -> MachineLimits:
         wanted = next((size for name, size in MEMORY.items() if name == memory_limit), MEMORY[SMALLEST])
         size, files = self._quota.size, self._quota.files
-        return MachineLimits(min(wanted, self._memory_max), file_size=size, disk=size, files=files)
+        return MachineLimits(min(wanted, self._memory_max), file_size=size, disk=size + SPARE_DISK, files=files)
 
     def _begin_watch(self) -> None:
         if self._watch is None:

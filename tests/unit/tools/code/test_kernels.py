@@ -49,7 +49,8 @@ async def test_the_memory_of_a_machine_is_that_of_its_container_up_to_the_settin
     await bench.call("a")
     (machine,) = bench.sandbox.machines
 
-    assert (machine.limits.memory, machine.limits.disk, machine.limits.files) == (4 * 1024**3, 1000, 100)
+    assert (machine.limits.memory, machine.limits.files) == (4 * 1024**3, 100)
+    assert machine.limits.file_size == 1000 < machine.limits.disk
     await bench.kernels.close()
 
 
@@ -66,7 +67,7 @@ async def test_a_machine_is_ended_once_it_is_idle_for_as_long_as_its_container_m
     await bench.kernels.close()
 
 
-@pytest.mark.parametrize("fate", ["deleted", "expired", "used elsewhere"])
+@pytest.mark.parametrize("fate", ["deleted", "expired", "used elsewhere", "broken"])
 async def test_a_machine_whose_container_needs_it_no_more_is_ended(bench: Bench, fate: str) -> None:
     await bench.call("a")
     await bench.call("b")
@@ -75,6 +76,8 @@ async def test_a_machine_whose_container_needs_it_no_more_is_ended(bench: Bench,
         await bench.store.delete_container("", "cntr_a")
     elif fate == "expired":
         bench.store.containers["cntr_a"] = replace(container, status="expired")
+    elif fate == "broken":
+        bench.sandbox.machines[0].is_alive = False
     else:
         bench.store.containers["cntr_a"] = replace(container, calls=container.calls + 1)
 
