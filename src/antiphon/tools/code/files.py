@@ -7,21 +7,15 @@ from typing import Literal
 
 from antiphon.errors import log
 from antiphon.ids import Clock, NewId
+from antiphon.protocol.containers import LONGEST_COMPONENT, path_in_container
 from antiphon.protocol.sources import MadeFile
 from antiphon.protocol.untrusted import visible
 from antiphon.sandbox.contract import DATA, FoundFile, SandboxError
 from antiphon.storage.contract.containers import Containers
-from antiphon.storage.records import StoredFile
 from antiphon.storage.records.containers import ContainerQuery, ContainerQuota, StoredContainerFile
 from antiphon.tools.code.content import Content, TooLargeError, WrittenBlob
 from antiphon.tools.code.holds import HOLD_SECONDS, LostHoldError
 from antiphon.tools.code.kernels import Copy, Kernel
-
-LONGEST_NAME = 255
-"""Bytes of a file's name in a machine."""
-
-LONGEST_SUFFIX = 20
-"""Characters of a file's extension that a shortened name keeps."""
 
 REMOVE_SECONDS = 10.0
 
@@ -73,7 +67,13 @@ class ContainerFiles:
         """Return files of the tenant as files of a container, not stored yet; without those that are deleted."""
         found = [await self._content.find(tenant, one) for one in file_ids]
         return [
-            self.row(tenant, container_id, path_of(one), WrittenBlob(one.blob, one.size), "user")
+            self.row(
+                tenant,
+                container_id,
+                path_in_container(one.id, one.filename),
+                WrittenBlob(one.blob, one.size),
+                "user",
+            )
             for one in found
             if one is not None
         ]
@@ -210,23 +210,13 @@ class _Writing:
         self._room.size -= row.size - (replaced.size if replaced else 0)
 
     def _leave_out(self, found: FoundFile, why: str = FULL) -> None:
-        name = " ".join(visible(found.name).split())[:LONGEST_NAME]
+        name = " ".join(visible(found.name).split())[:LONGEST_COMPONENT]
         self.outcome.left_out.append(f"The file {name} was not kept: {why}")
 
 
 def name_of(file: StoredContainerFile) -> str:
     """Return the name of a file in its machine."""
     return file.path.removeprefix(f"{DATA}/")
-
-
-def path_of(file: StoredFile) -> str:
-    """Return the path in a container of a file that the tenant has uploaded."""
-    name = "".join("_" if one in "/\0" or not one.isprintable() else one for one in file.filename)
-    whole = f"{file.id}-{name}"
-    stem, dot, suffix = whole.rpartition(".")
-    suffix = f"{dot}{suffix}" if stem and len(suffix) <= LONGEST_SUFFIX else ""
-    room = LONGEST_NAME - len(suffix.encode())
-    return f"{DATA}/{whole.removesuffix(suffix).encode()[:room].decode(errors='ignore')}{suffix}"
 
 
 async def _one(content: bytes) -> AsyncGenerator[bytes, None]:

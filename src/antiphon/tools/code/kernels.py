@@ -7,10 +7,11 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 
 from antiphon.periodic import Periodic
+from antiphon.protocol.containers import MEMORY, MemoryLimit
 from antiphon.sandbox.contract import Machine, MachineLimits, Sandbox, SandboxError
 from antiphon.storage.contract.containers import Containers
-from antiphon.storage.records.containers import StoredContainer
-from antiphon.tools.code.options import MEMORY_LIMITS, SMALLEST
+from antiphon.storage.records.containers import ContainerQuota, StoredContainer
+from antiphon.tools.code.options import SMALLEST
 
 LOOK_EVERY = 30.0
 """Seconds between two looks for kernels that are idle for too long, or whose container is gone."""
@@ -19,6 +20,9 @@ MOST_KERNELS = 200
 """Machines of all tenants together that one process keeps."""
 
 CLOSED = "This server is shutting down."
+
+SPARE_DISK = 16 * 1024 * 1024
+"""Bytes of a machine's disk beyond those of its files: what is stored must always fit in again."""
 
 START_SECONDS = 60.0
 """Seconds that the start of a machine may take."""
@@ -75,15 +79,14 @@ class Kernels:
         sandbox: Sandbox,
         containers: Containers,
         per_tenant: int,
-        memory_max: str,
-        files: int,
-        disk: int,
+        memory_max: MemoryLimit,
+        quota: ContainerQuota,
         is_wanted: Callable[[str], bool] = lambda container_id: False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._sandbox, self._containers = sandbox, containers
-        self._per_tenant, self._memory_max = per_tenant, MEMORY_LIMITS[memory_max]
-        self._files, self._disk = files, disk
+        self._per_tenant, self._memory_max = per_tenant, MEMORY[memory_max]
+        self._quota = quota
         self._is_wanted, self._clock = is_wanted, clock
         self._live: dict[str, Kernel] = {}
         self._starting: Counter[str] = Counter()
@@ -154,7 +157,7 @@ class Kernels:
         await kernel.machine.close()
 
     async def look(self) -> None:
-        """End machines that are idle for too long, whose container is gone, or that another worker has replaced."""
+        """End machines that are idle for too long or broken, whose container is gone, or that others have replaced."""
         now = self._clock()
         for kernel in [one for one in self._live.values() if self._is_idle(one)]:
             if now - kernel.used_at >= kernel.idle_seconds or not await self._is_newest(kernel):
@@ -164,6 +167,8 @@ class Kernels:
         return not (kernel.is_busy or self._is_wanted(kernel.container_id))
 
     async def _is_newest(self, kernel: Kernel) -> bool:
+        if not kernel.machine.is_alive:
+            return False
         container = await self._containers.load_container(kernel.tenant, kernel.container_id)
         return container is not None and container.status == "running" and container.calls == kernel.calls
 
@@ -193,8 +198,9 @@ class Kernels:
         return True
 
     def _limits(self, memory_limit: str) -> MachineLimits:
-        memory = min(MEMORY_LIMITS.get(memory_limit, MEMORY_LIMITS[SMALLEST]), self._memory_max)
-        return MachineLimits(memory, file_size=self._disk, disk=self._disk, files=self._files)
+        wanted = next((size for name, size in MEMORY.items() if name == memory_limit), MEMORY[SMALLEST])
+        size, files = self._quota.size, self._quota.files
+        return MachineLimits(min(wanted, self._memory_max), file_size=size, disk=size + SPARE_DISK, files=files)
 
     def _begin_watch(self) -> None:
         if self._watch is None:

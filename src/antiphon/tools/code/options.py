@@ -6,17 +6,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from antiphon.errors import ClientError
+from antiphon.protocol.containers import MEMORY, MemoryLimit
 from antiphon.protocol.tools import CodeInterpreterTool, ShellTool, Tool
 from antiphon.protocol.validation import refusals
 
 MOST_FILES = 50
 """Files that a tool with an `auto` container may name."""
 
-GIB = 1024**3
-MEMORY_LIMITS: Mapping[str, int] = {"1g": GIB, "4g": 4 * GIB, "16g": 16 * GIB, "64g": 64 * GIB}
-"""Bytes of each `memory_limit`."""
-
-SMALLEST = "1g"
+SMALLEST: MemoryLimit = "1g"
+"""The memory limit of a container by default."""
 
 _CONTAINER_ID = re.compile(r"[a-zA-Z0-9_-]{1,512}")
 _FIELDS = frozenset({"type", "file_ids", "memory_limit", "network_policy", "skills"})
@@ -31,12 +29,12 @@ class Options:
     """Empty where the server chooses the container."""
     file_ids: tuple[str, ...] = ()
     """Files that are in the container from its first call on, each once."""
-    memory_limit: str = SMALLEST
+    memory_limit: MemoryLimit = SMALLEST
     network_policy: str = ""
     """As JSON; empty where the request has none."""
 
 
-def read_options(tool: Tool, memory_max: str = "64g", path: str = "tools") -> Options:
+def read_options(tool: Tool, memory_max: MemoryLimit = "64g", path: str = "tools") -> Options:
     """Return what the tool at `path` of the request asks for. Raises `ClientError` (400).
 
     `memory_max` is the largest memory limit that the settings admit.
@@ -48,7 +46,7 @@ def read_options(tool: Tool, memory_max: str = "64g", path: str = "tools") -> Op
     raise refusals.not_served(path)
 
 
-def _of_container(container: str | Mapping[str, Any], memory_max: str, path: str) -> Options:
+def _of_container(container: str | Mapping[str, Any], memory_max: MemoryLimit, path: str) -> Options:
     if isinstance(container, str):
         return Options(_checked_id(container, path))
     if container.get("type") is None:
@@ -58,7 +56,7 @@ def _of_container(container: str | Mapping[str, Any], memory_max: str, path: str
     return _auto(container, memory_max, path)
 
 
-def _of_environment(environment: Any, memory_max: str, path: str) -> Options:
+def _of_environment(environment: Any, memory_max: MemoryLimit, path: str) -> Options:
     if not isinstance(environment, dict):
         raise refusals.not_served(path)
     kind = environment.get("type")
@@ -77,7 +75,7 @@ def _of_environment(environment: Any, memory_max: str, path: str) -> Options:
     return Options(_checked_id(given, f"{path}.container_id"))
 
 
-def _auto(container: Mapping[str, Any], memory_max: str, path: str) -> Options:
+def _auto(container: Mapping[str, Any], memory_max: MemoryLimit, path: str) -> Options:
     for name in container:
         if name not in _FIELDS:
             raise refusals.unknown(refusals.below(path, name))
@@ -117,17 +115,18 @@ def _file_ids(given: Any, path: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(given))
 
 
-def _memory(given: Any, most: str, path: str) -> str:
+def _memory(given: Any, most: MemoryLimit, path: str) -> MemoryLimit:
     if given is None:
         return SMALLEST
     if not isinstance(given, str):
         raise refusals.invalid_type(path, ["string"], given)
-    if given not in MEMORY_LIMITS:
-        raise refusals.invalid_value(path, given, MEMORY_LIMITS)
-    if MEMORY_LIMITS[given] > MEMORY_LIMITS[most]:
-        admitted = [name for name, size in MEMORY_LIMITS.items() if size <= MEMORY_LIMITS[most]]
+    wanted = next((name for name in MEMORY if name == given), None)
+    if wanted is None:
+        raise refusals.invalid_value(path, given, MEMORY)
+    if MEMORY[wanted] > MEMORY[most]:
+        admitted = [name for name, size in MEMORY.items() if size <= MEMORY[most]]
         raise refusals.value_not_served(path, given, admitted)
-    return given
+    return wanted
 
 
 def _check_network(given: Any, path: str) -> None:

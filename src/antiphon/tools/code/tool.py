@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from antiphon.errors import ClientError, StoreError, log
 from antiphon.ids import Clock, NewId, new_id, now
-from antiphon.protocol.containers import MOST_BYTES, MOST_FILES
+from antiphon.protocol.containers import IDLE_MINUTES, MOST_BYTES, MOST_FILES, MemoryLimit
 from antiphon.protocol.tools import CodeInterpreterTool, ShellTool, Tool
 from antiphon.sandbox.contract import Sandbox, SandboxError
 from antiphon.sharing.offload import ended
@@ -26,9 +26,6 @@ from antiphon.tools.code.work import Done, InvalidArgumentsError, Work, nothing_
 
 WAITING = 1_000
 """Calls that may wait for their tenant's turn."""
-
-IDLE_MINUTES = 20
-"""Minutes without use after which a container that a tool made expires."""
 
 COPY_SECONDS = 300.0
 """Seconds that copying the files of a container into a machine, or out of it, may take."""
@@ -67,7 +64,7 @@ class CodeLimits:
     """What the settings say of calls and containers."""
 
     timeout: float = 120.0
-    memory_max: str = "4g"
+    memory_max: MemoryLimit = "4g"
     kernels_per_tenant: int = 10
     running: int = 0
     """Calls that run at once; 0 for two per core."""
@@ -111,11 +108,11 @@ class CodeTools:
         self._limits = limits = limits or CodeLimits()
         self._containers, self._worker, self._new_id, self._now = containers, worker, ids, clock
         self._content = content
-        self._quota = ContainerQuota(limits.containers_per_tenant, MOST_FILES, MOST_BYTES)
+        self._quota = quota = ContainerQuota(limits.containers_per_tenant, MOST_FILES, MOST_BYTES)
         self._queues = Queues()
         per_tenant, most = limits.kernels_per_tenant, limits.memory_max
-        self._kernels = Kernels(sandbox, containers, per_tenant, most, MOST_FILES, MOST_BYTES, self._queues.has)
-        self._files = ContainerFiles(containers, content, self._quota, ids, clock)
+        self._kernels = Kernels(sandbox, containers, per_tenant, most, quota, self._queues.has)
+        self._files = ContainerFiles(containers, content, quota, ids, clock)
         self._turns = (shared or SharedResources()).add("code_calls", call_turns(limits))
         self._calls, self._rejections = Counter[str](), Counter[str]()
 

@@ -12,7 +12,7 @@ from openai import AsyncOpenAI, BadRequestError, NotFoundError
 from antiphon.storage.open import open_store
 from antiphon.tools.code.tool import LOST_VARIABLES
 from antiphon.upstream.scripted import ScriptedBackend
-from tests.support.code import AUTO, OUTPUTS, SHELL, coder, container_of, logs, running_code
+from tests.support.code import AUTO, OUTPUTS, SHELL, coder, container_of, logs, running_code, settings
 from tests.support.keys import issued
 from tests.support.server import Served, serve
 
@@ -20,9 +20,9 @@ CANARY = "canary-4711"
 
 
 @asynccontextmanager
-async def coding_server(store: Any, **code: Any) -> AsyncIterator[Served]:
+async def coding_server(store: Any, **chosen: Any) -> AsyncIterator[Served]:
     model = ScriptedBackend(coder, models=["m"])
-    async with serve(model, store=store) as one, running_code(one.engine, **code):
+    async with serve(model, store=store, settings=settings(**chosen)) as one, running_code(one.engine, **chosen):
         one.requests = model.requests  # type: ignore[attr-defined]
         yield one
 
@@ -204,6 +204,15 @@ async def test_a_deleted_container_by_id_is_refused_and_auto_makes_a_new_one(sto
         second = await run(one.sdk, "2", previous_response_id=first.id)
 
         assert logs(second) == ["2"] and container_of(second) != container_of(first)
+
+
+async def test_files_beyond_what_a_tenant_may_store_are_left_out_by_name(store_url: str) -> None:
+    async with coding_server(store_url, max_stored_bytes=300_000) as one:
+        response = await run(one.sdk, "open('a', 'wb').write(b'1' * 1_000_000); open('b', 'w').write('2')")
+
+        paths = [file.path async for file in one.sdk.containers.files.list(container_of(response))]
+        assert paths == ["/mnt/data/b"] and response.output[0].status == "completed"
+        assert "The file a was not kept" in told(one)
 
 
 async def test_commands_and_code_share_a_container(served: Served) -> None:
