@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
+from dataclasses import replace as replace_fields
 from functools import partial
 from http import HTTPStatus
 from typing import Any
@@ -28,6 +29,7 @@ from antiphon.runs.plan import RunPlan
 from antiphon.runs.provenance import provenance_of
 from antiphon.runs.steps import ListTools, RunTools
 from antiphon.runs.tool_policy import Approved, sources_of
+from antiphon.sharing.offload import Offload
 from antiphon.telemetry.observers import Observers, ResponseRecord, ToolUse
 from antiphon.tools.base import Listing, Use
 from antiphon.tools.registry import KINDS, Toolset, is_of
@@ -40,6 +42,9 @@ from antiphon.translation.writer import ResponseWriter
 
 SIDE_BY_SIDE = 32
 """Calls of one response that are executed at once; more wait."""
+
+LARGE = 1024 * 1024
+"""Characters of figures from which on they are sealed in a thread."""
 
 LOST = (
     "The server that made this call was lost before its result came. Whether the call was carried out is not known; "
@@ -71,8 +76,14 @@ class ToolExecutor:
     """Executes all tool calls of one response. `seen` returns the conversation so far."""
 
     def __init__(
-        self, plan: RunPlan, writer: ResponseWriter, observers: Observers, seen: Callable[[], Sequence[InputItem]]
+        self,
+        plan: RunPlan,
+        writer: ResponseWriter,
+        observers: Observers,
+        seen: Callable[[], Sequence[InputItem]],
+        offload: Offload | None = None,
     ) -> None:
+        self._offload = offload
         self._request = plan.request
         self._tenant = plan.context.tenant
         self._toolset = plan.tools or Toolset()
@@ -238,7 +249,7 @@ class ToolExecutor:
             for hand_over in self._observers.used:
                 hand_over(use)
             try:
-                result = await self._result(one, was_provided)
+                result = await self._sealed_apart(one, await self._result(one, was_provided))
                 use.error = BackendError("The tool failed.") if result.is_failed else None
                 use.is_over = True
             finally:
@@ -249,6 +260,13 @@ class ToolExecutor:
     def _turn_in(self, container_id: str) -> AbstractAsyncContextManager[None]:
         """Return what waits until no other call of this response runs in the container."""
         return self._turns.setdefault(container_id, asyncio.Lock()) if container_id else nullcontext()
+
+    async def _sealed_apart(self, one: PendingCall, result: Result) -> Result:
+        """Seal large outputs in a thread."""
+        apart = one.call.apart(result.fields)
+        if self._offload is None or sum(len(str(each.get("url", ""))) for each in apart.get("outputs", ())) < LARGE:
+            return result
+        return replace_fields(result, apart=await self._offload.run(self._tenant, self._writer.seal, apart))
 
     def _end(self, one: PendingCall, result: Result) -> None:
         item = one.call.end(result)
