@@ -9,6 +9,7 @@ from msgspec import Struct, field
 from antiphon.access.credentials import kept_item
 from antiphon.errors import ClientError
 from antiphon.ids import NewId
+from antiphon.protocol.items.calls import ShellCallOutput
 from antiphon.protocol.items.content import Item
 from antiphon.protocol.items.hosted import ImageGenerationCall, McpApprovalRequest
 from antiphon.protocol.items.messages import InputItem, ItemReference
@@ -32,7 +33,7 @@ CHAINABLE = {"completed", "incomplete"}
 LARGE = 1024 * 1024
 """Bytes of a history from which on the same holds."""
 
-REFERRING = (ItemReference, *WITH_STATE)
+REFERRING = (ItemReference, *(kind for kind in WITH_STATE if kind is not ShellCallOutput))
 """Items that may stand for what is stored."""
 
 _encode = msgspec.json.Encoder().encode

@@ -128,7 +128,8 @@ async def prepare(
         plan = _plan_of(engine, request, context, candidates, response, recorder, uses_cache=generates)
         if plan.tools is not None:
             await check_stores(engine, request, plan.items, plan.route.target, tenant)
-        return await with_containers(engine, plan)
+            plan = await with_containers(engine, plan)
+        return plan
     except BaseException:
         if context is not None:
             context.release()
@@ -155,7 +156,7 @@ async def prepare_again(
     request = replace(request, stream=True)
     response = open_response(request, response_id, resume.created_at)
     plan = _plan_of(engine, request, context, candidates, response, recorder, uses_cache=resume.begins, resume=resume)
-    return await with_containers(engine, plan)
+    return plan if plan.tools is None else await with_containers(engine, plan)
 
 
 def _plan_of(
@@ -293,7 +294,7 @@ async def check_stores(
 
 async def with_containers(engine: Engine, plan: RunPlan) -> RunPlan:
     """Return the plan with the containers of its tools. Raises `ClientError` as `containers.containers_of`."""
-    if plan.tools is None or not runs_code(engine, plan.request, plan.items):
+    if not runs_code(engine, plan.request, plan.items):
         return plan
     from antiphon.runs.containers import contained  # noqa: PLC0415 - few requests run code
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import msgspec
 
-from antiphon.protocol.items.calls import CustomToolCall
+from antiphon.protocol.items.calls import CustomToolCall, ShellCallOutput
+from antiphon.protocol.items.hosted import CodeInterpreterCall
 from antiphon.protocol.items.messages import FunctionCall, InputItem, Message
 from antiphon.protocol.requests import CreateResponse, opening_of
 from antiphon.translation.to_chat.hosted import state_of
@@ -44,6 +45,8 @@ def _of(item: InputItem, unseal: Unseal, asked: str) -> Iterator[_Given]:
         if item.role != "assistant":
             yield from map(_Given, _words(item.content))
         return
+    if isinstance(item, CodeInterpreterCall | ShellCallOutput):
+        return  # the model wrote the code, which can print whatever the model likes
     # Searches and pages say nothing again that the model wrote (`antiphon.tools.web`).
     asked = asked or _asked(item)
     for content in (getattr(item, "output", None), state_of(item, unseal).get("said")):

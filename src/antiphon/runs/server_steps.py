@@ -14,6 +14,7 @@ from antiphon.runs.steps import Compact, ListTools, LoadModules, RunTools, Settl
 from antiphon.runs.tool_calls import ToolExecutor
 from antiphon.runs.turn import Turn
 from antiphon.sharing.loading import load
+from antiphon.sharing.offload import Offload
 from antiphon.telemetry.observers import Observers, ResponseRecord, ToolUse
 from antiphon.translation.items import StreamingCompaction
 from antiphon.translation.writer import ResponseWriter
@@ -33,7 +34,9 @@ class ServerSteps:
         record: ResponseRecord,
         observers: Observers,
         keyring: Keyring,
+        offload: Offload,
     ) -> None:
+        self._offload = offload
         self._plan, self._turn, self._writer, self._record = plan, turn, writer, record
         self._observers, self._keyring = observers, keyring
         self._executor: ToolExecutor | None = None
@@ -81,7 +84,7 @@ class ServerSteps:
 
     def _new_executor(self) -> ToolExecutor:
         plan, writer, items = self._plan, self._writer, self._plan.items
-        return ToolExecutor(plan, writer, self._observers, lambda: [*items, *made_items(writer)])
+        return ToolExecutor(plan, writer, self._observers, lambda: [*items, *made_items(writer)], self._offload)
 
     def _perform(self, step: Step) -> None:
         """Do what the turn decided, where nothing is awaited."""

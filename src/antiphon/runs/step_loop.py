@@ -258,7 +258,9 @@ class StepLoop(ABC):
 
     def _server_steps(self) -> ServerSteps:
         engine = self._engine
-        return ServerSteps(self.plan, self._turn, self._writer, self.record, engine.observers, engine.keyring)
+        return ServerSteps(
+            self.plan, self._turn, self._writer, self.record, engine.observers, engine.keyring, engine.offload
+        )
 
     def _drain(self) -> list[Event]:
         """Return the events that go out now."""

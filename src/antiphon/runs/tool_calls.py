@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
-from dataclasses import replace as replace_use
+from dataclasses import replace as replace_fields
 from functools import partial
 from http import HTTPStatus
 from typing import Any
@@ -30,6 +30,7 @@ from antiphon.runs.provenance import provenance_of
 from antiphon.runs.steps import ListTools, RunTools
 from antiphon.runs.tool_policy import Approved, sources_of
 from antiphon.runs.tool_progress import REPORTING, ended
+from antiphon.sharing.offload import Offload
 from antiphon.telemetry.observers import Observers, ResponseRecord, ToolUse
 from antiphon.tools.base import Listing, Use
 from antiphon.tools.registry import KINDS, Toolset, is_of
@@ -42,6 +43,9 @@ from antiphon.translation.writer import ResponseWriter
 
 SIDE_BY_SIDE = 32
 """Calls of one response that are executed at once; more wait."""
+
+LARGE = 1024 * 1024
+"""Characters of figures from which on they are sealed in a thread."""
 
 LOST = (
     "The server that made this call was lost before its result came. Whether the call was carried out is not known; "
@@ -75,8 +79,14 @@ class ToolExecutor:
     """Executes all tool calls of one response. `seen` returns the conversation so far."""
 
     def __init__(
-        self, plan: RunPlan, writer: ResponseWriter, observers: Observers, seen: Callable[[], Sequence[InputItem]]
+        self,
+        plan: RunPlan,
+        writer: ResponseWriter,
+        observers: Observers,
+        seen: Callable[[], Sequence[InputItem]],
+        offload: Offload | None = None,
     ) -> None:
+        self._offload = offload
         self._request = plan.request
         self._tenant = plan.context.tenant
         self._toolset = plan.tools or Toolset()
@@ -246,7 +256,7 @@ class ToolExecutor:
             for hand_over in self._observers.used:
                 hand_over(use)
             try:
-                result = await self._result(one, was_provided)
+                result = await self._sealed_apart(one, await self._result(one, was_provided))
                 use.error = BackendError("The tool failed.") if result.is_failed else None
                 use.is_over = True
             finally:
@@ -257,6 +267,13 @@ class ToolExecutor:
     def _turn_in(self, container_id: str) -> AbstractAsyncContextManager[None]:
         """Return what waits until no other call of this response runs in the container."""
         return self._turns.setdefault(container_id, asyncio.Lock()) if container_id else nullcontext()
+
+    async def _sealed_apart(self, one: PendingCall, result: Result) -> Result:
+        """Seal large outputs in a thread."""
+        apart = one.call.apart(result.fields)
+        if self._offload is None or sum(len(str(each.get("url", ""))) for each in apart.get("outputs", ())) < LARGE:
+            return result
+        return replace_fields(result, apart=await self._offload.run(self._tenant, self._writer.seal, apart))
 
     def _end(self, one: PendingCall, result: Result) -> None:
         item = one.call.end(result)
@@ -292,7 +309,7 @@ class ToolExecutor:
             one.call.container_id,
         )
         if kind in REPORTING:
-            use = replace_use(
+            use = replace_fields(
                 use,
                 conversation=self._seen,
                 report=partial(self._report, one.call),

@@ -130,7 +130,8 @@ def _read(value: Any) -> int:
 def _read_field(name: str, value: Any) -> int:
     if name == "file_data":
         return MEDIUM * -(-len(value) // MEDIUM_DATA)
-    return MEDIUM if name in MEDIA else _read(value)
+    is_figure = name == "url" and isinstance(value, str) and value.startswith("data:")
+    return MEDIUM if name in MEDIA or is_figure else _read(value)
 
 
 @cache

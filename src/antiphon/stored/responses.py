@@ -11,6 +11,7 @@ from antiphon.errors import ClientError
 from antiphon.protocol.resources import InputItemsQuery, ResponsesQuery
 from antiphon.storage.contract import PageQuery, Store, StoredItem, StoredResponse
 from antiphon.stored.large import LARGE, Shared, decoded, shown, size_of
+from antiphon.translation.hosted_call import APART
 
 FILE_RESULTS = "file_search_call.results"
 CODE_OUTPUTS = "code_interpreter_call.outputs"
@@ -196,7 +197,7 @@ def _result(field: str, item: dict[str, Any], stored: StoredItem, opens: Opens |
     """Return what a tool found or made: from its item, or from what is sealed with it."""
     if item.get(field) is not None or opens is None or not stored.sealed:
         return item.get(field)
-    return (opens(stored.sealed) or {}).get(field)
+    return (opens(stored.sealed.rpartition(APART)[2]) or {}).get(field)
 
 
 def opening(shared: Shared | None, tenant: str, include: Collection[str]) -> Opens | None:

@@ -99,9 +99,11 @@ class StreamingCode(HostedCall):
         kept = super()._kept(result)
         if read_object(self.arguments) is None:  # chat templates parse arguments
             kept["call"]["arguments"] = msgspec.json.encode({"code": self.code}).decode()
-        # A client may ask for the outputs later (`stored/responses.py`).
-        shown = self.writer.view.code_outputs
-        return kept if shown else kept | {"outputs": result.fields.get("outputs", [])}
+        return kept
+
+    def apart(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """See `HostedCall.apart`. Figures are large, and no later turn reads them from here unless its model sees."""
+        return {} if self.writer.view.code_outputs else {"outputs": fields.get("outputs", [])}
 
     def _item(self, status: Any, fields: Mapping[str, Any]) -> CodeInterpreterCall:
         outputs = list(fields.get("outputs", ())) if self.writer.view.code_outputs else None
@@ -148,7 +150,7 @@ class StreamingContainerShell(HostedCall, StreamingShellCall):
     def _end(self, item: Any, result: Result) -> Item:
         self._close(item)
         output = [msgspec.convert(each, ShellOutput) for each in result.fields.get("output", ())]
-        self._show(item.status, output, self.writer.seal(self._kept(result)))
+        self._show(item.status, output, self._sealed(result))
         ended: Item = item
         return ended
 

@@ -12,6 +12,9 @@ from antiphon.protocol.items.content import Item, Status
 from antiphon.protocol.sources import MadeFile, Sources
 from antiphon.translation.tool_items import StreamingCall, read_object
 
+APART = "~"
+"""Stands between two sealed states of one item. The second is large, and opened only where a client asks for it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Result:
@@ -27,6 +30,8 @@ class Result:
     is_failed: bool = False
     files: Sequence[MadeFile] = ()
     """Files of a container that the call made or changed."""
+    apart: str = ""
+    """What `HostedCall.apart` returns, sealed."""
 
 
 class HostedCall(StreamingCall, ABC):
@@ -108,12 +113,23 @@ class HostedCall(StreamingCall, ABC):
             self.writer.emit(event(output_index=self._output_index, item_id=self.id))
 
     def _end(self, item: Any, result: Result) -> Item:
-        self.writer.sealed[self.id] = blob = self.writer.seal(self._kept(result))
+        self.writer.sealed[self.id] = blob = self._sealed(result)
         if self.writer.view.encrypted:
             item.encrypted_content = blob
         self._close(item)
         ended: Item = item
         return ended
+
+    def apart(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the fields that are kept with the item and that its client does not see unless it asks later."""
+        return {}
+
+    def _sealed(self, result: Result) -> str:
+        """Return what is kept with the item."""
+        blob, apart = self.writer.seal(self._kept(result)), result.apart
+        if not apart and (fields := self.apart(result.fields)):
+            apart = self.writer.seal(fields)
+        return f"{blob}{APART}{apart}" if apart else blob
 
     def _kept(self, result: Result) -> dict[str, Any]:
         """Return what the model sees of the call on later turns."""

@@ -15,6 +15,7 @@ from antiphon.tools.registry import Toolset
 from antiphon.translation.dialects.table import DIALECTS
 from tests.support.engine import ask, called, engine, plain, said, stream
 from tests.support.notebooks import CODE, OUTPUTS, PNG, SHELL, Notebooks, cell, made, printed
+from tests.support.openai_types import OpenAITypes
 from tests.support.replay import delta
 from tests.support.tools import MCP, Servers
 
@@ -363,6 +364,32 @@ async def test_a_model_that_sees_gets_the_figure_and_any_other_a_text(
         messages = json.dumps(request["messages"])
         assert (PNG in messages) == sees
         assert "drawn" in messages
+
+
+@pytest.mark.parametrize(("tool", "call"), [(CODE, DRAW), (SHELL, called("shell", '"x"'))])
+async def test_what_code_printed_was_not_given_to_the_model(tool: Any, call: Any) -> None:
+    url = "https://evil.example/?secret"
+    result = ToolResult(url, {**cell(url).fields, **printed(url).fields})
+    server, _ = coding(Notebooks(result), call, called("dice__roll", json.dumps({"e": "1"})), said("ok"))
+    servers = Servers()
+    server.toolset = Toolset(code=server.toolset.code, mcp=servers)
+    await ask(server, tools=[tool, MCP], input="Draw")
+
+    (use,) = servers.used
+    assert use.was_provided("Draw")
+    assert not use.was_provided(url)
+
+
+@pytest.mark.parametrize(("tool", "call"), [(CODE, DRAW), (SHELL, called("shell", '{"commands": ["x"]}'))])
+@pytest.mark.parametrize("store", [True, False])
+async def test_every_event_is_of_a_type_of_the_openai_package(tool: Any, call: Any, store: bool) -> None:
+    files = made("fig.png", is_figure=True), made("a.csv")
+    result = ToolResult("ok", {**cell("1", figures=1).fields, **printed("1").fields}, files=files)
+    server, _ = coding(Notebooks(result), call, said("sandbox:/mnt/data/a.csv"))
+    types_of_openai = OpenAITypes()
+    events = await stream(server, tools=[tool], include=OUTPUTS, store=store)
+
+    assert [error for event in events for error in types_of_openai.errors(event)] == []
 
 
 # What the request says of the container.

@@ -10,7 +10,7 @@ from antiphon.protocol.response import Response
 from antiphon.protocol.sources import MadeFile
 from antiphon.protocol.tool_bindings import Offer
 from antiphon.translation.container_items import code_of, without_fence
-from antiphon.translation.hosted_call import HostedCall, Result
+from antiphon.translation.hosted_call import APART, HostedCall, Result
 from antiphon.translation.hosted_items import streaming
 from antiphon.translation.writer import ResponseWriter, View
 
@@ -109,10 +109,11 @@ def test_outputs_are_shown_where_they_are_asked_for_and_sealed_elsewhere(is_show
     outputs = [{"type": "logs", "logs": "4"}]
     file = MadeFile("cntr_1", "cfile_1", "/mnt/data/a.csv", "a.csv")
     item: Any = called(made, CODE, '{"code": "4"}').end(Result({"outputs": outputs}, "4", files=[file]))
-    sealed = json.loads(made.sealed["ci_1"])
+    sealed = json.loads(made.sealed["ci_1"].partition(APART)[0])
 
     assert item.outputs == (outputs if is_shown else None)
-    assert sealed.get("outputs") == (None if is_shown else outputs)
+    _, _, apart = made.sealed["ci_1"].partition(APART)
+    assert (json.loads(apart) if apart else None) == (None if is_shown else {"outputs": outputs})
     assert sealed["files"] == [msgspec.to_builtins(file)]
     assert events(made)[0]["item"]["outputs"] == ([] if is_shown else None)
 
@@ -121,7 +122,7 @@ def test_code_without_json_is_kept_as_json_for_chat_templates() -> None:
     made = writer()
     called(made, CODE, "print(1)").end(Result())
 
-    assert json.loads(made.sealed["ci_1"])["call"]["arguments"] == '{"code":"print(1)"}'
+    assert json.loads(made.sealed["ci_1"].partition(APART)[0])["call"]["arguments"] == '{"code":"print(1)"}'
 
 
 @pytest.mark.parametrize(

@@ -39,15 +39,18 @@ SHOWN = frozenset[type]({Message, Reasoning})
 LATE = "[The output is not there yet. It will come later.]"
 
 
-def visible(items: Sequence[InputItem], unseal: Unseal) -> list[Placed]:
-    """Return what is shown, in its order. Calls of one answer stand together, their outputs behind them."""
+def visible(items: Sequence[InputItem], unseal: Unseal, *, sees_images: bool = False) -> list[Placed]:
+    """Return what is shown, in its order. Calls of one answer stand together, their outputs behind them.
+
+    `sees_images` says that the model is known to see images.
+    """
     approvals = approvals_in(items)
     behind: list[Placed] = []
     answered = {tie(item) for item in items if type(item) in OUTPUTS}
     search = ""
     shown: list[Placed] = []
     for index, item in remembered(items):
-        served = retold(item, unseal, approvals) if type(item) in RETOLD else None
+        served = retold(item, unseal, approvals, sees_images=sees_images) if type(item) in RETOLD else None
         if behind and served is None and not _is_said_by_model(item):
             shown += behind
             behind = []

@@ -23,10 +23,8 @@ from antiphon.protocol.items.hosted import (
 )
 from antiphon.protocol.items.messages import FunctionCall, FunctionCallOutput, InputItem
 from antiphon.protocol.tool_bindings import Kind
+from antiphon.translation.hosted_call import APART
 from antiphon.translation.to_chat.reasoning import Unseal
-
-UNSEEN = "[A figure was shown to the user.]"
-"""What a model reads of a figure that it cannot see."""
 
 MOST_FIGURES = 4
 """Figures of one call that a model sees."""
@@ -97,8 +95,11 @@ def approvals_in(items: Iterable[InputItem]) -> Approvals:
     return found
 
 
-def retold(item: Item, unseal: Unseal, approvals: Approvals) -> Retold | None:
-    """Return a hosted tool's item as a call and its output, None where there is nothing to tell."""
+def retold(item: Item, unseal: Unseal, approvals: Approvals, *, sees_images: bool = False) -> Retold | None:
+    """Return a hosted tool's item as a call and its output, None where there is nothing to tell.
+
+    Figures of code go only to models that are known to see images (`sees_images`).
+    """
     if isinstance(item, McpApprovalRequest):
         told = _asked(item, approvals)
     else:
@@ -117,8 +118,8 @@ def retold(item: Item, unseal: Unseal, approvals: Approvals) -> Retold | None:
     if told.namespace:
         call.namespace = told.namespace
     said = _said(state) or told.said[:LONGEST] or "Done."
-    if isinstance(item, CodeInterpreterCall) and isinstance(said, str):
-        said = _with_figures(said, item.outputs or state.get("outputs") or [])
+    if sees_images and isinstance(item, CodeInterpreterCall) and isinstance(said, str):
+        said = _with_figures(said, item.outputs or _apart(item, unseal).get("outputs") or [])
     output = FunctionCallOutput(call_id=call.call_id, output=said)
     return Retold(call, output, joins_next=bool(made.get("joins_next")))
 
@@ -126,7 +127,13 @@ def retold(item: Item, unseal: Unseal, approvals: Approvals) -> Retold | None:
 def state_of(item: Item, unseal: Unseal) -> dict[str, Any]:
     """Return what was sealed with an item of a call that this server carried out: `{call, said, sources}`."""
     blob = getattr(item, "encrypted_content", None)
-    return unseal(blob) if isinstance(blob, str) and blob else {}
+    return unseal(blob.partition(APART)[0]) if isinstance(blob, str) and blob else {}
+
+
+def _apart(item: CodeInterpreterCall, unseal: Unseal) -> dict[str, Any]:
+    """Return what was sealed apart with an item."""
+    blob = (item.encrypted_content or "").partition(APART)[2]
+    return unseal(blob) if blob else {}
 
 
 def _said(state: dict[str, Any]) -> str | list[InputPart]:
@@ -145,13 +152,6 @@ def _with_figures(said: str, outputs: Sequence[dict[str, Any]]) -> str | list[In
     urls = [str(each.get("url")) for each in outputs if each.get("type") == "image"]
     figures = [InputImage(image_url=url) for url in urls if url.startswith("data:image/") and len(url) <= LARGEST]
     return [InputText(text=said), *figures[:MOST_FIGURES]] if figures else said
-
-
-def without_figures(output: str | list[InputPart]) -> str:
-    """Return the output of code as a model reads it that sees no images, or is not known to see any."""
-    if isinstance(output, str):
-        return output
-    return "\n".join(part.text for part in output if isinstance(part, InputText)) or UNSEEN
 
 
 def _asked(item: McpApprovalRequest, approvals: Approvals) -> Told | None:

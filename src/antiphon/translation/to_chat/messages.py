@@ -20,8 +20,7 @@ from antiphon.protocol.validation import refusals
 from antiphon.protocol.validation.call_rules import Call, Output, tie
 from antiphon.translation.dialects.dialect import Dialect
 from antiphon.translation.files import GONE, ReadFiles
-from antiphon.translation.to_chat.history import SHOWN, Answer, Exchanges, Said, group, visible
-from antiphon.translation.to_chat.hosted import ServedCall, without_figures
+from antiphon.translation.to_chat.history import SHOWN, Answer, Exchanges, Placed, Said, group, visible
 from antiphon.translation.to_chat.media import file_parts, image_part
 from antiphon.translation.to_chat.prefix import INDEPENDENT, Conversation, Messages, Prefix, Rendering
 from antiphon.translation.to_chat.reasoning import Recalled, Unseal, nothing, recall
@@ -146,11 +145,14 @@ class _Renderer(Struct):
             for index, item in enumerate(items):
                 messages += self.message(index, item)
             return messages
-        self.exchanges = exchanges = group(list(enumerate(items)) if kinds <= SHOWN else visible(items, self.unseal))
+        self.exchanges = exchanges = group(self._visible(items) if not kinds <= SHOWN else list(enumerate(items)))
         exchanges.turn += are_past
         for each in exchanges.groups:
             messages += self.answer(each) if isinstance(each, Answer) else self.said(each)
         return messages
+
+    def _visible(self, items: Sequence[InputItem]) -> list[Placed]:
+        return visible(items, self.unseal, sees_images=self.dialect.sees_images)
 
     def known(self, prefix: Prefix, items: Sequence[InputItem], history: int) -> int:
         """Return the place of a user's message before which all messages are known from now on; 0 for none."""
@@ -229,12 +231,8 @@ class _Renderer(Struct):
     def _outputs(self, answer: Answer) -> tuple[list[ChatMessage], list[ChatPart]]:
         messages: list[ChatMessage] = []
         moved: list[ChatPart] = []
-        ran = {call.call_id for call in answer.calls if type(call) is ServedCall and call.kind == "code_interpreter"}
         for index, output in sorted(answer.outputs, key=lambda pair: pair[0]):
-            content = output_of(output)
-            if tie(output) in ran and not self.dialect.sees_images:
-                content = without_figures(content)
-            parts = self._parts(content, index, "output")
+            parts = self._parts(output_of(output), index, "output")
             messages.append(_tool_message(output, parts, self.dialect))
             rest = [part for part in parts if part["type"] != "text"]
             if rest and not self.dialect.tool_parts:
