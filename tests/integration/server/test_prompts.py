@@ -10,6 +10,8 @@ from antiphon import Antiphon, BackendConfig, PromptConfig, Settings
 from antiphon.application.prompts import named_prompts
 from antiphon.errors import ClientError
 from antiphon.upstream.http import HttpBackend
+from antiphon.upstream.options import BackendOptions
+from tests.support.native import answering, message
 from tests.support.replay import ReplayBackend
 from tests.support.server import Served, serve
 from tests.support.socket import talk
@@ -363,6 +365,39 @@ async def test_prompts_of_the_settings_can_be_used_and_read_and_not_changed(
     ):
         async with stateful.http.request(method, stateful.url + path, json=body) as reply:
             assert (reply.status, (await reply.json())["error"]["code"]) == (400, "read_only_prompt")
+
+
+async def test_the_console_shows_the_request_and_what_the_backend_received(
+    stateful: Served, backend: ReplayBackend
+) -> None:
+    prompt = naming(await made(stateful))
+    response = await create(stateful.sdk, prompt=prompt)
+    url = f"{stateful.url.removesuffix('/v1')}/admin/v1/responses/{response.id}"
+    async with stateful.http.get(f"{url}/request") as reply:
+        request = (await reply.json())["request"]
+    assert (request["prompt"], request["input"][0]["content"][0]["text"]) == (prompt, "When?")
+    assert "instructions" not in request
+    async with stateful.http.get(f"{url}/calls") as reply:
+        (call,) = (await reply.json())["data"]
+    expected = [("You help Ada.",), ("About tides:",), ("When?",)]
+    assert [(one["content"],) for one in call["request"]["messages"]] == expected
+
+
+async def test_a_backend_that_speaks_responses_receives_the_messages() -> None:
+    model = ReplayBackend(answering([message("At nine.")]), speaks_responses=True)
+    options = {"n": BackendOptions(api="responses")}
+    async with model.serve(), serve(HttpBackend("n", model.url), shares=options) as served:
+        messages = [*TEMPLATE["messages"], {"role": "assistant", "content": "Yes?"}]  # type: ignore[misc]
+        prompt = naming(await made(served, **{**TEMPLATE, "messages": messages}))
+        await create(served.sdk, prompt=prompt)
+    (sent,) = model.requests
+    assert "prompt" not in sent
+    assert (sent["instructions"], sent["temperature"]) == ("You help Ada.", 0.25)
+    assert [(one["role"], one["content"][0]["text"]) for one in sent["input"]] == [
+        ("user", "About tides:"),
+        ("assistant", "Yes?"),
+        ("user", "When?"),
+    ]
 
 
 async def test_the_library_takes_prompts(backend: ReplayBackend) -> None:
