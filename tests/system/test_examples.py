@@ -18,8 +18,10 @@ import pytest_asyncio
 from openai import AsyncOpenAI
 
 from antiphon.application import toolset_of
+from antiphon.application.images import images_of
 from antiphon.config import Settings
 from antiphon.server.uvicorn.host import Host
+from antiphon.tools.images.content import look_at
 from antiphon.upstream.demo.backend import DemoBackend
 from antiphon.upstream.scripted import ScriptedBackend
 from tests.support.engine import called, said
@@ -105,6 +107,7 @@ SEARCHING_FILES = ["file_search", "agents_file_search"]
 PLACED_OTHERWISE = [
     *("web_search", "mount", "sums_server", "langchain_in_process", "test_with_script"),
     *SEARCHING_FILES,
+    "generate_image",
 ]
 """Examples with a test of their own."""
 
@@ -244,6 +247,18 @@ async def test_the_examples_of_searching_files_upload_ask_and_cite(tmp_path: Pat
     assert by_the_agent == answer
 
 
+async def test_the_example_of_images_draws_one_and_changes_it(tmp_path: Path) -> None:
+    async with serve(DemoBackend()) as served:
+        settings = Settings(images_model="demo")
+        served.engine.toolset = toolset_of(settings, {}, images=images_of(settings, lambda: served.engine))
+        printed, _ = await said_by("generate_image", str(tmp_path), server=served.url)
+
+    lines = printed.splitlines()
+    assert lines[:3] == ["Partial image 0", "Partial image 1", "generate 512x512 image-1.png"]
+    assert lines[4:7] == ["Partial image 0", "Partial image 1", "edit 512x512 image-2.png"]
+    assert [look_at((tmp_path / f"image-{n}.png").read_bytes()).size for n in (1, 2)] == ["512x512"] * 2
+
+
 class Nothing:
     """Behind an application that looks after itself."""
 
@@ -297,7 +312,7 @@ def test_every_example_is_run_and_is_short() -> None:
 
 
 def test_examples_name_the_servers_that_the_tests_replace() -> None:
-    with_a_server = [*WITH_A_SERVER, *WITH_AN_MCP_SERVER, *SEARCHING_FILES, "web_search"]
+    with_a_server = [*WITH_A_SERVER, *WITH_AN_MCP_SERVER, *SEARCHING_FILES, "web_search", "generate_image"]
     assert [name for name in with_a_server if USUAL_SERVER not in source_of(name)] == []
     assert [name for name in WITH_AN_MCP_SERVER if USUAL_MCP_SERVER not in source_of(name)] == []
     assert USUAL_BACKEND in source_of("mount")
