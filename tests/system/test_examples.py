@@ -254,9 +254,11 @@ async def test_the_example_of_images_draws_one_and_changes_it(tmp_path: Path) ->
         printed, _ = await said_by("generate_image", str(tmp_path), server=served.url)
 
     lines = printed.splitlines()
-    assert lines[:3] == ["Partial image 0", "Partial image 1", "generate 512x512 image-1.png"]
-    assert lines[4:7] == ["Partial image 0", "Partial image 1", "edit 512x512 image-2.png"]
-    assert [look_at((tmp_path / f"image-{n}.png").read_bytes()).size for n in (1, 2)] == ["512x512"] * 2
+    assert [lines[0:2], lines[4:6]] == [["Partial image 0", "Partial image 1"]] * 2
+    assert [lines[n].rpartition(" ")[0] for n in (2, 6)] == ["circle.png completed", "blue-circle.png completed"]
+    images = [look_at((tmp_path / name).read_bytes()) for name in ("circle.png", "blue-circle.png")]
+    assert [image.size for image in images] == ["512x512"] * 2
+    assert images[0].data != images[1].data
 
 
 class Nothing:

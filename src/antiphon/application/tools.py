@@ -35,7 +35,8 @@ def toolset_of(
     """Return the tools that these settings have a server run, which report what tenants share to `shared`.
 
     `look_up` finds the addresses of names, `measures` counts; `search` returns what searches vector stores, and is
-    called for the first request that searches; `images` returns what makes images. Raises `ConfigError` where a key is missing.
+    called for the first request that searches; `images` returns what makes images. Raises `ConfigError` where a key is
+    missing.
     """
     if settings.mcp_servers:
         require("mcp", "The setting mcp_servers")

@@ -105,11 +105,14 @@ async def show_item(item: StoredItem, tenant: str, include: Collection[str], sha
 
 def have_images(items: Sequence[StoredItem]) -> bool:
     """Whether an item of these has an image that is kept beside it."""
-    for item in items:
-        if KEPT in item.body:
+    for item in items:  # noqa: SIM110 - most lists are short, and this calls nothing
+        if item.id[:3] == PREFIX and KEPT in item.body:
             return True
     return False
 
+
+PREFIX = "ig_"
+"""Begins the id of each item with an image that was made here."""
 
 KEPT = b'"kept:'
 """What the place of an image begins with (`protocol/kept_images.py`)."""

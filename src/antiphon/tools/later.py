@@ -6,7 +6,6 @@ from typing import Generic, TypeVar
 from antiphon.protocol.tools import FileSearchTool, Tool
 from antiphon.tools.base import FileSearches, HostedTool, ToolResult, Use
 
-
 Built = TypeVar("Built", bound=HostedTool)
 
 

@@ -29,13 +29,13 @@ DONE = said("Here it is.")
 
 @asynccontextmanager
 async def serving(
-    store: str, *answers: Any, images: ImagesBackend | None = None, timeout: float = 30, **options: Any
+    store: str, *answers: Any, images: ImagesBackend | None = None, seconds: float = 30, **options: Any
 ) -> AsyncIterator[tuple[Served, ImagesBackend, ScriptedBackend]]:
     model = ScriptedBackend(list(answers), models=["m"])
     async with AsyncExitStack() as stack:
         images = images or await stack.enter_async_context(images_server())
         served = await stack.enter_async_context(serve(model, store=store, **options))
-        settings = Settings(images_backend=images.url, images_model="painter", images_timeout=timeout)
+        settings = Settings(images_backend=images.url, images_model="painter", images_timeout=seconds)
         served.engine.open_images = partial(images_router, settings)
         served.engine.images_model = settings.images_model
         served.engine.toolset = Toolset(images=open_images(settings, served.engine))

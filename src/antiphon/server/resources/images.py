@@ -6,7 +6,6 @@ An edit may come as a form. All of it but the model's name is passed on as it ca
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from antiphon.errors import ClientError
 from antiphon.gateway import Gateway, JsonObject, Passing, UsageLease, weight_of

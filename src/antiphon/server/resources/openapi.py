@@ -109,7 +109,7 @@ _EMBEDDINGS = {
     "required": ["model", "input"],
     "properties": {"model": {"type": "string"}, "input": {"type": ["string", "array"]}},
 }
-_IMAGES = {
+_IMAGES: dict[str, Any] = {
     "type": "object",
     "required": ["prompt"],
     "properties": {

@@ -17,12 +17,13 @@ PATHS = ("/images/generations", "/images/edits")
 MOST_PARTIAL = 3
 
 DRAW = re.compile(
-    r"^\s*(?:please\s+)?(?:draw|paint|(?:make|generate|create)\s+(?:an?|the)\s+(?:image|picture|drawing))\b", re.I
+    r"^\s*(?:please\s+)?(?:draw|paint|(?:make|generate|create)\s+(?:an?|the)\s+(?:image|picture|drawing))\b",
+    re.IGNORECASE,
 )
-CHANGE = re.compile(r"^\s*(?:please\s+)?(?:change|edit|recolou?r|turn|make\s+it)\b", re.I)
+CHANGE = re.compile(r"^\s*(?:please\s+)?(?:change|edit|recolou?r|turn|make\s+it)\b", re.IGNORECASE)
 
 _SIZE = re.compile(r"(\d{1,5})x(\d{1,5})")
-_PART = re.compile(rb'name="([\w\[\]]+)"(;[^\r]*)?\r\n(?:[^\r]+\r\n)*\r\n(.*?)\r\n--', re.S)
+_PART = re.compile(rb'name="([\w\[\]]+)"(;[^\r]*)?\r\n(?:[^\r]+\r\n)*\r\n(.*?)\r\n--', re.DOTALL)
 
 
 def image_for(text: str, functions: Fields) -> list[tuple[str, str]]:
