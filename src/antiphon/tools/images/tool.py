@@ -176,7 +176,7 @@ def _report(order: Order, made: Made, kept: KeptImage, number: int) -> ToolResul
         "size": said.get("size") or made.picture.size,
         "kept": kept,
     }
-    text = f"Made image {number} ({made.picture.format}, {fields['size']}). The user sees it: do not describe a link."
+    text = f"Made image {number} ({made.picture.format}, {fields['size']}). The user already sees it."
     return ToolResult(text, fields)
 
 
