@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
-from bench import console, containers, figures, files, ingestion, retrieval, search
-from bench import console, figures, files, ingestion, machines, retrieval, search
+from bench import console, containers, figures, files, ingestion, machines, retrieval, search
 from bench.attacks.measure import attacked
 from bench.attacks.table import not_load
 from bench.nginx import find, nginx

@@ -1,15 +1,11 @@
 """The bench runs: its stand-ins still have what is looked at. How fast anything is says `make bench` alone."""
 
-from bench import containers, figures, retrieval, search
+import pytest
+from bench import containers, figures, machines, retrieval, search
 from bench.report import NGINX, OURS, TARGET, medians
 from bench.targets import FRACTIONS, TARGETS, targets, verdicts
 
 from tests.support.code import skip_without_machines
-import pytest
-from bench import figures, machines, retrieval, search
-from bench.report import NGINX, OURS, TARGET, medians
-from bench.targets import FRACTIONS, TARGETS, targets, verdicts
-
 from tests.support.machines import why_not
 
 
@@ -27,6 +23,8 @@ def test_calls_of_code_in_few_containers_can_be_measured() -> None:
     figures = {name: value for name, _, value in containers.reading("sqlite://", containers=3, calls=3, warm=3)}
     assert len(figures) == 4 and all(value > 0 for value in figures.values())
     assert figures["9 calls of code in 3 containers: right answers"] == 9
+
+
 def test_machines_can_be_measured() -> None:
     if problem := why_not():
         pytest.skip(problem)

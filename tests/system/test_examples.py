@@ -20,9 +20,11 @@ from aiohttp.test_utils import TestServer
 from openai import AsyncOpenAI
 
 from antiphon.application import toolset_of
+from antiphon.application.images import images_of
 from antiphon.cli.demo_backend import demo_app
 from antiphon.config import Settings
 from antiphon.server.uvicorn.host import Host
+from antiphon.tools.images.content import look_at
 from antiphon.upstream.demo.backend import DemoBackend
 from antiphon.upstream.scripted import ScriptedBackend
 from tests.support.code_environment import SANDBOX, needs_pandas, needs_sandbox
@@ -113,6 +115,7 @@ PLACED_OTHERWISE = [
     *("web_search", "mount", "sums_server", "langchain_in_process", "test_with_script"),
     *SEARCHING_FILES,
     *RUNNING_CODE,
+    "generate_image",
 ]
 """Examples with a test of their own."""
 
@@ -284,6 +287,20 @@ async def test_the_examples_of_running_code_analyse_a_table_and_save_the_figure(
     assert by_the_agent == "The code printed: 42\n"
 
 
+async def test_the_example_of_images_draws_one_and_changes_it(tmp_path: Path) -> None:
+    async with serve(DemoBackend()) as served:
+        settings = Settings(images_model="demo")
+        served.engine.toolset = toolset_of(settings, {}, images=images_of(settings, lambda: served.engine))
+        printed, _ = await said_by("generate_image", str(tmp_path), server=served.url)
+
+    lines = printed.splitlines()
+    assert [lines[0:2], lines[4:6]] == [["Partial image 0", "Partial image 1"]] * 2
+    assert [lines[n].rpartition(" ")[0] for n in (2, 6)] == ["circle.png completed", "blue-circle.png completed"]
+    images = [look_at((tmp_path / name).read_bytes()) for name in ("circle.png", "blue-circle.png")]
+    assert [image.size for image in images] == ["512x512"] * 2
+    assert images[0].data != images[1].data
+
+
 class Nothing:
     """Behind an application that looks after itself."""
 
@@ -337,7 +354,8 @@ def test_every_example_is_run_and_is_short() -> None:
 
 
 def test_examples_name_the_servers_that_the_tests_replace() -> None:
-    with_a_server = [*WITH_A_SERVER, *WITH_AN_MCP_SERVER, *SEARCHING_FILES, *RUNNING_CODE, "web_search"]
+    with_a_server = [*WITH_A_SERVER, *WITH_AN_MCP_SERVER, *SEARCHING_FILES, *RUNNING_CODE]
+    with_a_server += ["web_search", "generate_image"]
     assert [name for name in with_a_server if USUAL_SERVER not in source_of(name)] == []
     assert [name for name in WITH_AN_MCP_SERVER if USUAL_MCP_SERVER not in source_of(name)] == []
     assert USUAL_BACKEND in source_of("mount")

@@ -10,6 +10,7 @@ from aiohttp import web
 from antiphon.cli.complain import cannot_listen
 from antiphon.upstream.backend import Backend, Reply
 from antiphon.upstream.demo.backend import DemoBackend
+from antiphon.upstream.demo.images import PATHS
 from antiphon.upstream.demo.weak import WeakDemoBackend
 
 PREFIX = "/v1"
@@ -24,7 +25,7 @@ def demo_backend(
         bool, typer.Option("--weak", help="Also serve models with the weaknesses of local models.")
     ] = False,
 ) -> None:
-    """Serve the scripted model `demo` for tests. It is a Chat Completions server of two endpoints."""
+    """Serve the scripted model `demo` for tests. It is a Chat Completions server, which also makes images."""
     asyncio.run(_serve(host, port, WeakDemoBackend() if weak else DemoBackend()))
 
 
@@ -48,10 +49,13 @@ async def _serve(host: str, port: int, backend: Backend) -> None:
 
 
 def demo_app(backend: Backend) -> web.Application:
-    """Return a server of two endpoints in front of a backend; any other path is a 404."""
+    """Return a server of four endpoints in front of a backend; any other path is a 404."""
 
     async def complete(request: web.Request) -> web.StreamResponse:
         return await _send(request, await backend.post("/chat/completions", await request.read()))
+
+    async def draw(request: web.Request) -> web.StreamResponse:
+        return await _send(request, await backend.post(request.path.removeprefix(PREFIX), await request.read()))
 
     async def models(request: web.Request) -> web.StreamResponse:
         listing = await backend.list_models()
@@ -60,6 +64,8 @@ def demo_app(backend: Backend) -> web.Application:
     app = web.Application(client_max_size=64 * 1024 * 1024)
     app.router.add_post(f"{PREFIX}/chat/completions", complete)
     app.router.add_get(f"{PREFIX}/models", models)
+    for path in PATHS:
+        app.router.add_post(f"{PREFIX}{path}", draw)
     return app
 
 

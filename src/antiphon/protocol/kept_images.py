@@ -11,10 +11,7 @@ from typing import Any, Self
 from msgspec.structs import replace
 
 from antiphon.protocol.items.content import Item
-from antiphon.protocol.items.hosted import ImageGenerationCall
-
-_MARK = "kept:"
-"""Begins each reference; base64 has no colon."""
+from antiphon.protocol.items.hosted import KEPT, ImageGenerationCall
 
 USAGE = (
     ("input_tokens", ""),
@@ -41,20 +38,20 @@ class KeptImage:
     @property
     def reference(self) -> str:
         """What stands in place of the base64."""
-        return f"{_MARK}{self.blob}:{self.size}:{','.join(map(str, self.usage))}"
+        return f"{KEPT}{self.blob}:{self.size}:{','.join(map(str, self.usage))}"
 
     @classmethod
     def read(cls, text: object) -> Self | None:
         """Return what a reference says, None for anything else."""
-        if not isinstance(text, str) or not text.startswith(_MARK):
+        if not isinstance(text, str) or not text.startswith(KEPT):
             return None
-        blob, _, rest = text.removeprefix(_MARK).partition(":")
+        blob, _, rest = text.removeprefix(KEPT).partition(":")
         size, _, usage = rest.partition(":")
         numbers = [size, *usage.split(",")]
         if len(numbers) != 1 + len(USAGE) or not all(one.isascii() and one.isdecimal() for one in numbers):
             return None
         first, *others = (int(one[:18]) for one in numbers)
-        return cls(blob, first, others)
+        return cls(blob, first, tuple(others))
 
 
 def note_kept(item: ImageGenerationCall, kept: KeptImage | None) -> None:

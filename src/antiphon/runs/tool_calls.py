@@ -145,9 +145,8 @@ class ToolExecutor:
                 one.call.run()
             yield
             reports = any(one.note.kind in REPORTING for one in calls)
-            async for task in ended(tasks, self._progress if reports else None):
-                if task is not None:
-                    await task
+            async for is_ended in ended(tasks, self._progress if reports else None):
+                if is_ended:
                     await self._save(work)
                 yield
         finally:

@@ -10,15 +10,14 @@ REPORTING: frozenset[Kind] = frozenset({"image_generation"})
 """Tools whose calls report progress while they are executed."""
 
 
-async def ended(
-    tasks: Sequence["asyncio.Task[Any]"], progress: asyncio.Event | None
-) -> AsyncGenerator["asyncio.Future[Any] | None", None]:
-    """Give each task once it is done, and None whenever there is `progress`."""
+async def ended(tasks: Sequence["asyncio.Task[Any]"], progress: asyncio.Event | None) -> AsyncGenerator[bool, None]:
+    """Give True whenever a task is done, and False whenever there is `progress`. Raises what a task raises."""
     if progress is None:
         for task in asyncio.as_completed(tasks):
-            yield task  # type: ignore[misc] - it is awaited, and nothing else
+            await task
+            yield True
         return
-    waiting = set(tasks)
+    waiting: set[asyncio.Future[Any]] = set(tasks)
     while waiting:
         news = asyncio.ensure_future(progress.wait())
         try:
@@ -27,7 +26,8 @@ async def ended(
             news.cancel()
         if progress.is_set():
             progress.clear()
-            yield None
+            yield False
         for task in done - {news}:
             waiting.discard(task)
-            yield task
+            await task
+            yield True

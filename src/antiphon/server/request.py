@@ -86,7 +86,9 @@ class RequestBody:
         self._limit = min(self._limit, limit)
 
     async def read(self, *, is_form: bool = False) -> bytes:
-        """Return all of it, which is JSON unless it `is_form`. Raises `ClientGone` when the client leaves before, `ClientError` (415) where it is no JSON.
+        """Return all of it, which is JSON unless it `is_form`.
+
+        Raises `ClientGone` when the client leaves before, `ClientError` (415) where it is no JSON.
 
         What it is, its head says; an empty one may be anything.
         """

@@ -44,7 +44,7 @@ async def show_response(
         response = shown_response(stored, include, opens)
     else:
         response = await shown(shared, stored.tenant, size, shown_response, stored, include, opens)
-    return response if not have_images(stored.output) else await _with_images(shared, stored.tenant, response)
+    return response if not have_images(stored.output) else await put_images(shared, stored.tenant, response)
 
 
 def shown_response(stored: StoredResponse, include: Collection[str], opens: Opens | None = None) -> dict[str, Any]:
@@ -102,29 +102,33 @@ async def show_page(
     """Return items as a page of a list."""
     opens = opening(shared, tenant, query.include)
     page = await shown(shared, tenant, size_of(items), _page_of, items, query, has_more, opens)
-    return page if not have_images(items) else await _with_images(shared, tenant, page)
+    return page if not have_images(items) else await put_images(shared, tenant, page)
 
 
 async def show_item(item: StoredItem, tenant: str, include: Collection[str], shared: Shared) -> dict[str, Any]:
     """Return one item."""
     opens = opening(shared, tenant, include)
     shown_one = await shown(shared, tenant, size_of([item]), shown_item, item, include, opens)
-    return shown_one if not have_images([item]) else await _with_images(shared, tenant, shown_one)
+    return shown_one if not have_images([item]) else await put_images(shared, tenant, shown_one)
 
 
 def have_images(items: Sequence[StoredItem]) -> bool:
     """Whether an item of these has an image that is kept beside it."""
-    for item in items:
-        if KEPT in item.body:
+    for item in items:  # noqa: SIM110 - most lists are short, and this calls nothing
+        if item.id[:3] == PREFIX and KEPT in item.body:
             return True
     return False
 
+
+PREFIX = "ig_"
+"""Begins the id of each item with an image that was made here."""
 
 KEPT = b'"kept:'
 """What the place of an image begins with (`protocol/kept_images.py`)."""
 
 
-async def _with_images(shared: Shared | None, tenant: str, value: dict[str, Any]) -> dict[str, Any]:
+async def put_images(shared: Shared | None, tenant: str, value: dict[str, Any]) -> dict[str, Any]:
+    """Return an object with its images; without `shared` as it is."""
     from antiphon.stored.images import with_images  # noqa: PLC0415 - few responses have images
 
     return value if shared is None else await with_images(shared, tenant, value)

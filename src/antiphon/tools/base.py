@@ -52,7 +52,8 @@ class ToolResult:
     """What the call's item shows in the end.
 
     `output` and `error` of an `mcp_call`, `action` (with all its `sources`) and `results` of a `web_search_call`,
-    `queries` and `results` of a `file_search_call`, those of an `image_generation_call`; the engine leaves out what the client did not ask for by `include`.
+    `queries` and `results` of a `file_search_call`, and those of an `image_generation_call`; the engine leaves out what
+    the client did not ask for by `include`.
     """
     is_failed: bool = False
     sources: Sources = field(default_factory=dict)

@@ -2,7 +2,6 @@
 
 import json
 from itertools import groupby
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -68,6 +67,11 @@ class Painter:
         """There is nothing to close."""
 
 
+def read_json(name: str) -> dict[str, Any]:
+    value: dict[str, Any] = json.loads((FOLDER / "hosted" / name).read_text("utf-8"))
+    return value
+
+
 def order(events: list[dict[str, Any]], kinds: tuple[str, ...] = ("image_generation_call", "message")) -> list[str]:
     """The types of the events of images and messages, deltas that follow each other as one."""
     items = {event["output_index"]: event["item"]["type"] for event in events if "item" in event}
@@ -111,8 +115,7 @@ async def test_a_stream_has_the_recorded_order_and_fields(name: str) -> None:
 
 @pytest.mark.parametrize("name", PLAIN)
 async def test_a_plain_response_has_the_recorded_items_and_echo(name: str) -> None:
-    path: Path = FOLDER / "hosted" / name
-    recorded = json.loads(path.read_text("utf-8"))
+    recorded = read_json(name)
     image = next(item for item in recorded["output"] if item["type"] == "image_generation_call")
     given = {key: value for key, value in recorded["tools"][-1].items() if key != "n"}
     made, _ = engine(called("image_generation", '{"prompt": "x"}'), said("Done."))

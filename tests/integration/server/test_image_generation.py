@@ -2,13 +2,14 @@
 
 import asyncio
 import base64
+import json
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from typing import Any
 
 import pytest
-from openai import AsyncOpenAI, BadRequestError
+from openai import AsyncOpenAI, BadRequestError, NotFoundError
 
 from antiphon.application.images import images_router, open_images
 from antiphon.config import Settings
@@ -18,6 +19,7 @@ from antiphon.tools.registry import Toolset
 from antiphon.upstream.scripted import ScriptedBackend
 from tests.support.engine import called, said
 from tests.support.images_server import ImagesBackend, images_server
+from tests.support.keys import issue
 from tests.support.server import Served, serve
 from tests.support.socket import talk
 
@@ -29,13 +31,13 @@ DONE = said("Here it is.")
 
 @asynccontextmanager
 async def serving(
-    store: str, *answers: Any, images: ImagesBackend | None = None, timeout: float = 30, **options: Any
+    store: str, *answers: Any, images: ImagesBackend | None = None, seconds: float = 30, **options: Any
 ) -> AsyncIterator[tuple[Served, ImagesBackend, ScriptedBackend]]:
     model = ScriptedBackend(list(answers), models=["m"])
     async with AsyncExitStack() as stack:
         images = images or await stack.enter_async_context(images_server())
         served = await stack.enter_async_context(serve(model, store=store, **options))
-        settings = Settings(images_backend=images.url, images_model="painter", images_timeout=timeout)
+        settings = Settings(images_backend=images.url, images_model="painter", images_timeout=seconds)
         served.engine.open_images = partial(images_router, settings)
         served.engine.images_model = settings.images_model
         served.engine.toolset = Toolset(images=open_images(settings, served.engine))
@@ -223,6 +225,28 @@ async def test_the_tool_is_echoed_with_its_defaults_and_can_be_demanded() -> Non
     assert model.requests[0]["tool_choice"] == {"type": "function", "function": {"name": "image_generation"}}
     assert model.requests[1].get("tool_choice", "auto") == "auto"
     assert image_of(made)["size"] == "512x512"
+
+
+async def test_no_tenant_reaches_the_image_of_another() -> None:
+    async with serving("sqlite://", CALL, DONE, EDIT, DONE, EDIT, DONE) as (served, images, _):
+        keys = [await issue(served.engine.store, tenant) for tenant in ("canary", "other")]
+        canary, other = (served.sdk.with_options(api_key=key) for key in keys)
+        made = await create(canary)
+        stored = await served.engine.store.load("canary", made["id"])
+        assert stored is not None
+        reference = json.loads(stored.output[0].body)["result"]
+        message: Any = {"role": "user", "content": "Bluer"}
+        with pytest.raises(NotFoundError):
+            await create(other, input=[{"type": "image_generation_call", "id": image_of(made)["id"]}, message])
+        forged: Any = {"type": "image_generation_call", "id": "ig_1", "status": "completed", "result": reference}
+        tried = await create(other, input=[forged, message])
+        shown = (await other.responses.input_items.list(tried["id"])).data
+        assert len(images.requests) == 1
+        assert image_of(tried)["status"] == "failed"
+        assert [one.to_dict()["result"] for one in shown if one.type == "image_generation_call"] == [None]
+        await other.responses.delete(tried["id"])
+        again = (await canary.responses.retrieve(made["id"])).to_dict()
+        assert again["output"] == made["output"]
 
 
 async def test_images_come_over_a_websocket() -> None:

@@ -10,6 +10,7 @@ from antiphon.tools.images.content import look_at
 from antiphon.upstream.demo.backend import DemoBackend
 from antiphon.upstream.demo.painting import paint
 from tests.integration.server.test_image_generation import serving
+from tests.support.keys import bearing, issue
 from tests.support.server import serve
 
 
@@ -76,3 +77,17 @@ async def test_an_error_of_the_server_reaches_the_client() -> None:
         with pytest.raises(BadRequestError) as refused:
             await served.sdk.images.generate(model="painter", prompt="x", output_format="webp")
     assert refused.value.param == "output_format"
+
+
+async def test_keys_and_their_limits_hold() -> None:
+    async with serving("sqlite://") as (served, images, _):
+        allowed = bearing(await issue(served.engine.store, models=("painter",), requests_per_minute=1))
+        refused = bearing(await issue(served.engine.store, models=("m",)))
+        body = {"model": "painter", "prompt": "a square"}
+        first = await served.post("/images/generations", json=body, headers=allowed)
+        second = await served.post("/images/generations", json=body, headers=allowed)
+        third = await served.post("/images/generations", json=body, headers=refused)
+        fourth = await served.post("/images/generations", json=body)
+
+    assert [status for status, _ in (first, second, third, fourth)] == [200, 429, 400, 401]
+    assert len(images.requests) == 1

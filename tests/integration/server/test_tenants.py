@@ -32,8 +32,10 @@ MESSAGE = {"type": "message", "role": "user", "content": "A secret of mine"}
 OF_A_REQUEST = {"x-request-id", "date", "openai-processing-ms"}
 """Headers that differ from reply to reply."""
 
+IMAGES = ("POST /v1/images/generations", "POST /v1/images/edits")
+
 WITHOUT_IDS = {
-    *("GET /v1/models", "POST /v1/chat/completions", "POST /v1/embeddings", "GET /v1/usage"),
+    *("GET /v1/models", "POST /v1/chat/completions", "POST /v1/embeddings", *IMAGES, "GET /v1/usage"),
     *(
         "GET /",
         "GET /healthz",

@@ -49,6 +49,10 @@ class CodeInterpreterCall(Item, kw_only=True, tag="code_interpreter_call"):
     encrypted_content: Said = UNSET
 
 
+KEPT = "kept:"
+"""Begins a `result` that says where the image is kept; base64 has no colon."""
+
+
 class ImageGenerationCall(Item, kw_only=True, tag="image_generation_call", dict=True):
     """An image that was made; `result` is base64, or where it is kept (`protocol/kept_images.py`)."""
 

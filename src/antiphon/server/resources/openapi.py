@@ -111,7 +111,7 @@ _EMBEDDINGS = {
     "required": ["model", "input"],
     "properties": {"model": {"type": "string"}, "input": {"type": ["string", "array"]}},
 }
-_IMAGES = {
+_IMAGES: dict[str, Any] = {
     "type": "object",
     "required": ["prompt"],
     "properties": {

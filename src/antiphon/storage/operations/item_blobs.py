@@ -1,30 +1,17 @@
 """What items keep in blobs, as acts: a blob stays as long as a response or a conversation has an item with it."""
 
-from collections.abc import Sequence
-
-from antiphon.storage.operations.step import Operation, ask, ask_many
-from antiphon.storage.records import StoredItem, StoredResponse
+from antiphon.storage.operations.step import Operation, ask
+from antiphon.storage.records import StoredItem
 
 
-def has_blobs(response: StoredResponse) -> bool:
-    """Whether an item of a response refers to a blob."""
-    for items in (response.input, response.output):
-        for item in items:
-            if item.blob is not None:
-                return True
-    return False
+def use_by_response(seq: int, tenant: str, item: StoredItem) -> Operation[None]:
+    """Keep the blob of a response's item as long as the response."""
+    yield from ask("use_blob_by_response", item.blob, tenant, item.blob_size, seq, item.id)
 
 
-def use_by_response(seq: int, tenant: str, items: Sequence[StoredItem]) -> Operation[None]:
-    """Keep the blobs of a response's items as long as the response."""
-    rows = [(item.blob, tenant, item.blob_size, seq, item.id) for item in items if item.blob is not None]
-    yield from ask_many("use_blob_by_response", rows)
-
-
-def use_by_conversation(conversation_id: str, tenant: str, items: Sequence[StoredItem]) -> Operation[None]:
-    """Keep the blobs of a conversation's new items as long as these."""
-    rows = [(item.blob, tenant, item.blob_size, conversation_id, item.id) for item in items if item.blob is not None]
-    yield from ask_many("use_blob_by_conversation", rows)
+def use_by_conversation(conversation_id: str, tenant: str, item: StoredItem) -> Operation[None]:
+    """Keep the blob of a conversation's new item as long as the item."""
+    yield from ask("use_blob_by_conversation", item.blob, tenant, item.blob_size, conversation_id, item.id)
 
 
 def drop(conversation_id: str, item_id: str) -> Operation[None]:

@@ -170,7 +170,9 @@ def finish(
     yield from ask("end_response", seq, response.status, response.body, response.expires_at, *sizes)
     yield from ask("drop_output", seq)
     yield from ask_many("put_item", [row for row in item_rows(seq, response) if row[2]])
-    yield from item_blobs.use_by_response(seq, response.tenant, response.output)
+    for item in response.output:
+        if item.blob is not None:
+            yield from item_blobs.use_by_response(seq, response.tenant, item)
     if drops_log:
         yield from ask("drop_log", seq)
     yield from _log(seq, frames)

@@ -38,7 +38,9 @@ def insert(response: StoredResponse) -> Operation[int]:
     """Put a response in with its items; return its row's number."""
     (row,) = yield from ask("put_response", *response_row(response))
     yield from ask_many("put_item", list(item_rows(row[0], response)))
-    yield from item_blobs.use_by_response(row[0], response.tenant, [*response.input, *response.output])
+    for item in (*response.input, *response.output):
+        if item.blob is not None:
+            yield from item_blobs.use_by_response(row[0], response.tenant, item)
     return int(row[0])
 
 
@@ -66,7 +68,9 @@ def append_items(conversation_id: str, position: int, items: Sequence[StoredItem
         (conversation_id, position + i, item.id, sealed_column(item.sealed), item.body) for i, item in enumerate(items)
     ]
     yield from ask_many("put_conversation_item", rows)
-    yield from item_blobs.use_by_conversation(conversation_id, tenant, items)
+    for item in items:
+        if item.blob is not None:
+            yield from item_blobs.use_by_conversation(conversation_id, tenant, item)
     yield from ask("move_end", conversation_id, position + len(items), *extent_of(items))
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from antiphon.ids import Clock
 from antiphon.storage.contract.responses import RETENTION
-from antiphon.storage.operations import chains, idempotency, item_blobs, pages, responses
+from antiphon.storage.operations import chains, idempotency, pages, responses
 from antiphon.storage.records import (
     ChainExtent,
     ItemPage,
@@ -56,7 +56,10 @@ class SqlResponses(Performer):
         """See `Store.save`; what was begun is kept even if the caller is cancelled."""
         if self._shift:
             response = self._dated(response)
-        if response.conversation_id is None and reply is None and not item_blobs.has_blobs(response):
+        is_plain = response.conversation_id is None and reply is None
+        for item in (*response.input, *response.output):
+            is_plain = is_plain and item.blob is None
+        if is_plain:
             await self._save_plainly(response)
             return True
         is_kept = await self._write(lambda: responses.save(response, append, reply), response.tenant)

@@ -1,6 +1,6 @@
 """The read API of the console: what `/admin/v1` shows of responses. A tenant of None means all tenants."""
 
-from collections.abc import AsyncGenerator, Callable, Container
+from collections.abc import AsyncGenerator, Callable, Container, Sequence
 from contextlib import aclosing
 from functools import partial
 from typing import Any, ParamSpec
@@ -13,7 +13,16 @@ from antiphon.protocol.json_pieces import LargeObject
 from antiphon.protocol.resources import ResponsesQuery
 from antiphon.runs.engine import Engine
 from antiphon.runs.run import Run
-from antiphon.storage.contract import Delivery, Facts, FactsFamily, FactsQuery, FiguresQuery, StoredResponse, Tail
+from antiphon.storage.contract import (
+    Delivery,
+    Facts,
+    FactsFamily,
+    FactsQuery,
+    FiguresQuery,
+    StoredItem,
+    StoredResponse,
+    Tail,
+)
 from antiphon.storage.records.facts import BACKGROUND
 from antiphon.storage.records.figures import HOUR, MINUTE
 from antiphon.stored.console.changes import Batch, Changes, Names, newest
@@ -26,7 +35,7 @@ from antiphon.stored.console.redaction import redacted
 from antiphon.stored.console.summaries import KeyNames, summary
 from antiphon.stored.large import decoded, shown
 from antiphon.stored.response_list import filters_of, read_page, shown_page
-from antiphon.stored.responses import not_found, shown_item, shown_response
+from antiphon.stored.responses import have_images, not_found, put_images, shown_item, shown_response
 
 Json = dict[str, Any]
 
@@ -79,12 +88,12 @@ class ConsoleReader:
     async def body(self, facts: Facts) -> Json:
         """Return the stored response object."""
         stored = await self._stored(facts)
-        return await self._shown(stored, _body, stored)
+        return await self._with_images(stored, stored.output, await self._shown(stored, _body, stored))
 
     async def input_items(self, facts: Facts) -> Json:
         """Return the response's own input items."""
         stored = await self._stored(facts)
-        return await self._shown(stored, _input_items, stored)
+        return await self._with_images(stored, stored.input, await self._shown(stored, _input_items, stored))
 
     async def request(self, facts: Facts) -> Json:
         """Return the body of the client's request, built again."""
@@ -186,6 +195,9 @@ class ConsoleReader:
     async def _shown(self, stored: StoredResponse, make: Callable[P, Json], *args: P.args, **kwargs: P.kwargs) -> Json:
         """Return what `make` makes of a response; of a large one in a thread, and counted as memory."""
         return await shown(self._engine, stored.tenant, size_of_response(stored), make, *args, **kwargs)
+
+    async def _with_images(self, stored: StoredResponse, items: Sequence[StoredItem], value: Json) -> Json:
+        return value if not have_images(items) else await put_images(self._engine, stored.tenant, value)
 
     async def _stored(self, facts: Facts) -> StoredResponse:
         stored = await self._store.load(facts.tenant, facts.id)

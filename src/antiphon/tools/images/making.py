@@ -172,7 +172,7 @@ def _named(error: Mapping[str, Any], sent: Mapping[str, Any]) -> str:
 def _failure(server: str, path: str, status: int, error: Mapping[str, Any]) -> NotMadeError:
     told = str(error.get("message") or "")[:LONGEST_MESSAGE]
     code, details = error.get("code"), error.get("moderation_details")
-    more = {"code": code if isinstance(code, str) else None, "moderation_details": details}
+    more: dict[str, Any] = {"code": code if isinstance(code, str) else None, "moderation_details": details}
     if status in (401, 403) and "moderation" not in str(code):
         return NotMadeError(f"The images server '{server}' refused this server's key (status {status}).")
     if status in (404, 405) and path == "/images/edits":

@@ -17,6 +17,9 @@ from antiphon.tools.images.conversation import Seen, images_of
 from antiphon.tools.images.making import Made, Maker, NotMadeError, Order, from_base64
 from antiphon.tools.images.options import Options, read_options
 
+MOST_HELD = 128 * 1024 * 1024
+"""Characters of images in base64 that the items of a response hold while it is made; then no more are made."""
+
 LONGEST_PROMPT = 32_000
 """Characters of a prompt."""
 
@@ -88,7 +91,10 @@ class ImageGeneration:
         if not isinstance(prompt, str) or not prompt.strip():
             raise NotMadeError("`image_generation` needs a `prompt`.", "invalid_request_error")
         values = prompt[:LONGEST_PROMPT], options
-        source = _source(use.arguments, options.action, images_of(use.conversation()))
+        seen = images_of(use.conversation())
+        if sum(len(one.result or "") for one in seen if isinstance(one, ImageGenerationCall)) > MOST_HELD:
+            raise NotMadeError("The response has too many images. Ask for more in the next response.")
+        source = _source(use.arguments, options.action, seen)
         if source is None:
             return Order(*values, tenant=use.tenant, report=use.report)
         mask = await self._mask(options.mask, use.tenant) if options.mask else None
@@ -170,7 +176,7 @@ def _report(order: Order, made: Made, kept: KeptImage, number: int) -> ToolResul
         "size": said.get("size") or made.picture.size,
         "kept": kept,
     }
-    text = f"Made image {number} ({made.picture.format}, {fields['size']}). The user sees it: do not describe a link."
+    text = f"Made image {number} ({made.picture.format}, {fields['size']}). The user already sees it."
     return ToolResult(text, fields)
 
 

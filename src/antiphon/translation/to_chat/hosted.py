@@ -191,7 +191,7 @@ def _code(item: CodeInterpreterCall) -> Told:
 
 def _image(item: ImageGenerationCall) -> Told:
     said = "The image was made." if item.result else "No image was made."
-    return Told("image_generation", {"prompt": item.revised_prompt or ""}, said)
+    return Told("image_generation", {"prompt": item.revised_prompt or ""}, said, "image_generation")
 
 
 def _mcp(item: McpCall) -> Told:

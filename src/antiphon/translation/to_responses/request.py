@@ -20,7 +20,7 @@ from antiphon.protocol.items.calls import (
     LocalShellCallOutput,
 )
 from antiphon.protocol.items.content import InputFile
-from antiphon.protocol.items.hosted import HostedItem
+from antiphon.protocol.items.hosted import KEPT, HostedItem, ImageGenerationCall
 from antiphon.protocol.items.messages import (
     Compaction,
     ConfigurationUpdate,
@@ -206,6 +206,9 @@ def _said(item: InputItem, unseal: Unseal, files: ReadFiles | None) -> Body:
 
 
 def _item(item: InputItem, files: ReadFiles | None) -> Body:
+    if isinstance(item, ImageGenerationCall) and item.result and item.result.startswith(KEPT):
+        text = f"[An image was made here, which is not shown: {item.revised_prompt or 'without a prompt'}]"
+        return {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]}
     said: Body = {name: value for name, value in plain(item, files).items() if name not in _UNKNOWN_THERE}
     is_answer = isinstance(item, Message) and item.role == "assistant"
     if not isinstance(item, Reasoning):

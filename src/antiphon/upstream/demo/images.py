@@ -1,4 +1,4 @@
-"""How `demo` makes images, by `/images/generations` and `/images/edits` as OpenAI has them, and when it asks for one."""
+"""How `demo` makes images, by `/images/generations` and `/images/edits`, and when it asks for one."""
 
 import base64
 import json

@@ -1,5 +1,6 @@
 """Simple pictures as PNG, drawn from a description: the same words draw the same picture."""
 
+import math
 import struct
 import zlib
 from collections.abc import Sequence
@@ -66,7 +67,7 @@ def _row(form: str, y: int, width: int, height: int, shape: Colour, ground: Colo
 def _half(form: str, y: float) -> float:
     """Return half the width of a shape at a height from -1 to 1."""
     if form == "circle":
-        return max(0.0, 0.49 - y * y) ** 0.5
+        return math.sqrt(max(0.0, 0.49 - y * y))
     if form == "triangle":
         return (y + 0.7) / 2 if -0.7 <= y <= 0.7 else 0.0
     if form == "line":

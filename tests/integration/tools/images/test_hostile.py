@@ -158,7 +158,7 @@ async def test_an_image_that_takes_too_long_fails() -> None:
     async def hang(request: web.Request, fields: dict[str, Any]) -> None:
         await asyncio.Event().wait()
 
-    async with serving("sqlite://", CALL, DONE, timeout=0.05) as (served, images, _):
+    async with serving("sqlite://", CALL, DONE, seconds=0.05) as (served, images, _):
         images.handler = hang
         item = image_of(await create(served.sdk))
     assert "did not answer" in item["error"]["message"]
