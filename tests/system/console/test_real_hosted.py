@@ -68,6 +68,9 @@ async def test_code_runs_and_its_container_is_opened_and_killed(real: RealConsol
         await send(real, "open('squares.csv', 'w').write('1,4,9'); print('twelve', 6 * 2)", tool="Code interpreter")
         await real.page.see("twelve 12")
         assert await real.findings() == []
+        await real.choose("Open this response")
+        await real.page.see("Timeline")
+        await real.page.see("twelve 12")
         await real.click("[aria-label^='Container cntr_']")
         await real.page.see("/mnt/data/squares.csv")
         await real.page.wait_for(f"{CALL}?.innerText.startsWith('open')")

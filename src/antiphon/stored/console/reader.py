@@ -26,7 +26,7 @@ from antiphon.stored.console.redaction import redacted
 from antiphon.stored.console.summaries import KeyNames, summary
 from antiphon.stored.large import decoded, shown
 from antiphon.stored.response_list import filters_of, read_page, shown_page
-from antiphon.stored.responses import not_found, shown_item, shown_response
+from antiphon.stored.responses import FILE_RESULTS, not_found, shown_item, shown_response
 
 Json = dict[str, Any]
 
@@ -41,6 +41,9 @@ EVENT_BYTES = 1024 * 1024
 
 AROUND, MOST_DELIVERIES = 10_000, 100
 """Milliseconds after the end of a response, and deliveries before that, among which those about it are looked for."""
+
+INCLUDED = (FILE_RESULTS, "code_interpreter_call.outputs")
+"""What responses show of calls on demand. What a request did not include is sealed, and is not shown."""
 
 P = ParamSpec("P")
 
@@ -200,12 +203,12 @@ class ConsoleReader:
 
 
 def _body(stored: StoredResponse) -> Json:
-    body: Json = redacted(shown_response(stored, ()))
+    body: Json = redacted(shown_response(stored, INCLUDED))
     return body
 
 
 def _input_items(stored: StoredResponse) -> Json:
-    return {"object": "list", "data": [redacted(shown_item(item, ())) for item in stored.input]}
+    return {"object": "list", "data": [redacted(shown_item(item, INCLUDED)) for item in stored.input]}
 
 
 def _request(stored: StoredResponse, facts: Facts) -> Json:
