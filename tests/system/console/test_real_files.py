@@ -64,6 +64,7 @@ async def test_a_file_is_uploaded_ingested_searched_and_cited(real: RealConsole,
     await real.choose("Open this response")
     await real.page.see("Timeline")
     await real.page.see("capital of Italy")
+    await real.page.see(ROME)
     real.check()
 
 
@@ -79,6 +80,7 @@ async def test_a_file_is_sent_whole_and_by_its_id(real: RealConsole, tmp_path: P
     await real.choose("Choose an uploaded file…")
     await real.click("dialog [type=checkbox]")
     await real.choose("Attach 1")
+    await real.page.wait_for("document.activeElement?.ariaLabel === 'Attach files'")
     await real.write(".compose textarea", "Where?")
     await real.page.press("Enter")
     await real.page.see("Open this response")

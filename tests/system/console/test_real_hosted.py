@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from aiohttp import FormData
 
 from antiphon.storage.contract import Role
 from antiphon.tools.registry import Toolset
@@ -42,7 +43,7 @@ async def send(real: RealConsole, message: str, *, tool: str = "") -> None:
         await real.choose(tool)
         await real.page.see("Tool as JSON")
         await real.choose("Save")
-        await real.page.wait_for("!document.querySelector('dialog')")
+        await real.page.wait_for("document.activeElement?.ariaLabel === 'Add a tool'")
     await real.write(".compose textarea", message)
     await real.page.press("Enter")
     await real.page.see("Open this response")
@@ -67,6 +68,9 @@ async def test_code_runs_and_its_container_is_opened_and_killed(real: RealConsol
         await send(real, "open('squares.csv', 'w').write('1,4,9'); print('twelve', 6 * 2)", tool="Code interpreter")
         await real.page.see("twelve 12")
         assert await real.findings() == []
+        await real.choose("Open this response")
+        await real.page.see("Timeline")
+        await real.page.see("twelve 12")
         await real.click("[aria-label^='Container cntr_']")
         await real.page.see("/mnt/data/squares.csv")
         await real.page.wait_for(f"{CALL}?.innerText.startsWith('open')")
@@ -85,12 +89,12 @@ async def test_code_runs_and_its_container_is_opened_and_killed(real: RealConsol
 
 async def test_a_reader_manages_containers_of_its_tenant_and_an_administrator_all(real: RealConsole) -> None:
     pytest.importorskip("antiphon.server.admin.containers")
-    made = {
-        tenant: await post(real, "containers", tenant, json={"name": f"of {tenant}"}) for tenant in ("acme", "other")
-    }
-    form = {"file": b"1,4,9"}
-    for tenant, container in made.items():
-        await post(real, f"containers/{container['id']}/files", tenant, data=form)
+    made = {}
+    for tenant in ("acme", "other"):
+        made[tenant] = await post(real, "containers", tenant, json={"name": f"of {tenant}"})
+        form = FormData()
+        form.add_field("file", b"1,4,9", filename="squares.csv")
+        await post(real, f"containers/{made[tenant]['id']}/files", tenant, data=form)
     await real.sign_in(Role.READ, path="containers")
     await real.page.see("of acme")
     assert "of other" not in await real.page.evaluate("document.querySelector('main').innerText")

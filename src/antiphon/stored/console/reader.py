@@ -35,6 +35,7 @@ from antiphon.stored.console.redaction import redacted
 from antiphon.stored.console.summaries import KeyNames, summary
 from antiphon.stored.large import decoded, shown
 from antiphon.stored.response_list import filters_of, read_page, shown_page
+from antiphon.stored.responses import INCLUDED as ON_DEMAND
 from antiphon.stored.responses import have_images, not_found, put_images, shown_item, shown_response
 
 Json = dict[str, Any]
@@ -50,6 +51,9 @@ EVENT_BYTES = 1024 * 1024
 
 AROUND, MOST_DELIVERIES = 10_000, 100
 """Milliseconds after the end of a response, and deliveries before that, among which those about it are looked for."""
+
+INCLUDED = tuple(wanted for wanted, _ in ON_DEMAND.values())
+"""What responses show of calls on demand. What a request did not include is sealed, and is not shown."""
 
 P = ParamSpec("P")
 
@@ -212,12 +216,12 @@ class ConsoleReader:
 
 
 def _body(stored: StoredResponse) -> Json:
-    body: Json = redacted(shown_response(stored, ()))
+    body: Json = redacted(shown_response(stored, INCLUDED))
     return body
 
 
 def _input_items(stored: StoredResponse) -> Json:
-    return {"object": "list", "data": [redacted(shown_item(item, ())) for item in stored.input]}
+    return {"object": "list", "data": [redacted(shown_item(item, INCLUDED)) for item in stored.input]}
 
 
 def _request(stored: StoredResponse, facts: Facts) -> Json:
