@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from antiphon.gateway.files import Files
     from antiphon.gateway.prompts import Prompts
     from antiphon.gateway.vector_stores import VectorStores
+    from antiphon.stored.console.containers import ContainerReader
     from antiphon.stored.console.reader import ConsoleReader
     from antiphon.stored.console.reports import Reports
 
@@ -116,6 +117,13 @@ class Gateway:
         from antiphon.gateway.containers import Containers  # noqa: PLC0415 - for containers alone
 
         return Containers(self._engine)
+
+    @cached_property
+    def container_reader(self) -> "ContainerReader":
+        """What the console reads of containers; loaded when it does."""
+        from antiphon.stored.console.containers import ContainerReader  # noqa: PLC0415 - for the console alone
+
+        return ContainerReader(self._engine)
 
     @cached_property
     def prompts(self) -> "Prompts":
