@@ -4,8 +4,7 @@ from typing import Any
 
 from antiphon.protocol.console import ListContainersQuery
 from antiphon.protocol.validation import refusals
-from antiphon.runs.engine import Engine
-from antiphon.storage.contract import ContainerQuery, StoredContainer, StoredContainerFile
+from antiphon.storage.contract import ContainerQuery, Store, StoredContainer, StoredContainerFile
 from antiphon.stored.container_objects import container_not_found
 from antiphon.stored.vector_store_files import page_of
 
@@ -16,8 +15,8 @@ AT_ONCE = 100
 class ContainerReader:
     """Reads the containers of all tenants; a container's expiry does not move."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._store = engine.store
+    def __init__(self, store: Store) -> None:
+        self._store = store
 
     async def page(self, tenant: str | None, query: ListContainersQuery) -> dict[str, Any]:
         """Return a page of containers; without a `tenant`, of all tenants. Raises `ClientError` (400): no `after`."""
