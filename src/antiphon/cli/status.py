@@ -180,13 +180,17 @@ def _code(one: CodeStatus) -> list[Text]:
     """Return what runs code: containers, kernels and memory in one line, and what became of calls in another."""
     if one.problem:
         return [Text(f"Code: the sandbox '{one.sandbox}' does not work. {one.problem}", style="red")]
-    containers = "an unknown number of" if one.containers is None else f"{one.containers:,}"
-    kernels = f"{one.kernels:,} kernels with {decimal(one.memory)} of memory"
-    calls = f"{one.running:,} calls running, {one.waiting:,} waiting"
-    lines = [Text(f"Code ({one.sandbox}): {containers} containers, {kernels}, {calls}")]
+    containers = "containers unknown" if one.containers is None else _number(one.containers, "container")
+    kernels = f"{_number(one.kernels, 'kernel')} with {decimal(one.memory)} of memory"
+    calls = f"{_number(one.running, 'call')} running, {one.waiting:,} waiting"
+    lines = [Text(f"Code ({one.sandbox}): {containers}, {kernels}, {calls}")]
     ended = [f"{count:,} {ending}" for ending, count in sorted(one.calls.items())]
     ended += [f"{count:,} rejected ({reason})" for reason, count in sorted(one.rejections.items())]
     return [*lines, Text(f"Calls of code since the start: {', '.join(ended)}")] if ended else lines
+
+
+def _number(count: int, what: str) -> str:
+    return f"1 {what}" if count == 1 else f"{count:,} {what}s"
 
 
 def _storage(storage: StorageStatus | None) -> list[Text | Table]:

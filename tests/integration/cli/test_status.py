@@ -201,6 +201,12 @@ def test_containers_kernels_and_calls_of_all_workers_are_shown() -> None:
         "Calls of code since the start: 6 completed, 2 timeout, 2 rejected (busy)"
     ) in "\n".join(line.rstrip() for line in shown.splitlines())
     assert msgspec.json.decode(msgspec.json.encode(status), type=Status) == status
+    one = replace(status.code, containers=1, kernels=1, running=1, calls={}, rejections={})
+    assert "1 container, 1 kernel with 100.0 MB of memory, 1 call running, 8 waiting" in printed(
+        replace(status, code=one)
+    )
+    unknown = printed(replace(status, code=replace(one, containers=None)))
+    assert "Code (bubblewrap): containers unknown, 1 kernel" in unknown
 
 
 def test_a_sandbox_that_does_not_work_is_shown_with_its_cure() -> None:
