@@ -33,6 +33,7 @@ COMMANDS = {
     "backup": "backup.backup",
     "restore": "backup.restore",
     "files": "files.app",
+    "containers": "containers.app",
     "keys": "keys.app",
     "stores": "stores.app",
     "webhooks": "webhooks.app",

@@ -22,6 +22,7 @@ from antiphon.cli.flags import ConfigFlag
 from antiphon.cli.settings import read_settings, watch_address
 from antiphon.errors import AntiphonError, ConfigError
 from antiphon.jobs.cleaner import CHECK, MOST_SKEW, differs
+from antiphon.upstream.code_status import CodeStatus
 from antiphon.upstream.options import is_listed
 from antiphon.upstream.status import BackendStatus, ResourceStatus, Status, StorageStatus, TenantStorage
 
@@ -133,7 +134,8 @@ def _shown(address: str, status: Status) -> Group:
     workers = "1 worker" if status.workers == 1 else f"{status.workers} workers"
     head = Text(f"{address}: {workers}, {status.responses_in_flight} responses being made")
     prompts = [_prompts(backend) for backend in status.backends if backend.prompt_bytes]
-    return Group(head, table, *troubles, *prompts, _resources(status.shared), *_storage(status.storage))
+    code = [] if status.code is None else _code(status.code)
+    return Group(head, table, *troubles, *prompts, _resources(status.shared), *code, *_storage(status.storage))
 
 
 def _upkeep(status: Status) -> list[str]:
@@ -172,6 +174,23 @@ def _resources(shared: Sequence[ResourceStatus]) -> Table:
         in_use = f"{one.in_use} of {one.capacity}" if one.capacity else str(one.in_use)
         table.add_row(one.name, in_use, str(one.waiting), _seconds(one.oldest_wait))
     return table
+
+
+def _code(one: CodeStatus) -> list[Text]:
+    """Return what runs code: containers, kernels and memory in one line, and what became of calls in another."""
+    if one.problem:
+        return [Text(f"Code: the sandbox '{one.sandbox}' does not work. {one.problem}", style="red")]
+    containers = "containers unknown" if one.containers is None else _number(one.containers, "container")
+    kernels = f"{_number(one.kernels, 'kernel')} with {decimal(one.memory)} of memory"
+    calls = f"{_number(one.running, 'call')} running, {one.waiting:,} waiting"
+    lines = [Text(f"Code ({one.sandbox}): {containers}, {kernels}, {calls}")]
+    ended = [f"{count:,} {ending}" for ending, count in sorted(one.calls.items())]
+    ended += [f"{count:,} rejected ({reason})" for reason, count in sorted(one.rejections.items())]
+    return [*lines, Text(f"Calls of code since the start: {', '.join(ended)}")] if ended else lines
+
+
+def _number(count: int, what: str) -> str:
+    return f"1 {what}" if count == 1 else f"{count:,} {what}s"
 
 
 def _storage(storage: StorageStatus | None) -> list[Text | Table]:

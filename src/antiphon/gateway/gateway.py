@@ -33,17 +33,19 @@ from antiphon.runs.passthrough import MakeForm, Passing
 from antiphon.runs.persistence import RequestIdentity
 from antiphon.runs.prepare import prepare
 from antiphon.runs.run import Run
-from antiphon.runs.storage_status import storage_status
+from antiphon.runs.storage_status import running_containers, storage_status
 from antiphon.sharing.memory import Memory
 from antiphon.sharing.resources import SharedResources
 from antiphon.storage.contract import ApiKey, Reply, StoredItem, UsageField
 from antiphon.storage.notifications import Subscription
 from antiphon.storage.probe import StoreProbe
 from antiphon.stored import response_list, responses
+from antiphon.telemetry.code import code_metrics
 from antiphon.telemetry.kinds import Family, Gauge, Known, families
 from antiphon.telemetry.metrics import known
 from antiphon.telemetry.process import process_metrics
 from antiphon.telemetry.requests import RequestCounter
+from antiphon.upstream.code_status import CodeStatus
 from antiphon.upstream.status import Status, profiles_of, status_of, together
 from antiphon.webhooks.endpoints import shown_delivery
 
@@ -54,8 +56,15 @@ if TYPE_CHECKING:
     from antiphon.gateway.files import Files
     from antiphon.gateway.prompts import Prompts
     from antiphon.gateway.vector_stores import VectorStores
+    from antiphon.stored.console.containers import ContainerReader
     from antiphon.stored.console.reader import ConsoleReader
     from antiphon.stored.console.reports import Reports
+
+
+CODE_FIELDS = frozenset(CodeStatus.__struct_fields__) - {"containers"}
+"""What the sandbox itself knows of its state."""
+
+RUNNING = "Containers of code that have not expired."
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +127,13 @@ class Gateway:
         return Containers(self._engine)
 
     @cached_property
+    def container_reader(self) -> "ContainerReader":
+        """What the console reads of containers; loaded when it does."""
+        from antiphon.stored.console.containers import ContainerReader  # noqa: PLC0415 - for the console alone
+
+        return ContainerReader(self._engine.store)
+
+    @cached_property
     def prompts(self) -> "Prompts":
         """The operations on prompts; loaded by the first request that names one."""
         from antiphon.gateway.prompts import Prompts  # noqa: PLC0415 - for prompts alone
@@ -159,28 +175,41 @@ class Gateway:
         """Return the state of this process's backends and shared resources."""
         engine, upkeep = self._engine, self._engine.upkeep
         shared = engine.shared.usage()
-        return status_of(engine.models, len(engine.runs), shared, upkeep.clock_skew, upkeep.purge_held)
+        return status_of(
+            engine.models, len(engine.runs), shared, upkeep.clock_skew, upkeep.purge_held, code=self._code()
+        )
+
+    def _code(self) -> CodeStatus | None:
+        """Return the state of this process's sandbox; None where the settings name none."""
+        if self._engine.code_state is None:
+            return None
+        state = self._engine.code_state()
+        return CodeStatus(**{name: getattr(state, name) for name in CODE_FIELDS})
 
     async def status_of_all(self, others: Sequence[Status]) -> Status:
         """Return the state of this process and of others as one, with the store that they share."""
         engine = self._engine
         storage = await storage_status(engine.store, engine.bounds)
-        return replace(together([self.status(), *others]), storage=storage)
+        status = together([self.status(), *others])
+        code = status.code and replace(status.code, containers=await running_containers(engine.store))
+        return replace(status, storage=storage, code=code)
 
     def measured(self, worker: str) -> list[Family]:
         """Return what this process has counted, labelled with its name."""
         engine = self._engine
         read = known(engine.models, lambda: len(engine.runs), engine.shared.usage)
-        return families([*engine.measures.all(), *read, *_upkeep(engine), *process_metrics()], worker=worker)
+        known_here = [*read, *code_metrics(self._code), *_upkeep(engine)]
+        return families([*engine.measures.all(), *known_here, *process_metrics()], worker=worker)
 
     async def backlog(self) -> list[Family]:
         """Return the counts that all processes have in common, since they stand in the store."""
-        waiting = await self._engine.store.backlog()
+        waiting, containers = await self._engine.store.backlog(), await self._engine.store.running_containers()
         jobs, deliveries = "Background responses that wait to be made.", "Webhooks that wait to be delivered."
         return families(
             [
                 Known("antiphon_background_waiting", jobs, look=lambda: {(): waiting.jobs}),
                 Known("antiphon_webhooks_waiting", deliveries, look=lambda: {(): waiting.deliveries}),
+                Known("antiphon_containers_running", RUNNING, look=lambda: {(): float(containers)}),
             ]
         )
 

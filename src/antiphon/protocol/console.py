@@ -113,6 +113,14 @@ class ListStoresQuery(Struct, kw_only=True):
     tenant: TenantName | None = None
 
 
+class ListContainersQuery(Struct, kw_only=True):
+    """`GET /admin/v1/containers`: a page of at most `limit`, newest first; `after` is a container's id."""
+
+    after: ItemId = ""
+    limit: Limit = 20
+    tenant: TenantName | None = None
+
+
 class DeliveriesQuery(Struct, kw_only=True):
     """`GET /admin/v1/webhook_deliveries`: a page of at most `limit`, newest first; `after` is a delivery's id."""
 

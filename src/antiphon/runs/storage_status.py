@@ -27,3 +27,12 @@ async def storage_status(store: Store, bounds: Bounds) -> StorageStatus | None:
         max_stored_bytes=bounds.stored_bytes or None,
         largest=[TenantStorage(tenant=one.tenant, stored_bytes=one.stored_bytes) for one in use.largest],
     )
+
+
+async def running_containers(store: Store) -> int | None:
+    """Return how many containers have not expired; None where the store fails, or does not answer in time."""
+    try:
+        async with asyncio.timeout(PATIENCE):
+            return await store.running_containers()
+    except (StoreError, TimeoutError):
+        return None

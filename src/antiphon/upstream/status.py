@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from antiphon.sharing.scheduler import Usage
 from antiphon.upstream.backend_state import BackendState
+from antiphon.upstream.code_status import CodeStatus, code_together
 from antiphon.upstream.registry import ModelRegistry
 
 Health = Literal["up", "out", "resting", "mixed"]
@@ -97,6 +98,8 @@ class Status(Struct, kw_only=True):
     """Stored responses that have expired, where they are too many for one purge."""
     storage: StorageStatus | None = None
     """None where the store did not answer."""
+    code: CodeStatus | None = None
+    """The sandbox that runs code; None where the settings name none."""
 
 
 def status_of(
@@ -105,6 +108,8 @@ def status_of(
     shared: Mapping[str, Usage],
     clock_skew: float = 0.0,
     purge_held: int = 0,
+    *,
+    code: CodeStatus | None = None,
 ) -> Status:
     """Return the state of this process's backends, of its shared resources by name, and of its purges."""
     now = models.clock()
@@ -114,6 +119,7 @@ def status_of(
         shared=[_resource(name, usage) for name, usage in shared.items()],
         clock_skew=clock_skew,
         purge_held=purge_held,
+        code=code,
     )
 
 
@@ -133,6 +139,7 @@ def together(told: Sequence[Status]) -> Status:
         shared=[_summed(known) for known in shared.values()],
         clock_skew=max((status.clock_skew for status in told), key=abs),
         purge_held=max(status.purge_held for status in told),
+        code=code_together([status.code for status in told]),
     )
 
 

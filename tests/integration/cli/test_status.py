@@ -4,15 +4,18 @@ import asyncio
 import json
 import signal
 from pathlib import Path
+from typing import Any
 
 import aiohttp
 import msgspec
+from msgspec.structs import replace
 from rich.console import Console
 
 from antiphon.cli.status import FOLDED, WHOLE, _shown
 from antiphon.storage.contract import StoredResponse
 from antiphon.storage.open import open_store
 from antiphon.upstream.backend_state import PromptCounts
+from antiphon.upstream.code_status import CodeStatus
 from antiphon.upstream.status import Status, status_of, together
 from tests.support.cli import antiphon, serving
 from tests.support.engine import engine
@@ -181,3 +184,39 @@ def test_what_a_prefix_cache_can_reuse_and_where_it_broke_are_shown() -> None:
     assert "scripted: 90% of its prompts stood in the prompt before\n" in printed(told(900, 0))
     assert "95% of its prompts stood in the prompt before; 2 prompts did not continue it" in printed(both)
     assert "the newest from message 3 (user, text) on" in printed(both)
+
+
+def code_of(**fields: Any) -> Status:
+    one = status_of(engine()[0].models, 0, {}, code=CodeStatus(sandbox="bubblewrap", **fields))
+    return together([one, one])
+
+
+def test_containers_kernels_and_calls_of_all_workers_are_shown() -> None:
+    calls, rejections = {"completed": 3, "timeout": 1}, {"busy": 1}
+    status = code_of(kernels=2, memory=50_000_000, running=1, waiting=4, calls=calls, rejections=rejections)
+    assert status.code is not None
+    shown = printed(replace(status, code=replace(status.code, containers=7)))
+    assert (
+        "Code (bubblewrap): 7 containers, 4 kernels with 100.0 MB of memory, 2 calls running, 8 waiting\n"
+        "Calls of code since the start: 6 completed, 2 timeout, 2 rejected (busy)"
+    ) in "\n".join(line.rstrip() for line in shown.splitlines())
+    assert msgspec.json.decode(msgspec.json.encode(status), type=Status) == status
+    one = replace(status.code, containers=1, kernels=1, running=1, calls={}, rejections={})
+    assert "1 container, 1 kernel with 100.0 MB of memory, 1 call running, 8 waiting" in printed(
+        replace(status, code=one)
+    )
+    unknown = printed(replace(status, code=replace(one, containers=None)))
+    assert "Code (bubblewrap): containers unknown, 1 kernel" in unknown
+
+
+def test_a_sandbox_that_does_not_work_is_shown_with_its_cure() -> None:
+    shown = printed(code_of(problem="bwrap is not installed. Install the package bubblewrap."))
+    assert (
+        "Code: the sandbox 'bubblewrap' does not work. bwrap is not installed. Install the package bubblewrap." in shown
+    )
+
+
+def test_without_a_sandbox_nothing_is_said_of_code() -> None:
+    status = together([status_of(engine()[0].models, 0, {})])
+    assert status.code is None
+    assert "ode" not in printed(status).replace("model", "")

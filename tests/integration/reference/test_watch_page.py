@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from antiphon.telemetry.code import code_metrics
 from antiphon.telemetry.kinds import Metric
 from antiphon.telemetry.metrics import Measures, known
 from antiphon.telemetry.process import process_metrics
@@ -41,7 +42,8 @@ async def kinds(served: Served) -> dict[str, str]:
 
 def counted() -> list[Metric]:
     """Every metric of a process."""
-    return [*Measures().all(), *known(engine()[0].models, lambda: 0, dict), *process_metrics()]
+    read = known(engine()[0].models, lambda: 0, dict)
+    return [*Measures().all(), *read, *code_metrics(lambda: None), *process_metrics()]
 
 
 def labels_of(query: str) -> set[str]:

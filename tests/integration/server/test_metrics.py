@@ -12,6 +12,8 @@ from antiphon.server.application import create_app
 from antiphon.storage.contract import Backlog
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.telemetry.metrics import Measures
+from antiphon.testing.store.containers import AMPLE, new_container
+from antiphon.tools.base import CodeState
 from antiphon.upstream.health import MOST_FAILURES
 from antiphon.upstream.http import HttpBackend
 from antiphon.upstream.options import BackendOptions
@@ -242,3 +244,21 @@ async def test_the_version_and_the_process_are_shown(measured: Served) -> None:
 
     assert any(name.startswith("antiphon_build_info{") and value == 1 for name, value in numbers.items())
     assert numbers["process_cpu_seconds_total"] > 0
+
+
+async def test_the_sandbox_and_the_containers_are_shown(measured: Served) -> None:
+    calls, rejections = {"completed": 3, "timeout": 1}, {"busy": 2}
+    state = CodeState("bubblewrap", kernels=2, memory=4096, calls=calls, rejections=rejections)
+    measured.engine.code_state = lambda: state
+    assert await measured.engine.store.put_container(new_container("acme"), (), AMPLE)
+
+    found = await scrape(measured)
+    assert found["antiphon_containers_running"] == 1
+    assert (found["antiphon_code_kernels"], found["antiphon_code_memory_bytes"]) == (2, 4096)
+    assert found["antiphon_code_calls_total{ending=completed}"] == 3
+    assert found["antiphon_code_calls_total{ending=timeout}"] == 1
+    assert found["antiphon_code_rejections_total{reason=busy}"] == 2
+
+    async with measured.http.get(measured.url.removesuffix("/v1") + "/status") as reply:
+        code = (await reply.json())["code"]
+    assert (code["sandbox"], code["containers"], code["kernels"], code["calls"]) == ("bubblewrap", 1, 2, calls)

@@ -55,7 +55,7 @@ WITHOUT_IDS = {
     "GET /admin/v1/reports/matrix",
     *("GET /v1/files", "POST /v1/files", "POST /v1/uploads", "GET /v1/vector_stores"),
     *("GET /v1/prompts", "POST /v1/prompts"),
-    *("GET /admin/v1/files", "GET /admin/v1/vector_stores", "GET /v1/containers"),
+    *("GET /admin/v1/files", "GET /admin/v1/vector_stores", "GET /v1/containers", "GET /admin/v1/containers"),
 }
 """Endpoints to which nobody can give an id of what is stored."""
 

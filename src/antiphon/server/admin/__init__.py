@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from antiphon.gateway import Gateway
 from antiphon.server.admin import (
     backends,
+    containers,
     conversations,
     figures,
     files,
@@ -20,5 +21,5 @@ from antiphon.server.uvicorn.workers import Workers
 
 def resources(gateway: Gateway, workers: Workers | None = None) -> Sequence[Resources]:
     """Return all that is served under `/admin/v1`; `workers` are the processes that serve the same port."""
-    parts = (session, responses, figures, keys, webhook_deliveries, conversations, files, reports)
+    parts = (session, responses, figures, keys, webhook_deliveries, conversations, files, containers, reports)
     return [*(part.resources(gateway) for part in parts), backends.resources(gateway, workers)]

@@ -13,6 +13,7 @@ from antiphon.protocol.console import (
     DeliveriesQuery,
     EventsQuery,
     FiguresParameters,
+    ListContainersQuery,
     ListFilesQuery,
     ListStoresQuery,
     MatrixQuery,
@@ -70,6 +71,9 @@ CONSOLE: Sequence[Described] = (
     Described(
         "get", "/admin/v1/vector_stores/{vector_store_id}/files", "List files with their names", query=ListStoresQuery
     ),
+    Described("get", "/admin/v1/containers", "List containers", query=ListContainersQuery),
+    Described("get", "/admin/v1/containers/{container_id}", "Get a container with its files", query=TenantQuery),
+    Described("delete", "/admin/v1/containers/{container_id}", "Kill a container", query=TenantQuery),
     Described("get", "/admin/v1/reports", "List reports of antiphon verify"),
     Described("post", "/admin/v1/reports", "Keep a report of antiphon verify", SaveReport),
     Described("get", "/admin/v1/reports/matrix", "Compare reports side by side", query=MatrixQuery),

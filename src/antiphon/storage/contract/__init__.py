@@ -5,6 +5,7 @@ from typing import Protocol
 
 from antiphon.storage.contract.chat_completions import ChatCompletions
 from antiphon.storage.contract.chunks import Chunks
+from antiphon.storage.contract.container_counts import ContainerCounts
 from antiphon.storage.contract.containers import Containers
 from antiphon.storage.contract.conversations import Conversations, Keys
 from antiphon.storage.contract.facts import ResponseFacts
@@ -192,6 +193,7 @@ class Store(
     Chunks,
     VectorStores,
     Prompts,
+    ContainerCounts,
     Keys,
     Webhooks,
     Secrets,

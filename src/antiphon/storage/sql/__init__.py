@@ -19,7 +19,7 @@ AREAS = (
     *("responses", "jobs", "conversations", "chat_completions", "keys", "webhooks", "secrets", "answers", "api_keys"),
     *("budgets", "sessions"),
     *("clock", "sizes", "profiles", "facts", "reports", "files", "file_texts"),
-    *("vector_stores", "chunks", "containers", "prompts", "item_blobs"),
+    *("vector_stores", "chunks", "containers", "container_counts", "prompts", "item_blobs"),
 )
 
 OWN_AREAS = ("words",)

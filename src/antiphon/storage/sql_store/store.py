@@ -6,6 +6,7 @@ from secrets import token_bytes
 from antiphon.storage.contract.responses import RETENTION
 from antiphon.storage.operations import responses, secrets
 from antiphon.storage.sql_store.chat_completions import SqlChatCompletions
+from antiphon.storage.sql_store.container_counts import SqlContainerCounts
 from antiphon.storage.sql_store.containers import SqlContainers
 from antiphon.storage.sql_store.conversations import SqlConversations
 from antiphon.storage.sql_store.facts import SqlFacts
@@ -34,6 +35,7 @@ class SqlStore(
     SqlVectorStores,
     SqlContainers,
     SqlPrompts,
+    SqlContainerCounts,
 ):
     """A `Store` but for its database: how an act is performed, and how many plain saves go in together."""
 

@@ -1,0 +1,99 @@
+"""`antiphon containers`: lists and kills the containers of code, in the store of the settings."""
+
+from collections.abc import AsyncIterator, Sequence
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+import typer
+from rich.filesize import decimal
+
+from antiphon.application.files import files_of
+from antiphon.cli.flags import ConfigFlag, StoreFlag
+from antiphon.cli.key_tables import copied_table, print_whole
+from antiphon.cli.settings import read_settings
+from antiphon.cli.with_store import say, with_store
+from antiphon.errors import ConfigError
+from antiphon.protocol.console import ListContainersQuery
+from antiphon.storage.contract import Store
+from antiphon.stored.console.containers import ContainerReader
+from antiphon.stored.containers import Containers
+
+AT_ONCE = 100
+"""Containers that are read at once."""
+
+OthersFlag = Annotated[
+    str | None, typer.Option("--tenant", metavar="NAME", help="Only those of this tenant. Default: all tenants.")
+]
+
+app = typer.Typer(help="List and kill containers of code.", add_completion=False, rich_markup_mode=None)
+
+
+@app.callback()
+def about() -> None:
+    """List and kill containers of code."""
+
+
+@app.command("list")
+def list_containers(
+    tenant: OthersFlag = None,
+    every: Annotated[bool, typer.Option("--all", help="Also list expired containers.")] = False,
+    store: StoreFlag = None,
+    config: ConfigFlag = None,
+) -> None:
+    """List the containers that run, newest first."""
+
+    async def act(store: Store) -> None:
+        found = [one async for one in _containers(store, tenant) if every or one["status"] == "running"]
+        if not found:
+            say("There are no containers." if every else "No container runs. --all lists those that have expired.")
+            return
+        names = ("tenant", "name", "status", "calls", "files", "size", "memory", "worker", "last used")
+        print_whole(copied_table(("id",), names, map(_row, found)))
+
+    with_store(store, config, act)
+
+
+@app.command()
+def kill(
+    container_ids: Annotated[
+        list[str], typer.Argument(metavar="ID", help="Containers, as `antiphon containers list` shows them.")
+    ],
+    tenant: OthersFlag = None,
+    store: StoreFlag = None,
+    config: ConfigFlag = None,
+) -> None:
+    """Delete containers with their files. A call that runs in one is ended, and so is its process."""
+    settings = read_settings(config, store=store)
+
+    async def act(store: Store) -> None:
+        containers = Containers(store, files_of(store, settings))
+        for container_id in container_ids:
+            owner = await _owner(store, container_id, tenant)
+            await containers.delete(owner, container_id)
+            say(f"Killed {container_id}.")
+
+    with_store(store, config, act)
+
+
+async def _containers(store: Store, tenant: str | None) -> AsyncIterator[dict[str, Any]]:
+    reader, after, has_more = ContainerReader(store), "", True
+    while has_more:
+        page = await reader.page(tenant, ListContainersQuery(limit=AT_ONCE, after=after))
+        for one in page["data"]:
+            yield one
+        after, has_more = page["last_id"] or "", page["has_more"]
+
+
+async def _owner(store: Store, container_id: str, tenant: str | None) -> str:
+    """Return the tenant of a container. Raises `ConfigError` where there is no such container."""
+    async for one in _containers(store, tenant):
+        if one["id"] == container_id:
+            return one["tenant"] or ""
+    raise ConfigError(f"There is no container '{container_id}'. `antiphon containers list --all` lists them.")
+
+
+def _row(one: dict[str, Any]) -> Sequence[str]:
+    used = datetime.fromtimestamp(one["last_active_at"], UTC).strftime("%Y-%m-%d %H:%M")
+    status = "busy" if one["is_busy"] else one["status"]
+    counts = str(one["calls"]), str(one["files"]), decimal(one["bytes"])
+    return one["id"], one["tenant"] or "", one["name"], status, *counts, one["memory_limit"], one["worker"], used

@@ -1,0 +1,53 @@
+"""`/admin/v1/containers`: the containers of a tenant, or of all, with their files. `/v1` changes the files."""
+
+from antiphon.gateway import Gateway
+from antiphon.protocol.console import ListContainersQuery, TenantQuery
+from antiphon.protocol.validation.queries import decode_query
+from antiphon.server.admin.access import Viewer, viewer
+from antiphon.server.admin.audit import audit, audit_reading
+from antiphon.server.reply import Reply, Resources, json_reply
+from antiphon.server.request import HttpRequest
+
+ONE = "/admin/v1/containers/{container_id}"
+
+
+def resources(gateway: Gateway) -> Resources:
+    """Return what is served under which path."""
+    api = _Containers(gateway)
+    return {"/admin/v1/containers": {"GET": api.list}, ONE: {"GET": api.retrieve, "DELETE": api.kill}}
+
+
+class _Containers:
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway = gateway
+
+    async def list(self, http: HttpRequest) -> Reply:
+        caller = await viewer(http, self._gateway)
+        query = decode_query(http.query(), ListContainersQuery)
+        found = await self._gateway.container_reader.page(caller.tenant_of(query.tenant), query)
+        audit_reading(caller, {one["tenant"] or "" for one in found["data"]}, "containers")
+        return json_reply(found)
+
+    async def retrieve(self, http: HttpRequest) -> Reply:
+        caller = await viewer(http, self._gateway)
+        tenant = _one_tenant(caller, http)
+        found = await self._gateway.container_reader.retrieve(tenant, http.path_id("container_id"))
+        audit_reading(caller, {tenant}, "container", container_id=found["id"])
+        return json_reply(found)
+
+    async def kill(self, http: HttpRequest) -> Reply:
+        """Delete a container. The worker with its kernel ends it, also while a call runs.
+
+        Without the role `admin` the tenant is the caller's own, which may delete it by `/v1` too.
+        """
+        caller = await viewer(http, self._gateway)
+        tenant, container_id = _one_tenant(caller, http), http.path_id("container_id")
+        deleted = await self._gateway.containers.delete(tenant, container_id)
+        audit("kill_container", key_id=caller.key_id, tenant=tenant, container_id=container_id)
+        return json_reply(deleted)
+
+
+def _one_tenant(caller: Viewer, http: HttpRequest) -> str:
+    """Return the tenant of one container, by default the caller's own. Raises `ClientError` (403)."""
+    tenant = caller.tenant_of(decode_query(http.query(), TenantQuery).tenant)
+    return caller.tenant if tenant is None else tenant

@@ -1,0 +1,31 @@
+"""Metrics of the sandbox that runs code, read when they are scraped."""
+
+from collections.abc import Callable, Mapping
+
+from antiphon.telemetry.kinds import Known, Labels
+from antiphon.upstream.code_status import CodeStatus
+
+
+def code_metrics(look: Callable[[], CodeStatus | None]) -> list[Known]:
+    """Return the metrics of this process's sandbox; without one they have no numbers."""
+
+    def gauge(name: str, text: str, of: Callable[[CodeStatus], float]) -> Known:
+        def read() -> Mapping[Labels, float]:
+            found = look()
+            return {} if found is None else {(): float(of(found))}
+
+        return Known(f"antiphon_code_{name}", text, look=read)
+
+    def counter(name: str, text: str, label: str, of: Callable[[CodeStatus], Mapping[str, int]]) -> Known:
+        def read() -> Mapping[Labels, float]:
+            found = look()
+            return {} if found is None else {(value,): float(count) for value, count in of(found).items()}
+
+        return Known(f"antiphon_code_{name}", text, label, look=read, kind="counter")
+
+    return [
+        gauge("kernels", "Processes that keep the variables of a container.", lambda one: one.kernels),
+        gauge("memory_bytes", "Bytes of memory that they use.", lambda one: one.memory),
+        counter("calls", "Calls of code that ended, by how they did.", "ending", lambda one: one.calls),
+        counter("rejections", "Calls of code that were not run.", "reason", lambda one: one.rejections),
+    ]

@@ -1,0 +1,45 @@
+"""`antiphon containers`: what runs is listed, and what is killed is gone with its files."""
+
+from pathlib import Path
+
+from antiphon.storage.open import open_store
+from antiphon.testing.store.containers import AMPLE, expired_container, new_container
+from tests.support.cli import antiphon
+
+
+async def test_containers_are_listed_and_killed(tmp_path: Path, store_url: str) -> None:
+    at = "--store", store_url
+    assert (await antiphon(tmp_path, "containers", "list", *at)).out == (
+        "No container runs. --all lists those that have expired.\n"
+    )
+    assert (await antiphon(tmp_path, "containers", "list", "--all", *at)).out == "There are no containers.\n"
+    store = await open_store(store_url)
+    mine, theirs, old = new_container("acme"), new_container(""), expired_container("acme")
+    for one in (mine, theirs, old):
+        assert await store.put_container(one, (), AMPLE)
+    await store.hold_container("acme", mine.id, "call", "worker_1", 60)
+
+    listed = (await antiphon(tmp_path, "containers", "list", *at)).out
+    rows = {line.split()[0]: line for line in listed.splitlines()[1:]}
+    assert rows.keys() == {mine.id, theirs.id}
+    assert all(word in rows[mine.id] for word in ("acme", "busy", "worker_1", "1g"))
+    assert "running" in rows[theirs.id]
+    listed = (await antiphon(tmp_path, "containers", "list", "--all", "--tenant", "acme", *at)).out
+    assert [mine.id in listed, theirs.id in listed, old.id in listed] == [True, False, True]
+
+    done = await antiphon(tmp_path, "containers", "kill", mine.id, theirs.id, *at)
+    assert (done.code, done.out) == (0, f"Killed {mine.id}.\nKilled {theirs.id}.\n")
+    assert not await store.renew_hold("acme", mine.id, "call", 60)
+    again = await antiphon(tmp_path, "containers", "kill", mine.id, *at)
+    assert (again.code, f"There is no container '{mine.id}'." in again.err) == (2, True)
+    await store.close()
+
+
+async def test_a_container_of_another_tenant_than_the_named_one_is_not_killed(tmp_path: Path, store_url: str) -> None:
+    store = await open_store(store_url)
+    container = new_container("acme")
+    assert await store.put_container(container, (), AMPLE)
+    done = await antiphon(tmp_path, "containers", "kill", container.id, "--tenant", "other", "--store", store_url)
+    assert done.code == 2
+    assert await store.load_container("acme", container.id) is not None
+    await store.close()
