@@ -42,6 +42,19 @@ async def test_code_of_such_a_backend_and_its_containers_pass_through(container:
     assert (notebooks.asked, notebooks.used) == ([], [])
 
 
+async def test_code_that_ran_here_reaches_such_a_backend_as_a_function_s_call() -> None:
+    backend = ReplayBackend(answering([message("4, as I said.")]), speaks_responses=True)
+    chats = ScriptedBackend([called("python", '{"code": "2 + 2"}'), said("4")], name="c", models=["c"])
+    async with backend.serve(), serve(HttpBackend("n", backend.url), chats, shares={"n": NATIVE}) as one:
+        one.engine.toolset = Toolset(code=Notebooks())
+        first = await one.sdk.responses.create(model="c", input="Hi", tools=[CODE])  # type: ignore[list-item]
+        await one.sdk.responses.create(model="m", input="Sure?", previous_response_id=first.id)
+
+    _, call, output, *_ = backend.requests[0]["input"]
+    assert (call["type"], call["name"], call["arguments"]) == ("function_call", "code_interpreter", '{"code": "2 + 2"}')
+    assert (output["type"], output["call_id"], output["output"]) == ("function_call_output", call["call_id"], "4")
+
+
 async def test_a_chat_backend_that_takes_over_runs_the_code_here() -> None:
     def broken(request: Any) -> Any:
         return BackendError("It is down.")

@@ -20,10 +20,11 @@ from antiphon.protocol.items.calls import (
     LocalShellCallOutput,
 )
 from antiphon.protocol.items.content import InputFile
-from antiphon.protocol.items.hosted import HostedItem
+from antiphon.protocol.items.hosted import CodeInterpreterCall, HostedItem
 from antiphon.protocol.items.messages import (
     Compaction,
     ConfigurationUpdate,
+    FunctionCall,
     InputItem,
     ItemReference,
     Message,
@@ -35,6 +36,7 @@ from antiphon.translation.dialects.dialect import Dialect
 from antiphon.translation.files import GONE, PAST, ReadFiles
 from antiphon.translation.learned import refused_parameter
 from antiphon.translation.to_chat.history import remembered, summary
+from antiphon.translation.to_chat.hosted import Approvals, retold, state_of
 from antiphon.translation.to_chat.reasoning import Unseal, nothing, plain_text, recount
 from antiphon.translation.to_chat.request import configured, unsupported
 
@@ -178,7 +180,8 @@ def _sent_file(part: InputFile, files: ReadFiles) -> Body:
 def _input(
     items: Sequence[InputItem], dialect: Dialect, unseal: Unseal, origin: str, files: ReadFiles | None
 ) -> list[Body]:
-    shown = [item for _, item in remembered(items) if not isinstance(item, ConfigurationUpdate)]
+    kept = (item for _, item in remembered(items) if not isinstance(item, ConfigurationUpdate))
+    shown = [one for item in kept for one in _without_containers(item, unseal)]
     said: list[Body] = []
     is_followed = False
     for item in reversed(shown):
@@ -188,6 +191,17 @@ def _input(
         elif is_followed and (thought := _reasoning(item, dialect, unseal, origin)):
             said.append(thought)
     return said[::-1]
+
+
+def _without_containers(item: InputItem, unseal: Unseal) -> list[InputItem]:
+    """Return code that this server ran as a function's call and its output: no backend knows the container."""
+    if type(item) is not CodeInterpreterCall or not state_of(item, unseal):
+        return [item]
+    made = retold(item, unseal, Approvals())
+    if made is None:
+        return []
+    call = FunctionCall(call_id=made.call.call_id, name=made.call.name, arguments=made.call.arguments)
+    return [call, made.output]
 
 
 def _is_made(item: InputItem) -> bool:
