@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from msgspec import UNSET, Struct
+from msgspec.structs import replace
 
 from antiphon.errors import ClientError
 from antiphon.protocol.items.calls import (
@@ -18,6 +19,8 @@ from antiphon.protocol.items.calls import (
     CustomToolCallOutput,
     LocalShellCall,
     LocalShellCallOutput,
+    ShellCall,
+    ShellCallOutput,
 )
 from antiphon.protocol.items.content import InputFile
 from antiphon.protocol.items.hosted import CodeInterpreterCall, HostedItem
@@ -181,7 +184,8 @@ def _input(
     items: Sequence[InputItem], dialect: Dialect, unseal: Unseal, origin: str, files: ReadFiles | None
 ) -> list[Body]:
     kept = (item for _, item in remembered(items) if not isinstance(item, ConfigurationUpdate))
-    shown = [one for item in kept for one in _without_containers(item, unseal)]
+    ran = frozenset(item.call_id for item in items if type(item) is ShellCallOutput and item.encrypted_content)
+    shown = [one for item in kept for one in _without_container(item, unseal, ran)]
     said: list[Body] = []
     is_followed = False
     for item in reversed(shown):
@@ -193,8 +197,13 @@ def _input(
     return said[::-1]
 
 
-def _without_containers(item: InputItem, unseal: Unseal) -> list[InputItem]:
-    """Return code that this server ran as a function's call and its output: no backend knows the container."""
+def _without_container(item: InputItem, unseal: Unseal, ran: frozenset[str]) -> list[InputItem]:
+    """Return what this server ran without its container, which no backend knows: code as a function's call and output.
+
+    `ran` are the calls of shells that this server carried out.
+    """
+    if type(item) is ShellCall and item.call_id in ran:
+        return [replace(item, environment=UNSET)]
     if type(item) is not CodeInterpreterCall or not state_of(item, unseal):
         return [item]
     made = retold(item, unseal, Approvals())
