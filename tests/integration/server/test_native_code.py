@@ -11,7 +11,7 @@ from antiphon.upstream.options import BackendOptions
 from antiphon.upstream.scripted import ScriptedBackend
 from tests.support.engine import called, said
 from tests.support.native import answering, message
-from tests.support.notebooks import CODE, OUTPUTS, SHELL, Notebooks
+from tests.support.notebooks import CODE, OUTPUTS, SHELL, Notebooks, printed
 from tests.support.replay import ReplayBackend
 from tests.support.server import serve
 
@@ -40,6 +40,32 @@ async def test_code_of_such_a_backend_and_its_containers_pass_through(container:
     assert {**output[0], "id": "ci_up"} == RAN
     assert response["tools"] == tools
     assert (notebooks.asked, notebooks.used) == ([], [])
+
+
+async def test_code_that_ran_here_reaches_such_a_backend_as_a_function_s_call() -> None:
+    backend = ReplayBackend(answering([message("4, as I said.")]), speaks_responses=True)
+    chats = ScriptedBackend([called("python", '{"code": "2 + 2"}'), said("4")], name="c", models=["c"])
+    async with backend.serve(), serve(HttpBackend("n", backend.url), chats, shares={"n": NATIVE}) as one:
+        one.engine.toolset = Toolset(code=Notebooks())
+        first = await one.sdk.responses.create(model="c", input="Hi", tools=[CODE])  # type: ignore[list-item]
+        await one.sdk.responses.create(model="m", input="Sure?", previous_response_id=first.id)
+
+    _, call, output, *_ = backend.requests[0]["input"]
+    assert (call["type"], call["name"], call["arguments"]) == ("function_call", "code_interpreter", '{"code": "2 + 2"}')
+    assert (output["type"], output["call_id"], output["output"]) == ("function_call_output", call["call_id"], "4")
+
+
+async def test_commands_that_ran_here_reach_such_a_backend_without_their_container() -> None:
+    backend = ReplayBackend(answering([message("One.")]), speaks_responses=True)
+    chats = ScriptedBackend([called("shell", '{"commands": ["ls"]}'), said("One.")], name="c", models=["c"])
+    async with backend.serve(), serve(HttpBackend("n", backend.url), chats, shares={"n": NATIVE}) as one:
+        one.engine.toolset = Toolset(code=Notebooks(printed("a.csv")))
+        first = await one.sdk.responses.create(model="c", input="Hi", tools=[SHELL])
+        await one.sdk.responses.create(model="m", input="Sure?", previous_response_id=first.id)
+
+    _, call, output, *_ = backend.requests[0]["input"]
+    assert (call["type"], "environment" in call) == ("shell_call", False)
+    assert (output["output"][0]["stdout"], "encrypted_content" in output) == ("a.csv", False)
 
 
 async def test_a_chat_backend_that_takes_over_runs_the_code_here() -> None:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from msgspec import UNSET, Struct
+from msgspec.structs import replace
 
 from antiphon.errors import ClientError
 from antiphon.protocol.items.calls import (
@@ -18,12 +19,15 @@ from antiphon.protocol.items.calls import (
     CustomToolCallOutput,
     LocalShellCall,
     LocalShellCallOutput,
+    ShellCall,
+    ShellCallOutput,
 )
 from antiphon.protocol.items.content import InputFile
-from antiphon.protocol.items.hosted import KEPT, HostedItem, ImageGenerationCall
+from antiphon.protocol.items.hosted import KEPT, CodeInterpreterCall, HostedItem, ImageGenerationCall
 from antiphon.protocol.items.messages import (
     Compaction,
     ConfigurationUpdate,
+    FunctionCall,
     InputItem,
     ItemReference,
     Message,
@@ -35,6 +39,7 @@ from antiphon.translation.dialects.dialect import Dialect
 from antiphon.translation.files import GONE, PAST, ReadFiles
 from antiphon.translation.learned import refused_parameter
 from antiphon.translation.to_chat.history import remembered, summary
+from antiphon.translation.to_chat.hosted import Approvals, retold, state_of
 from antiphon.translation.to_chat.reasoning import Unseal, nothing, plain_text, recount
 from antiphon.translation.to_chat.request import configured, unsupported
 
@@ -180,7 +185,9 @@ def _sent_file(part: InputFile, files: ReadFiles) -> Body:
 def _input(
     items: Sequence[InputItem], dialect: Dialect, unseal: Unseal, origin: str, files: ReadFiles | None
 ) -> list[Body]:
-    shown = [item for _, item in remembered(items) if not isinstance(item, ConfigurationUpdate)]
+    kept = (item for _, item in remembered(items) if not isinstance(item, ConfigurationUpdate))
+    ran = frozenset(item.call_id for item in items if type(item) is ShellCallOutput and item.encrypted_content)
+    shown = [one for item in kept for one in _without_container(item, unseal, ran)]
     said: list[Body] = []
     is_followed = False
     for item in reversed(shown):
@@ -190,6 +197,22 @@ def _input(
         elif is_followed and (thought := _reasoning(item, dialect, unseal, origin)):
             said.append(thought)
     return said[::-1]
+
+
+def _without_container(item: InputItem, unseal: Unseal, ran: frozenset[str]) -> list[InputItem]:
+    """Return what this server ran without its container, which no backend knows: code as a function's call and output.
+
+    `ran` are the calls of shells that this server carried out.
+    """
+    if type(item) is ShellCall and item.call_id in ran:
+        return [replace(item, environment=UNSET)]
+    if type(item) is not CodeInterpreterCall or not state_of(item, unseal):
+        return [item]
+    made = retold(item, unseal, Approvals())
+    if made is None:
+        return []
+    call = FunctionCall(call_id=made.call.call_id, name=made.call.name, arguments=made.call.arguments)
+    return [call, made.output]
 
 
 def _is_made(item: InputItem) -> bool:
