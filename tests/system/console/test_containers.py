@@ -196,7 +196,7 @@ async def test_the_playground_sends_hosted_tools_and_prompts_exactly_as_its_code
     await choose_option(console, "Quality", "high")
     await choose_option(console, "Partial images", "2")
     await console.choose("Save")
-    await page.wait_for("document.activeElement?.ariaLabel === 'Add a tool'")
+    await page.wait_for("!document.querySelector('dialog')")
     await console.write("[placeholder='pmpt_…']", "pmpt_1")
     await console.write('[placeholder=\'{"city": "Rome"}\']', '{"city": "Rome\'s \\"old\\" town"}')
     await console.write(".compose textarea", "What is in them?")

@@ -80,9 +80,9 @@ async def test_a_file_is_sent_whole_and_by_its_id(real: RealConsole, tmp_path: P
     await real.choose("Choose an uploaded file…")
     await real.click("dialog [type=checkbox]")
     await real.choose("Attach 1")
-    await real.page.wait_for("document.activeElement?.ariaLabel === 'Attach files'")
+    await real.page.wait_for("!document.querySelector('dialog')")
     await real.write(".compose textarea", "Where?")
-    await real.page.press("Enter")
+    await real.click("[aria-label=Send]")
     await real.page.see("Open this response")
     sent = json.dumps(real.a.requests[-1]["messages"])
     assert ROME in sent
