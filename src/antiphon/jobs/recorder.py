@@ -129,7 +129,7 @@ class BackgroundRecorder:
                 lambda: self._engine.store.finish(
                     self._job,
                     stored,
-                    self._frames(events) if stored.is_streamed else [],
+                    frames_of(events, have_images=self._has_images) if stored.is_streamed else [],
                     append=response.status in CHAINABLE,
                     announcement=announcement(self._engine.new_id, self._engine.now, response.id, response.status),
                 )
@@ -219,7 +219,11 @@ class BackgroundRecorder:
 
     async def _advance(self, events: Sequence[Event], keep: bool) -> None:
         output, self._done = (self._done, []) if keep else ((), self._done)
-        frames = self._frames(events) if self._retention.is_streamed else self._delayed(events, keep)
+        frames = (
+            frames_of(events, have_images=self._has_images)
+            if self._retention.is_streamed
+            else self._delayed(events, keep)
+        )
         if not (frames or output):
             return
         await self._save(Progress(frames, output, keep))
@@ -235,12 +239,9 @@ class BackgroundRecorder:
         self._half_made += events
         return self._take_half_made() if now - self._half_made_since >= SHOWN_AFTER else ()
 
-    def _frames(self, events: Sequence[Event]) -> Sequence[Frames]:
-        return frames_of(events, have_images=self._has_images)
-
     def _take_half_made(self) -> Sequence[Frames]:
         events, self._half_made = self._half_made, []
-        return self._frames(events) if events else ()
+        return frames_of(events, have_images=self._has_images) if events else ()
 
     async def _save(self, progress: Progress) -> None:
         newer = await self._persist(lambda: self._engine.store.advance(self._job, progress))
