@@ -95,18 +95,19 @@ async def _started(host: _Host, limits: MachineLimits) -> BubblewrapMachine:
         enter, command = cgroup.entry() if cgroup else (), kernel_command(host.environment, limits, identity)
         supervisor = await connection.start(enter, host.program, command)
         channel = Channel(connection.server)
-        directories = await _directories(supervisor, connection, channel)
+        *directories, first = await _received(supervisor, connection, channel)
+        supervisor.adopt(first)
         data = DataDirectory(directories[0], identity.user)
         usage = Usage(directories[1], [os.dup(directories[0]), *directories[2:]], cgroup)
         stack.pop_all()
         return BubblewrapMachine(supervisor, channel, connection.output, data, usage, limits)
 
 
-async def _directories(supervisor: Supervisor, connection: Connection, channel: Channel) -> list[int]:
+async def _received(supervisor: Supervisor, connection: Connection, channel: Channel) -> list[int]:
     """Wait until the kernel program is ready. Raises `SandboxError` that says why it is not."""
     try:
         async with asyncio.timeout(SECONDS):
-            return await channel.directories(1 + len(SHARED))
+            return await channel.files(1 + len(SHARED) + 1)
     except (SandboxError, TimeoutError) as error:
         await supervisor.end()
         host = await asyncio.to_thread(cures.Host.read)

@@ -54,8 +54,8 @@ class Channel:
         connection.setblocking(False)
         self._connection = connection
 
-    async def directories(self, count: int) -> list[int]:
-        """Wait for the kernel program's start. Returns the open directories that it sends. Raises `SandboxError`."""
+    async def files(self, count: int) -> list[int]:
+        """Wait for the kernel program's start. Returns the open files that it sends. Raises `SandboxError`."""
         await _readable(self._connection)
         try:
             _, received, _, _ = socket.recv_fds(self._connection, 1, count)

@@ -301,12 +301,13 @@ def limit(options: dict[str, Any]) -> None:
 
 
 def connect(options: dict[str, Any]) -> int:
-    """Send the server the directories that it reads. Returns the socket, which was standard input before."""
+    """Send the server the directories that it reads, and the first process. Returns the socket, once standard input."""
     channel = os.dup(0)
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
     os.close(null)
     shared = [os.open(path, os.O_RDONLY | os.O_DIRECTORY) for path in (options["data"], *options["shared"])]
+    shared.append(os.pidfd_open(1))
     rights = (_socket.SOL_SOCKET, _socket.SCM_RIGHTS, struct.pack(f"{len(shared)}i", *shared))
     connection = _socket.socket(fileno=channel)
     connection.sendmsg([b"\n"], [rights])

@@ -1,34 +1,64 @@
-"""The process that holds a machine: bubblewrap outside. Its end ends every process inside."""
+"""The process that holds a machine, bubblewrap, and the first process inside, whose end ends all others."""
 
+import asyncio
 import os
 import signal
 from asyncio.subprocess import Process
 from contextlib import suppress
 
+PATIENCE = 5.0
+"""Seconds that bubblewrap has to end after the machine."""
+TRIES, PAUSE = 50, 0.01
+
 
 class Supervisor:
-    """Ends bubblewrap by an open file, since its number may be another process's by now.
+    """Ends processes by open files, since their numbers may be other processes' by now.
 
-    `Process.kill` asks for the exit status first, and so takes it from asyncio, which reports another one then.
+    `Process.kill` reads the exit status first, and so takes it from asyncio, which reports another one then.
     """
 
     def __init__(self, process: Process) -> None:
         self._process = process
-        self._file = -1
+        self._outside = self._first = -1
         with suppress(ProcessLookupError):  # it has ended already
-            self._file = os.pidfd_open(process.pid)
+            self._outside = os.pidfd_open(process.pid)
 
     @property
     def has_ended(self) -> bool:
         """Whether the machine has ended."""
         return self._process.returncode is not None
 
+    def adopt(self, first: int) -> None:
+        """Remember the first process of the machine, an open file."""
+        self._first = first
+
     async def end(self) -> None:
         """End the machine, and wait for it."""
-        if self._file >= 0:
-            with suppress(ProcessLookupError):
-                signal.pidfd_send_signal(self._file, signal.SIGKILL)
+        for file in (self._first, self._outside):
+            if file < 0:
+                continue
+            with suppress(OSError):
+                signal.pidfd_send_signal(file, signal.SIGKILL)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(PATIENCE):
+                    await self._process.wait()
+                break
         await self._process.wait()
-        file, self._file = self._file, -1
-        if file >= 0:
-            os.close(file)
+        await self._reap()
+        files, self._outside, self._first = (self._outside, self._first), -1, -1
+        for file in files:
+            if file >= 0:
+                os.close(file)
+
+    async def _reap(self) -> None:
+        """Collect the first process if bubblewrap ended before it, and left it to this process.
+
+        That is so where the server is the first process of a container. Else the system collects it.
+        """
+        for _ in range(TRIES if self._first >= 0 else 0):
+            try:
+                if os.waitid(os.P_PIDFD, self._first, os.WEXITED | os.WNOHANG) is not None:  # noqa: ASYNC222 - it does not wait
+                    return
+            except ChildProcessError:  # it is not this process's child
+                return
+            await asyncio.sleep(PAUSE)

@@ -1,5 +1,6 @@
 """Attacks on the borders of a machine: network, links, devices, /proc, namespaces, signals (4 to 9)."""
 
+import ctypes
 import os
 import socket
 from pathlib import Path
@@ -18,6 +19,7 @@ def call(number, *arguments):
     done = library.syscall(ctypes.c_long(number), *map(ctypes.c_long, arguments))
     return errno.errorcode.get(ctypes.get_errno(), 'done')
 """
+SUBREAPER = 36
 NEW_USER = 0x10000000
 COLUMN = seccomp.MACHINES[os.uname().machine][0]
 DENIED = {name: numbers[COLUMN] for name, numbers in seccomp.DENIED.items() if numbers[COLUMN] is not None}
@@ -199,6 +201,31 @@ async def test_a_machine_that_ends_itself_is_lost_alone(code: str) -> None:
         assert await content(machine, "kept.txt") == b"kept"
         assert await value(other, "1 + 1") == "2"
     await vanished(spaces)
+
+
+async def test_no_ending_leaves_an_orphan() -> None:
+    ctypes.CDLL(None).prctl(SUBREAPER, 1, 0, 0, 0)  # orphans become children of this process
+    try:
+        async with machine_of() as one, machine_of() as other, machine_of() as last:
+            await run(one, "while True: pass", 0.5)
+            await run(other, "import os; os._exit(0)")
+            assert last.is_alive
+        assert orphans() == []
+    finally:
+        ctypes.CDLL(None).prctl(SUBREAPER, 0, 0, 0, 0)
+
+
+def orphans() -> list[str]:
+    """Zombies that are children of this process."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text()
+        except OSError:
+            continue
+        if fields.rpartition(")")[2].split()[:2] == ["Z", str(os.getpid())]:
+            found.append(fields)
+    return found
 
 
 async def test_signals_reach_no_process_outside(machine: Machine) -> None:

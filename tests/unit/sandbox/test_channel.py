@@ -71,12 +71,12 @@ async def test_an_exit_code_is_a_small_number(pair: Pair, code: object) -> None:
         await answered(pair, answer, CommandReply)  # type: ignore[arg-type]
 
 
-async def test_too_few_directories_are_closed(pair: Pair) -> None:
+async def test_too_few_files_are_closed(pair: Pair) -> None:
     channel, theirs = pair
     before = set(os.listdir("/proc/self/fd"))  # noqa: PTH208
     file = os.open("/", os.O_RDONLY)
     socket.send_fds(theirs, [b"\n"], [file])
     os.close(file)
     with pytest.raises(SandboxError, match="before its kernel was ready"):
-        await channel.directories(2)
+        await channel.files(2)
     assert set(os.listdir("/proc/self/fd")) == before  # noqa: PTH208
