@@ -215,7 +215,7 @@ def code_is_run(trial: Trial) -> Steps:
 
 
 def _is_about(event: Any, id: Any) -> bool:
-    return at(event, "item_id") == id or at(event, "item", "id") == id
+    return id in (at(event, "item_id"), at(event, "item", "id"))
 
 
 def _judge_events(trial: Trial, item: Item, events: list[Any]) -> None:
