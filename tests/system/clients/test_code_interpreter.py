@@ -180,8 +180,8 @@ async def test_an_agent_runs_commands_in_a_container(sdk: AsyncOpenAI, model: Mo
     model.play(Turn(calls=(Call("shell", {"commands": ["echo tide > tide.txt", "cat tide.txt"]}),)), Turn("Written."))
     run = await Runner.run(clerk, "Write it down.", run_config=QUIET)
 
-    kinds = [item.raw_item.type for item in run.new_items if hasattr(item.raw_item, "type")]
+    kinds = [item.get("type") for item in run.to_input_list()[1:]]
     assert run.final_output == "Written."
-    assert kinds[-1] == "message"
+    assert kinds == ["shell_call", "shell_call_output", "message"]
     assert "tide" in model.said_to()
     assert "exit code 0" in model.said_to()

@@ -54,7 +54,7 @@ TABLE: Table = (
         "spec 6",
         "With `action: edit` and no image in the conversation, the request is refused or the call fails.",
     ),
-    must("responses:image-generation:chosen", "spec 6", "A `tool_choice` of the type `image_generation` makes a call."),
+    should("responses:image-generation:chosen", "spec 6", "A `tool_choice` of `image_generation` makes a call."),
     should("responses:image-generation:echoed", "spec 6", "The tool is echoed with its options."),
     should("responses:image-generation:partial-images", "spec 13", "Over 3 partial images are refused with a 4xx."),
     should("responses:image-generation:quality", "spec 13", "An unknown `quality` is refused with a 4xx."),
