@@ -7,10 +7,14 @@ from typing import Any
 import pytest
 from aiohttp import FormData
 
+from antiphon.application.images import open_images
+from antiphon.config import Settings
 from antiphon.storage.contract import Role
 from antiphon.tools.registry import Toolset
+from tests.support import code, notebooks
 from tests.support.browser import needs_browser
 from tests.support.console.real import RealConsole
+from tests.support.images_server import images_server
 from tests.support.replay import Answer, delta, sse, text
 from tests.system.console.test_hostile import CORPUS
 
@@ -59,7 +63,6 @@ async def post(real: RealConsole, path: str, tenant: str = "acme", **sent: Any) 
 
 
 async def test_code_runs_and_its_container_is_opened_and_killed(real: RealConsole, tmp_path: Path) -> None:
-    code = pytest.importorskip("tests.support.code")
     code.skip_without_machines()
     await real.save_to(tmp_path)
     async with code.running_code(real.served.engine):
@@ -88,7 +91,6 @@ async def test_code_runs_and_its_container_is_opened_and_killed(real: RealConsol
 
 
 async def test_a_reader_manages_containers_of_its_tenant_and_an_administrator_all(real: RealConsole) -> None:
-    pytest.importorskip("antiphon.server.admin.containers")
     made = {}
     for tenant in ("acme", "other"):
         made[tenant] = await post(real, "containers", tenant, json={"name": f"of {tenant}"})
@@ -117,7 +119,6 @@ async def test_a_reader_manages_containers_of_its_tenant_and_an_administrator_al
 
 @pytest.mark.parametrize("hostile", CORPUS[:-1], ids=range(len(CORPUS) - 1))
 async def test_hostile_output_of_code_does_nothing(real: RealConsole, hostile: str) -> None:
-    notebooks = pytest.importorskip("tests.support.notebooks")
     cell = notebooks.cell(hostile, files=(notebooks.made("chart.png"),), figures=1)
     real.served.engine.toolset = Toolset(code=notebooks.Notebooks(cell))
     answers(real, calling("code_interpreter", {"code": hostile}), Answer([text("See sandbox:/mnt/data/chart.png")]))
@@ -144,16 +145,10 @@ async def harmless(real: RealConsole) -> None:
 
 
 async def test_an_image_is_generated_shown_and_found_again(real: RealConsole, tmp_path: Path) -> None:
-    images_of = pytest.importorskip("tests.support.images_server")
-    opening = pytest.importorskip("antiphon.application.images")
-    from antiphon.config import Settings  # noqa: PLC0415 - its fields come with the tool
-
-    settings: Any = Settings
     await real.save_to(tmp_path)
-    async with images_of.images_server() as images:
-        chosen = settings(images_backend=images.url, images_model="painter")
-        toolset: Any = Toolset
-        real.served.engine.toolset = toolset(images=opening.open_images(chosen, real.served.engine))
+    async with images_server() as images:
+        settings = Settings(images_backend=images.url, images_model="painter")
+        real.served.engine.toolset = Toolset(images=open_images(settings, real.served.engine))
         answers(real, calling("image_generation", {"prompt": "a red circle"}), Answer([text("Here it is.")]))
         await real.sign_in()
         await send(real, "Draw a red circle", tool="Image generation")
@@ -170,7 +165,6 @@ async def test_an_image_is_generated_shown_and_found_again(real: RealConsole, tm
 
 
 async def test_a_prompt_is_sent_with_its_variables(real: RealConsole) -> None:
-    pytest.importorskip("antiphon.server.resources.prompts")
     prompt = await post(
         real, "prompts", json={"name": "help", "instructions": "You help {{ customer }}.", "model": "m"}
     )
