@@ -3,19 +3,38 @@
 Each case has a container of its own, which expires by itself.
 """
 
-import json
-from collections.abc import Iterable
 from typing import Any
 
 from antiphon.conformance.areas.responses.chain import id_of
 from antiphon.conformance.areas.responses.containers import UNKNOWN, add_file, create
 from antiphon.conformance.areas.responses.files import upload
 from antiphon.conformance.case import case
-from antiphon.conformance.exchange import Exchange
+from antiphon.conformance.code import (
+    AUTO,
+    DRAWING,
+    FACT,
+    LINK,
+    OUTPUTS,
+    PRINTING,
+    RAISING,
+    READING,
+    SHELL,
+    VALUED,
+    WRITING,
+    Item,
+    calls,
+    calls_of,
+    citations_of,
+    is_output,
+    is_whole,
+    logs_of,
+    outputs_of,
+    run,
+)
 from antiphon.conformance.reading import at, is_integer, is_text, listed, shown
 from antiphon.conformance.requirement import Stop, Table, capability, must, should
 from antiphon.conformance.samples import spelled
-from antiphon.conformance.trial import Asking, Steps, Trial
+from antiphon.conformance.trial import Steps, Trial
 
 TABLE: Table = (
     must(
@@ -112,85 +131,19 @@ TABLE: Table = (
         "issue pydantic-ai#7461",
         "A conversation with calls in a container that was deleted continues.",
     ),
+    should(
+        "responses:code-interpreter:shell",
+        "spec 6",
+        "A `shell` with the environment `container_auto` runs: a `shell_call` and then its `shell_call_output`.",
+    ),
     must("responses:code-interpreter:unknown-container", "spec 13", "An unknown container is refused with a 4xx."),
     should("responses:code-interpreter:memory-limit", "spec 13", "An unknown `memory_limit` is refused with a 4xx."),
 )
-
-Item = dict[str, Any]
-
-OUTPUTS = ["code_interpreter_call.outputs"]
-
-AUTO: Item = {"type": "code_interpreter", "container": {"type": "auto"}}
-
-FACT = "High water in Brest is at 11:20."
-
-PRINTING = 'print("verify", 6 * 7)'
-VALUED = 'print("P1")\nprint("P2")\n6 * 7'
-RAISING = 'print("before")\n1 / 0'
-WRITING = 'with open("/mnt/data/verify.txt", "w") as file:\n    file.write("made by code")'
-READING = 'import pathlib\nfor one in pathlib.Path("/mnt/data").iterdir():\n    print(one.read_text())'
-DRAWING = "import matplotlib.pyplot as plt\nplt.plot([1, 3, 2])\nplt.show()"
-
-LINK = "sandbox:/mnt/data/verify.txt"
 
 PREFIX = "response.code_interpreter_call"
 
 STEPS = ["added", ".in_progress", "_code.delta", "_code.done", ".interpreting", ".completed", "done"]
 """Events of a call in their order; deltas that follow one another count once."""
-
-
-def task(*codes: str, words: str = "") -> str:
-    """Return a request to run Python code, each part in a call of its own; servers name the function differently."""
-    shown_code = "\n".join(f"```python\n{code}\n```" for code in codes)
-    asked = f"Run this Python code with your tool, unchanged and each part in a call of its own. {words}\n{shown_code}"
-    arguments = [json.dumps({"code": code}) for code in codes]
-    return spelled(asked, *(f"{name} {one}" for name in ("code_interpreter", "python") for one in arguments))
-
-
-def run(trial: Trial, *codes: str, tool: Item = AUTO, words: str = "", **parameters: Any) -> Asking:
-    """Have code run."""
-    return trial.respond(task(*codes, words=words), tools=[tool], **parameters)
-
-
-def calls(trial: Trial, exchange: Exchange) -> list[Item]:
-    """Return the calls of a response. Ends the case where there are none."""
-    trial.offered(exchange)
-    return calls_of(trial.response(exchange))
-
-
-def calls_of(response: Any) -> list[Item]:
-    """Return the calls of a response. Ends the case where there are none."""
-    found = [item for item in listed(response, "output") if at(item, "type") == "code_interpreter_call"]
-    if not found:
-        raise Stop("skipped", "No code was run.")
-    return found
-
-
-def outputs_of(items: Iterable[Item]) -> list[Any]:
-    """Return the outputs of all calls."""
-    return [one for item in items for one in listed(item, "outputs")]
-
-
-def logs_of(items: Iterable[Item]) -> str:
-    """Return what all calls printed and returned."""
-    return "\n".join(str(at(one, "logs")) for one in outputs_of(items) if at(one, "type") == "logs")
-
-
-def is_output(value: Any) -> bool:
-    """Whether this is an output of a call."""
-    return is_text(at(value, "logs" if at(value, "type") == "logs" else "url"))
-
-
-def is_whole(item: Item) -> bool:
-    """Whether a call ended well, and has all that a client needs."""
-    return at(item, "status") == "completed" and all(is_text(at(item, key)) for key in ("id", "code", "container_id"))
-
-
-def citations_of(response: Any) -> list[tuple[Any, str]]:
-    """Return the citations of files in containers, each with its text."""
-    parts = (part for item in listed(response, "output") for part in listed(item, "content"))
-    cited = ((one, str(at(part, "text"))) for part in parts for one in listed(part, "annotations"))
-    return [(one, text) for one, text in cited if at(one, "type") == "container_file_citation"]
 
 
 @case(
@@ -384,3 +337,20 @@ def a_call_is_demanded(trial: Trial) -> Steps:
     trial.offered(exchange)
     kinds = [at(item, "type") for item in listed(trial.response(exchange), "output")]
     trial.expect("responses:code-interpreter:chosen", "code_interpreter_call" in kinds, kinds)
+
+
+@case("responses:code-interpreter:shell")
+def commands_run_in_a_container(trial: Trial) -> Steps:
+    """Have a command run in a container of the server."""
+    asked = spelled("Run the command `echo tide` in your shell.", 'shell {"commands": ["echo tide"]}')
+    exchange = yield from trial.respond(asked, tools=[SHELL])
+    trial.offered(exchange)
+    items = listed(trial.response(exchange), "output")
+    made = [item for item in items if at(item, "type") == "shell_call"]
+    if not made:
+        raise Stop("skipped", "No command was run.")
+    outputs = [item for item in items if at(item, "type") == "shell_call_output"]
+    is_run = "tide" in str(at(outputs, 0, "output", 0, "stdout"))
+    is_well = at(outputs, 0, "output", 0, "outcome") == {"type": "exit", "exit_code": 0}
+    is_whole = at(outputs, 0, "call_id") == at(made, 0, "call_id") and is_run and is_well
+    trial.expect("responses:code-interpreter:shell", is_whole, shown(items))

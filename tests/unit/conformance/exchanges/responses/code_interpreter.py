@@ -85,6 +85,14 @@ SHOWN = citing(filename="cfile_1.png", start_index=0, end_index=0).patched("outp
 READ = CALL | {"code": code.READING, "outputs": logs(f"{code.FACT}\n")}
 UNREAD = READ | {"outputs": []}
 
+COMMAND: Item = {"id": "sh_1", "type": "shell_call", "call_id": "call_1", "action": {"commands": ["echo tide"]}}
+PRINTED: Item = {
+    "id": "sho_1",
+    "type": "shell_call_output",
+    "call_id": "call_1",
+    "output": [{"stdout": "tide\n", "stderr": "", "outcome": {"type": "exit", "exit_code": 0}}],
+}
+
 ECHO = gave(tools=[code.AUTO])
 REFUSED = error("Container not found.", 404)
 LIMITED = error("Invalid value: '3g'.", 400, "invalid_value", "tools[0].container.memory_limit")
@@ -161,5 +169,6 @@ EXCHANGES: dict[str, Shown] = {
             "responses:code-interpreter:memory-limit": [ECHO, REFUSED, ECHO],
         },
     ),
+    **spoiled(code.commands_run_in_a_container, [gave(COMMAND, PRINTED)], [gave(COMMAND)]),
     **spoiled(code.a_call_is_demanded, [gave(CALL)], [gave()]),
 }
