@@ -6,7 +6,7 @@ from bench.report import NGINX, OURS, TARGET, medians
 from bench.targets import FRACTIONS, TARGETS, targets, verdicts
 
 from tests.support.code import skip_without_machines
-from tests.support.machines import why_not
+from tests.support.sandboxes import why_not
 
 
 def test_what_is_measured_in_this_process_can_be() -> None:

@@ -21,7 +21,8 @@ READS = {
     *("has_ingestions", "owned_ingestions"),
     *("searched_store", "match_keywords", "found_files", "signatures", "vectors", "found_chunks", "find_file_text"),
     *("reports", "find_report"),
-    *("load_container", "container_page", "load_container_file", "container_file_page"),
+    *("load_container", "container_page", "load_container_file", "container_file_page", "running_containers"),
+    *("find_prompt", "prompt_page", "prompt_versions", "owns_blob"),
 }
 WRITES = {
     *("save", "delete", "enqueue", "claim", "advance", "finish", "release", "heartbeat", "expire_worker"),
@@ -41,6 +42,7 @@ WRITES = {
     *("put_report", "delete_report"),
     *("put_container", "delete_container", "hold_container", "renew_hold", "end_hold", "put_container_files"),
     *("delete_container_files", "expire_containers"),
+    *("create_prompt", "add_prompt_version", "set_default_version", "delete_prompt"),
 }
 """The store's methods that are timed."""
 

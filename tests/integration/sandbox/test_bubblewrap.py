@@ -12,7 +12,7 @@ import pytest
 from antiphon.sandbox.bubblewrap import Bubblewrap
 from antiphon.sandbox.contract import Machine, SandboxError
 from antiphon.testing import check_sandbox
-from tests.support.machines import LIMITS, PATIENCE, machine_of, run, value, why_not
+from tests.support.sandboxes import LIMITS, PATIENCE, machine_of, run, value, why_not
 
 PYPLOT = """
 import io

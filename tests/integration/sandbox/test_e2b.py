@@ -9,7 +9,7 @@ from antiphon.sandbox.contract import MachineLimits, SandboxError
 from antiphon.sandbox.e2b import E2B
 from antiphon.testing import check_sandbox
 from tests.support.e2b import KEY, FakeE2B
-from tests.support.machines import MEGABYTE, content, forget_peak, memory
+from tests.support.sandboxes import MEGABYTE, content, forget_peak, memory
 
 LIMITS = MachineLimits(memory=MEGABYTE, output=1000)
 PNG = "iVBORw0KGgo="

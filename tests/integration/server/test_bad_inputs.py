@@ -77,7 +77,7 @@ async def test_good_requests_are_answered(served: Served, backend: ReplayBackend
     backend.script = lambda request: Answer([completion("fine")], JSON)
     refused = {}
     for row, body in ACCEPTED.items():
-        if "previous_response_id" not in body and body["model"] == "m":
+        if "previous_response_id" not in body and body.get("model") == "m":
             status, reply = await served.post("/responses", json=body)
             if status != 200:
                 refused[row] = reply
