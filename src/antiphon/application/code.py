@@ -69,6 +69,18 @@ async def open_sandbox(settings: Settings, environment: Mapping[str, str] | None
     return CodeSandbox(sandbox, settings, problem)
 
 
+async def sandbox_problem(settings: Settings, environment: Mapping[str, str]) -> str:
+    """Return why the sandbox that the settings name does not work, and what to do; empty where it works.
+
+    Raises `ConfigError` where its key is missing.
+    """
+    sandbox = _sandbox_of(settings, environment)
+    try:
+        return await _tried(sandbox)
+    finally:
+        await sandbox.close()
+
+
 async def _tried(sandbox: "Sandbox") -> str:
     try:
         return await sandbox.probe()
@@ -86,8 +98,8 @@ def _sandbox_of(settings: Settings, environment: Mapping[str, str]) -> "Sandbox"
     key = clean_key(environment, name) if name else ""
     if name and not key:
         raise ConfigError(
-            f"The sandbox 'e2b' takes its key from {name}, which is not set. Set it, name another variable as "
-            "code_e2b_key_env, or none for a service without keys."
+            f"The sandbox 'e2b' needs the key in {name}, which is not set. Set that variable, or name another one in "
+            "code_e2b_key_env. For a service without keys, set code_e2b_key_env to an empty value."
         )
     from antiphon.sandbox.e2b import E2B  # noqa: PLC0415 - the same
 

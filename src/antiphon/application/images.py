@@ -31,14 +31,19 @@ FETCH_TIMEOUT = 60.0
 
 def images_of(settings: Settings, engine: Callable[[], Engine]) -> Callable[[], HostedTool] | None:
     """Return what builds the tool, None where the settings name no model. Raises `ConfigError`."""
+    check_images(settings)
     if not settings.images_model:
-        if settings.images_backend:
-            raise ConfigError(
-                "images_backend names a server of images, and images_model names no model. Set images_model to a "
-                "model of that server: no server has the models that clients name."
-            )
         return None
     return lambda: open_images(settings, engine())
+
+
+def check_images(settings: Settings) -> None:
+    """Raise `ConfigError` for a server of images without a model."""
+    if settings.images_backend and not settings.images_model:
+        raise ConfigError(
+            "images_backend is set, and images_model is not. Set images_model to a model of that server. The model "
+            "that a client names in the tool is ignored."
+        )
 
 
 def images_key(settings: Settings, environment: Mapping[str, str]) -> str:

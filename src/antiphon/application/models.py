@@ -50,7 +50,8 @@ def check_references(settings: Settings) -> None:
 
 def references(settings: Settings) -> Iterator[tuple[str, str]]:
     """Yield the settings that name a model, each with that name."""
-    for setting in ("vision", "cache_embeddings", "search_embeddings"):
+    images = () if settings.images_backend else ("images_model",)
+    for setting in ("vision", "cache_embeddings", "search_embeddings", *images):
         if name := getattr(settings, setting):
             yield setting, name
     for others in settings.fallback.values():

@@ -10,6 +10,7 @@ import shutil
 import socket
 import sqlite3
 from collections.abc import AsyncIterator
+from http import HTTPStatus
 from importlib.metadata import PackageNotFoundError, version
 from typing import Literal
 
@@ -18,6 +19,8 @@ from rich.filesize import decimal
 
 from antiphon import ids
 from antiphon.application.backends import backends_of
+from antiphon.application.code import sandbox_problem
+from antiphon.application.images import check_images, images_key
 from antiphon.application.models import unknown_models
 from antiphon.cli.complain import reason_of
 from antiphon.cli.launching.server import runs
@@ -28,6 +31,7 @@ from antiphon.jobs.cleaner import MOST_SKEW, differs
 from antiphon.storage.contract import Store
 from antiphon.storage.open import creates_file, open_store, schema_of
 from antiphon.upstream.backend import Backend
+from antiphon.upstream.http import HttpBackend
 from antiphon.upstream.registry import ModelRegistry
 from antiphon.version import __version__
 
@@ -57,7 +61,8 @@ class Finding(Struct, frozen=True):
 async def examine(settings: Settings) -> AsyncIterator[Finding]:
     """Yield what each check finds, one after the other. No check takes longer than `PATIENCE`."""
     yield Finding("settings", "ok", "The settings are valid.")
-    for area, check in (("store", _store), ("backends", _backends), ("port", _port)):
+    checks = (("store", _store), ("backends", _backends), ("images", _images), ("port", _port), ("sandbox", _sandbox))
+    for area, check in checks:
         found: list[Finding] = []
         try:
             async with asyncio.timeout(PATIENCE):
@@ -69,7 +74,7 @@ async def examine(settings: Settings) -> AsyncIterator[Finding]:
             found.append(Finding(area, "problem", text, "Check the network and the load of the machine."))
         for finding in found:
             yield finding
-    for finding in (_sandbox(), *versions()):
+    for finding in versions():
         yield finding
 
 
@@ -176,11 +181,43 @@ async def _port(settings: Settings, found: list[Finding]) -> None:
         found.append(Finding("port", "problem", f"{place} cannot be used: {reason_of(error)}.", advice))
 
 
-def _sandbox() -> Finding:
+async def _images(settings: Settings, found: list[Finding]) -> None:
+    """Look whether the server of images answers. Its list of models costs nothing, and may be missing."""
+    check_images(settings)
+    if not settings.images_backend:
+        return
+    server = HttpBackend("images", settings.images_backend, images_key(settings, os.environ))
+    place = f"The server of images ({settings.images_backend})"
+    try:
+        reply = await server.get("/models")
+        await reply.close()
+    except BackendError as error:
+        found.append(Finding("images", "problem", str(error), "Correct `images_backend`, or start that server."))
+        return
+    finally:
+        await server.close()
+    if reply.status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+        text = f"{place} rejects the request with status {reply.status}."
+        found.append(Finding("images", "problem", text, "Set `images_key_env` to a variable with a valid key."))
+    else:
+        found.append(Finding("images", "ok", f"{place} answers."))
+
+
+async def _sandbox(settings: Settings, found: list[Finding]) -> None:
+    name = settings.code_sandbox
+    if not name:
+        found.append(_installed())
+    elif problem := await sandbox_problem(settings, os.environ):
+        found.append(Finding("sandbox", "problem", f"The sandbox '{name}' does not work: {problem}"))
+    else:
+        found.append(Finding("sandbox", "ok", f"The sandbox '{name}' works: a machine started and ran code."))
+
+
+def _installed() -> Finding:
     path = shutil.which("bwrap")
     if path is None:
-        return Finding("sandbox", "note", "bubblewrap (bwrap) is not installed. Only sandboxed tools need it.")
-    return Finding("sandbox", "ok", f"bubblewrap is installed: {path}.")
+        return Finding("sandbox", "note", "bubblewrap (bwrap) is not installed. Only code needs it (`code_sandbox`).")
+    return Finding("sandbox", "ok", f"bubblewrap is installed: {path}. `code_sandbox` is not set.")
 
 
 def versions() -> list[Finding]:

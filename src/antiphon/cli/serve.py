@@ -235,7 +235,7 @@ async def _announce(current: Current, listeners: Listeners, house: Application) 
     url = f"http://{reachable(settings.host)}:{port}/v1"
     served = house.engine.models.backends
     models = house.engine.models.list()
-    parts = [f"base URL {url}", f"store {store}", *map(_describe, served), *_tools(settings)]
+    parts = [f"base URL {url}", f"store {store}", *map(_describe, served), *_tools(settings), *_code(house)]
     if listeners.watch is not None:
         host, watch_port = listeners.watch.getsockname()[:2]
         parts.append(f"metrics at http://{reachable(host)}:{watch_port}/metrics")
@@ -271,7 +271,18 @@ def _tools(settings: Settings) -> list[str]:
     labels = [one.label for one in settings.mcp_servers]
     more = f" and {len(labels) - SHOWN} more" if len(labels) > SHOWN else ""
     servers = [f"MCP servers {', '.join(labels[:SHOWN])}{more}"] if labels else []
-    return [*servers, *([f"web search by {_searcher(settings)}"] if settings.web_search else [])]
+    images = f"images by {settings.images_model}"
+    return [
+        *servers,
+        *([f"web search by {_searcher(settings)}"] if settings.web_search else []),
+        *([images] if settings.images_model else []),
+    ]
+
+
+def _code(house: Application) -> list[str]:
+    """Name the sandbox that runs code. One that does not work has a warning of its own."""
+    state = house.engine.code_state() if house.engine.code_state is not None else None
+    return [f"code in {state.sandbox}"] if state is not None and not state.problem else []
 
 
 def _searcher(settings: Settings) -> str:

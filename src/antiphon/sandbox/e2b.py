@@ -42,7 +42,7 @@ class E2B:
         try:
             machine = await self.start(MachineLimits(memory=0))
         except SandboxError as error:
-            return str(error)
+            return f"{error} Check `code_e2b_url` and `code_e2b_template`, and that the service runs."
         try:
             result = await machine.run_code("6 * 7", 60)
         finally:

@@ -1,6 +1,7 @@
 """Requests of E2B's protocol: to the service, which makes sandboxes, and to the two servers in each sandbox."""
 
 import base64
+import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -127,14 +128,23 @@ class Requests:
                     raise SandboxError(await _refusal(response, self._url))
                 yield response
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            reason = str(error) or type(error).__name__
-            raise SandboxError(f"The sandbox service {self._url} is unreachable: {reason}.") from error
+            raise SandboxError(f"The sandbox service {self._url} is unreachable: {_cause(error)}.") from error
 
     async def close(self) -> None:
         """Close all connections."""
         if self._session is not None:
             await self._session.close()
             self._session = None
+
+
+def _cause(error: Exception) -> str:
+    """Return why no answer came, without aiohttp's details."""
+    if isinstance(error, TimeoutError):
+        return "no answer in time"
+    if isinstance(error, aiohttp.ClientConnectorDNSError):
+        return "DNS lookup failed"
+    number = error.errno if isinstance(error, OSError) else None
+    return os.strerror(number).lower() if number and number > 0 else str(error) or type(error).__name__
 
 
 async def _refusal(response: aiohttp.ClientResponse, url: str) -> str:

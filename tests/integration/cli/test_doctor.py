@@ -167,6 +167,39 @@ async def test_a_port_is_free_or_ours_or_taken(
     assert taken["port"][0]["text"] == f"127.0.0.1:{port} cannot be used: address already in use."
 
 
+async def test_a_sandbox_that_works_is_fine(tmp_path: Path, backend: ReplayBackend) -> None:
+    write(tmp_path, backend.url, above='code_sandbox = "bubblewrap"')
+    code, found = await findings(tmp_path)
+
+    assert code == 0
+    assert found["sandbox"][0]["text"] == "The sandbox 'bubblewrap' works: a machine started and ran code."
+
+
+async def test_a_sandbox_that_does_not_work_is_a_problem(tmp_path: Path, backend: ReplayBackend) -> None:
+    write(tmp_path, backend.url, above='code_sandbox = "bubblewrap"\ncode_python = "/nowhere/python"')
+    code, found = await findings(tmp_path)
+    write(tmp_path, backend.url, above='code_sandbox = "e2b"\ncode_e2b_url = "http://127.0.0.1:9"')
+    _, without_key = await findings(tmp_path)
+
+    assert code == 1
+    assert found["sandbox"][0]["text"].startswith("The sandbox 'bubblewrap' does not work: The Python for code, /now")
+    assert "needs the key in E2B_API_KEY, which is not set" in without_key["sandbox"][0]["text"]
+
+
+async def test_a_server_of_images_is_asked_whether_it_runs(tmp_path: Path, backend: ReplayBackend) -> None:
+    write(tmp_path, backend.url, above=f'images_model = "flux"\nimages_backend = "{backend.url}"')
+    _, present = await findings(tmp_path)
+    write(tmp_path, backend.url, above=f'images_model = "flux"\nimages_backend = "{GONE}"')
+    code, missing = await findings(tmp_path)
+    write(tmp_path, backend.url, above=f'images_backend = "{GONE}"')
+    _, unnamed = await findings(tmp_path)
+
+    assert present["images"][0]["text"] == f"The server of images ({backend.url}) answers."
+    assert code == 1
+    assert f"({GONE}) is unreachable: connection refused." in missing["images"][0]["text"]
+    assert "Set images_model" in unnamed["images"][0]["text"]
+
+
 async def test_a_check_that_hangs_is_left(
     tmp_path: Path, backend: ReplayBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:

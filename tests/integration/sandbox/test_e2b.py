@@ -100,7 +100,7 @@ async def test_links_are_no_files(service: FakeE2B, sandbox: E2B) -> None:
 async def test_probe_names_the_cure(service: FakeE2B) -> None:
     for remote, cure in (
         (E2B(service.url, "wrong"), "code_e2b_key_env"),
-        (E2B("http://127.0.0.1:1", KEY), "unreachable"),
+        (E2B("http://127.0.0.1:1", KEY), "http://127.0.0.1:1 is unreachable: connection refused. Check `code_e2b_url`"),
     ):
         assert cure in await remote.probe()
         await remote.close()

@@ -111,6 +111,17 @@ async def test_a_model_that_no_backend_lists_is_told_once_all_have_listed_theirs
     ]
 
 
+async def test_the_model_of_images_is_looked_for_among_the_backends_unless_it_has_a_server_of_its_own() -> None:
+    registry = models(Listed("a", ["flux"]))
+    await registry.refresh()
+
+    assert unknown_models(Settings(images_model="flux-dev"), registry) == [
+        "`images_model` names the model 'flux-dev', which no backend lists. Did you mean 'flux'?"
+    ]
+    elsewhere = Settings(images_model="flux-dev", images_backend="http://127.0.0.1:9/v1")
+    assert unknown_models(elsewhere, registry) == []
+
+
 def test_two_tables_about_the_same_model_are_rejected() -> None:
     assert "2 tables of `models` are about 'm' at the backend 'gpu'" in flaw(
         *[ModelConfig(name="m", backend="gpu")] * 2

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from antiphon.errors import AntiphonError
+from antiphon.errors import AntiphonError, log
 from antiphon.protocol.items.content import InputImage
 from antiphon.protocol.items.hosted import ImageGenerationCall
 from antiphon.protocol.kept_images import KeptImage
@@ -59,7 +59,7 @@ class ImageGeneration:
         except NotMadeError as error:
             return _failed(error)
         except AntiphonError as error:
-            return _failed(NotMadeError(error.message, code=error.code))
+            return _failed(NotMadeError(error.message, code=error.code), str(error))
         except NoRoomError:
             return _failed(NotMadeError("The server is overloaded: too many images wait to be made."))
         number = len(images_of(use.conversation())) + 1
@@ -180,5 +180,8 @@ def _report(order: Order, made: Made, kept: KeptImage, number: int) -> ToolResul
     return ToolResult(text, fields)
 
 
-def _failed(error: NotMadeError) -> ToolResult:
+def _failed(error: NotMadeError, cause: str = "") -> ToolResult:
+    """Return the result of a failed call. The log has what the operator can correct: `cause` names the server."""
+    if error.error["type"] == "server_error" or error.error.get("code") == "model_not_found":
+        log.warning("An image was not made: %s", cause or error)
     return ToolResult(f"The image was not made: {error}", {"error": error.error}, is_failed=True)
