@@ -38,7 +38,7 @@ def images_of(settings: Settings, engine: Callable[[], Engine]) -> Callable[[], 
 
 
 def check_images(settings: Settings) -> None:
-    """Raise `ConfigError` for a server of images without a model."""
+    """Raise `ConfigError` for an image server without a model."""
     if settings.images_backend and not settings.images_model:
         raise ConfigError(
             "images_backend is set, and images_model is not. Set images_model to a model of that server. The model "
@@ -107,7 +107,7 @@ def _files_of(engine: Engine) -> "Files":
 
 
 async def _fetch(engine: Engine, url: str, most: int, tenant: str) -> bytes:
-    """Return what is at a URL that a client or a server of images names, from within reach alone. Raises `OSError`."""
+    """Return what is at a URL that a client or an image server names, from within reach alone. Raises `OSError`."""
     from antiphon.runs.attachments import UnfetchedFileError  # noqa: PLC0415 - for requests with the tool alone
 
     if (lack := missing("files", "Images by URL", "image_url")) is not None:

@@ -182,17 +182,17 @@ async def _port(settings: Settings, found: list[Finding]) -> None:
 
 
 async def _images(settings: Settings, found: list[Finding]) -> None:
-    """Look whether the server of images answers. Its list of models costs nothing, and may be missing."""
+    """Look whether the image server answers. Its list of models costs nothing, and may be missing."""
     check_images(settings)
     if not settings.images_backend:
         return
     server = HttpBackend("images", settings.images_backend, images_key(settings, os.environ))
-    place = f"The server of images ({settings.images_backend})"
+    place = f"The image server ({settings.images_backend})"
     try:
         reply = await server.get("/models")
         await reply.close()
     except BackendError as error:
-        found.append(Finding("images", "problem", str(error), "Correct `images_backend`, or start that server."))
+        found.append(Finding("images", "problem", str(error)))
         return
     finally:
         await server.close()

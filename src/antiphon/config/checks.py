@@ -184,8 +184,8 @@ def _check_code(settings: Settings) -> None:
     """Raise `ConfigError` where the settings of the sandbox for code do not go together."""
     if settings.code_python and not settings.code_python.startswith(("/", "~/")):
         raise ConfigError(
-            f"code_python is '{redacted(settings.code_python)}', which is not an absolute path. Give the path of the "
-            "Python of a virtual environment, such as /opt/code/bin/python."
+            f"code_python is '{redacted(settings.code_python)}', which is not an absolute path. Set it to the path of "
+            "the Python of a virtual environment, such as /opt/code/bin/python."
         )
     place = settings.code_e2b_url
     if settings.code_sandbox == "e2b" and not place:
@@ -195,8 +195,8 @@ def _check_code(settings: Settings) -> None:
         )
     if place and (not _is_url(place) or "?" in place):
         raise ConfigError(
-            f"code_e2b_url '{redacted(place)}' is not valid. Give the service's base URL without a key, and name the "
-            "variable that holds the key in code_e2b_key_env."
+            f"code_e2b_url '{redacted(place)}' is not valid. Set it to the service's base URL without a key, and name "
+            "the variable that holds the key in code_e2b_key_env."
         )
 
 

@@ -320,7 +320,7 @@ class Gateway:
     async def passing_images(
         self, path: str, request: JsonObject, tenant: str, grant: UsageLease | None, form: MakeForm | None
     ) -> Passing:
-        """Choose a backend for a request for images, as JSON or as a `form`: the server of images for its model."""
+        """Choose a backend for a request for images, as JSON or as a `form`: the image server for its model."""
         engine = self._engine
         if not engine.takes_work:
             raise going_away()

@@ -143,7 +143,7 @@ class Engine:
     """Makes what searches vector stores; called once, by the first search."""
     _search: "StoreSearch | None" = field(init=False, default=None)
     open_images: Callable[[], Router | None] | None = None
-    """Makes what routes to the server of images; called once, by the first request that makes one."""
+    """Makes what routes to the image server; called once, by the first request that makes one."""
     images_model: str = ""
     """The model that makes images where a request names none."""
     _image_router: Router | None = field(init=False, default=None)
@@ -215,7 +215,7 @@ class Engine:
         return self._image_router
 
     async def close_images(self) -> None:
-        """Close the connections to a server of images of its own."""
+        """Close the connections to an image server of its own."""
         if self._image_router not in (None, self.router):
             for served in self._image_router.registry.backends:
                 await served.backend.close()

@@ -194,7 +194,7 @@ async def test_a_server_of_images_is_asked_whether_it_runs(tmp_path: Path, backe
     write(tmp_path, backend.url, above=f'images_backend = "{GONE}"')
     _, unnamed = await findings(tmp_path)
 
-    assert present["images"][0]["text"] == f"The server of images ({backend.url}) answers."
+    assert present["images"][0]["text"] == f"The image server ({backend.url}) answers."
     assert code == 1
     assert f"({GONE}) is unreachable: connection refused." in missing["images"][0]["text"]
     assert "Set images_model" in unnamed["images"][0]["text"]

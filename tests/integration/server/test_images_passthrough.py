@@ -1,4 +1,4 @@
-"""`/v1/images/…` passed on to the server of images, or to the backend that lists the model."""
+"""`/v1/images/…` passed on to the image server, or to the backend that lists the model."""
 
 import base64
 from typing import Any

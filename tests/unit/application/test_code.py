@@ -58,5 +58,5 @@ async def test_a_sandbox_that_no_request_used_is_released(monkeypatch: pytest.Mo
 
 async def test_a_remote_sandbox_needs_its_key() -> None:
     remote = Settings(code_sandbox="e2b", code_e2b_url="https://e2b.example")
-    with pytest.raises(ConfigError, match="takes its key from E2B_API_KEY, which is not set"):
+    with pytest.raises(ConfigError, match="needs the key in E2B_API_KEY, which is not set"):
         await open_sandbox(remote, {})

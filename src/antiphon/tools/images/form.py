@@ -1,4 +1,4 @@
-"""A request to a server of images, as JSON or as a form."""
+"""A request to an image server, as JSON or as a form."""
 
 from collections.abc import Mapping, Sequence
 from secrets import token_hex

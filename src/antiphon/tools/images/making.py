@@ -56,10 +56,15 @@ class Made:
 
 
 class NotMadeError(Exception):
-    """There is no image; `error` is the item's."""
+    """There is no image; `error` is the item's.
 
-    def __init__(self, message: str, type: str = "server_error", **more: Any) -> None:
+    `cause` is for the log, and empty where the operator can do nothing. It has no words of the image server, which can
+    repeat the prompt.
+    """
+
+    def __init__(self, message: str, type: str = "server_error", *, cause: str = "", **more: Any) -> None:
         super().__init__(message)
+        self.cause = cause
         self.error = {"type": type, "message": message, **{name: value for name, value in more.items() if value}}
 
 
@@ -171,16 +176,23 @@ def _named(error: Mapping[str, Any], sent: Mapping[str, Any]) -> str:
 
 def _failure(server: str, path: str, status: int, error: Mapping[str, Any]) -> NotMadeError:
     told = str(error.get("message") or "")[:LONGEST_MESSAGE]
+    answered = f"The images server '{server}' answered with status {status}."
     code, details = error.get("code"), error.get("moderation_details")
     more: dict[str, Any] = {"code": code if isinstance(code, str) else None, "moderation_details": details}
     if status in (401, 403) and "moderation" not in str(code):
-        return NotMadeError(f"The images server '{server}' refused this server's key (status {status}).")
+        cause = f"{answered} Check the key in `images_key_env`."
+        return NotMadeError(f"The images server '{server}' rejected this server's key (status {status}).", cause=cause)
     if status in (404, 405) and path == "/images/edits":
-        return NotMadeError(f"The images server '{server}' cannot edit images (status {status}).")
+        text = f"The images server '{server}' cannot edit images (status {status})."
+        return NotMadeError(text, cause=text)
+    if status == 404 or code == "model_not_found":
+        more["cause"] = f"{answered} Check `images_backend` and `images_model`."
     if 400 <= status < 500:
         words = told or f"it answered with status {status}"
         return NotMadeError(words, "image_generation_user_error", **more)
-    return NotMadeError(f"The images server '{server}' failed: {told or f'status {status}'}", **more)
+    return NotMadeError(
+        f"The images server '{server}' failed: {told or f'status {status}'}", **{"cause": answered, **more}
+    )
 
 
 def _picture_of(text: object) -> tuple[Picture, str]:

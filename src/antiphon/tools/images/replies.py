@@ -1,4 +1,4 @@
-"""What a server of images answers, read as from a stranger: in bounded memory, whatever it sends."""
+"""What an image server answers, read as from a stranger: in bounded memory, whatever it sends."""
 
 from collections.abc import AsyncGenerator, AsyncIterable, Mapping
 from typing import Any

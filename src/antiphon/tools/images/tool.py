@@ -59,7 +59,7 @@ class ImageGeneration:
         except NotMadeError as error:
             return _failed(error)
         except AntiphonError as error:
-            return _failed(NotMadeError(error.message, code=error.code), str(error))
+            return _failed(NotMadeError(error.message, code=error.code), error)
         except NoRoomError:
             return _failed(NotMadeError("The server is overloaded: too many images wait to be made."))
         number = len(images_of(use.conversation())) + 1
@@ -78,7 +78,7 @@ class ImageGeneration:
                 if not limit.expired():
                     raise
                 text = f"The images server '{self._server.name}' did not answer within {self._timeout:g} seconds."
-                raise NotMadeError(text) from None
+                raise NotMadeError(text, cause=text) from None
 
     async def _keep(self, use: Use, made: Made) -> KeptImage:
         blob = await self._store.keep(use.tenant, made.picture.data) if use.is_stored else ""
@@ -180,8 +180,8 @@ def _report(order: Order, made: Made, kept: KeptImage, number: int) -> ToolResul
     return ToolResult(text, fields)
 
 
-def _failed(error: NotMadeError, cause: str = "") -> ToolResult:
-    """Return the result of a failed call. The log has what the operator can correct: `cause` names the server."""
-    if error.error["type"] == "server_error" or error.error.get("code") == "model_not_found":
-        log.warning("An image was not made: %s", cause or error)
+def _failed(error: NotMadeError, cause: AntiphonError | None = None) -> ToolResult:
+    """Return the result of a failed call, and log what the operator can correct."""
+    if cause or error.cause:
+        log.warning("An image was not made: %s", cause or error.cause)
     return ToolResult(f"The image was not made: {error}", {"error": error.error}, is_failed=True)

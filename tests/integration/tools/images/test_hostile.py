@@ -1,4 +1,4 @@
-"""A server of images that answers with anything but an image: the call fails in bounded memory, and says why."""
+"""An image server that answers with anything but an image: the call fails in bounded memory, and says why."""
 
 import asyncio
 import base64
@@ -135,6 +135,40 @@ async def test_an_error_of_the_server_is_the_items(status: int) -> None:
         item = image_of(await create(served.sdk))
     assert item["status"] == "failed"
     assert item["error"]["type"] == ("image_generation_user_error" if 400 <= status < 500 else "server_error")
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "cause"),
+    [
+        (401, "invalid_api_key", "status 401. Check the key in `images_key_env`."),
+        (404, "model_not_found", "status 404. Check `images_backend` and `images_model`."),
+        (500, "server_error", "status 500."),
+        (400, "moderation_blocked", ""),
+    ],
+)
+async def test_the_log_says_what_the_operator_can_correct_without_the_words_of_the_server(
+    caplog: pytest.LogCaptureFixture, status: int, code: str, cause: str
+) -> None:
+    async def refuse(request: web.Request, fields: dict[str, Any]) -> web.StreamResponse:
+        return web.json_response({"error": {"message": "No secret wishes.", "code": code}}, status=status)
+
+    async with serving("sqlite://", CALL, DONE) as (served, images, _):
+        images.handler = refuse
+        await create(served.sdk)
+
+    logged = [one.getMessage() for one in caplog.records if "An image was not made" in one.getMessage()]
+    assert len(logged) == (1 if cause else 0)
+    assert cause in "".join(logged)
+    assert "secret wishes" not in caplog.text
+
+
+async def test_an_image_that_no_server_makes_is_logged_with_its_cause(caplog: pytest.LogCaptureFixture) -> None:
+    async with images_server() as gone:
+        pass
+    async with serving("sqlite://", CALL, DONE, images=gone) as (served, _, _):
+        await create(served.sdk)
+
+    assert f"An image was not made: Backend 'images' ({gone.url}) is unreachable: connection refused." in caplog.text
 
 
 async def test_a_parameter_that_the_server_refuses_is_left_out_then_and_later() -> None:

@@ -1,4 +1,4 @@
-"""Replies of a server of images, read in bounded memory."""
+"""Replies of an image server, read in bounded memory."""
 
 from collections.abc import AsyncIterator
 
