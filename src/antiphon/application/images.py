@@ -88,7 +88,7 @@ def images_router(settings: Settings, key: str = "") -> Router | None:
 
 
 class ImagesBackend(HttpBackend):
-    """The server of the settings. It is asked for one model, whatever it lists."""
+    """The server of the settings. It serves one model, whatever it lists."""
 
     model = ""
 
@@ -172,11 +172,11 @@ class RoutedImages:
 
 
 async def _begun(reply: Reply) -> None:
-    """Take an answer as soon as its head came."""
+    """Accept a reply as soon as its head has arrived."""
 
 
 class RoutedReply:
-    """The answer of a backend, whose slot is held until it is closed. See `ImagesReply`."""
+    """The reply of a backend. Closing it releases the backend's slot. See `ImagesReply`."""
 
     def __init__(self, upstream: "UpstreamReply[Call]") -> None:
         reply = upstream.reply

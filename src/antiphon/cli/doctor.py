@@ -26,7 +26,7 @@ def doctor(
     store: StoreFlag = None,
     config: ConfigFlag = None,
 ) -> None:
-    """Check settings, store, backends, port and versions. The exit code is 1 if there is a problem."""
+    """Check settings, store, backends, port, sandbox and versions. The exit code is 1 if there is a problem."""
     try:
         found = asyncio.run(_examined(read_settings(config, backend, store=store)))
     except ConfigError as error:

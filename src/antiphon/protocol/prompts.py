@@ -35,7 +35,7 @@ PromptName = Annotated[str, Meta(max_length=256)]
 class PromptTemplate(Struct, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """The body of `POST /prompts`, and a version as it is stored: texts with placeholders such as `{{name}}`.
 
-    `messages` stand before the conversation of a request, and are part of no later one.
+    `messages` precede the conversation of a request, and are not part of later ones.
     """
 
     name: PromptName | None = None

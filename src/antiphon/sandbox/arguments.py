@@ -1,4 +1,4 @@
-"""The command line of bubblewrap: what a machine sees, and as whom its processes run."""
+"""The command line of bubblewrap: what a machine sees, and the user of its processes."""
 
 import json
 import os
@@ -31,11 +31,11 @@ USERS = (1879048192, 2147352575)
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """As whom the processes of a machine run.
+    """The user of the processes of a machine.
 
     A server of an unprivileged user starts machines in a user namespace. A server of root needs none: bubblewrap
-    prepares the machine as root, and then the machine becomes a user that nobody else is. So limits by user hold (the
-    kernel does not count the processes of root), and a machine cannot read what root can.
+    prepares the machine as root, and then the machine becomes a user without other processes. So limits by user hold
+    (the kernel does not count the processes of root), and a machine cannot read what root can.
     """
 
     is_root: bool

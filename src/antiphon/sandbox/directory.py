@@ -50,7 +50,7 @@ class DataDirectory:
         return file
 
     def create(self) -> tuple[int, str]:
-        """Create a file under a name that nobody can guess, and open it for writing."""
+        """Create a file under an unpredictable name, and open it for writing."""
         name = f".{secrets.token_hex(16)}"
         with self._lock:
             file = os.open(name, CREATE, 0o644, dir_fd=self._directory)

@@ -21,7 +21,7 @@ from antiphon.sandbox.kernel import Kept
 from antiphon.sandbox.machine import cut
 
 LIFE = 1800
-"""Seconds after which the service ends a sandbox that nobody prolongs: if this server ends without a word."""
+"""Seconds after which the service ends a sandbox, unless this server prolongs it: for servers that crash."""
 PROLONGED = 300.0
 """Seconds after which a call prolongs it."""
 START = "/process.Process/Start"

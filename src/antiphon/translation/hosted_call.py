@@ -41,7 +41,7 @@ class HostedCall(StreamingCall, ABC):
     joins_next = False
     """The call after it is of the same answer."""
     unreadable = "The arguments are not a JSON object."
-    """What the model is told where `use` returns None."""
+    """What the model reads where `use` returns None."""
     outputs: Sequence[tuple[int, Item]] = ()
     """Items of their own that `end` emitted behind the call's item, by their output indexes."""
 
@@ -94,7 +94,7 @@ class HostedCall(StreamingCall, ABC):
         return self._end(item, result)
 
     def drop(self) -> None:
-        """Nobody carries it out."""
+        """The call is not executed."""
         self._close(self._item("incomplete", {}))
 
     def _tell_arguments(self) -> None:

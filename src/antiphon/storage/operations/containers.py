@@ -194,7 +194,7 @@ def _use(query: str, row: Row, now: int, *values: object, until: float = 0) -> O
 def _put_files(
     seq: int, tenant: str, files: Sequence[StoredContainerFile], places: Mapping[str, int]
 ) -> Operation[None]:
-    """Put files in, in place of those at `places`; blobs are taken in one order, so that nobody waits in a circle."""
+    """Put files in, in place of those at `places`; blobs are locked in one order, so that no deadlock occurs."""
     for file in sorted(files, key=lambda file: file.blob):
         # What code makes is never found by its digest: it changes too often to be worth one.
         if not (yield from ask("take_blob", file.blob, tenant, b"")):

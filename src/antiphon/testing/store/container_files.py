@@ -27,7 +27,7 @@ from antiphon.testing.store.making import Promise, T, hold
 
 
 async def _files_are_kept(store: Store) -> None:
-    """A file comes back as it was stored, until it is deleted; another container or tenant does not have it."""
+    """A file is returned as it was stored, until it is deleted; another container or tenant does not have it."""
     container, (first,) = await stored(store, T, "first.csv")
     other, _ = await stored(store, T)
     more = await written(store, container, "b.csv", "c.csv")

@@ -59,7 +59,7 @@ async def stored(store: Store, tenant: str = T, *names: str) -> tuple[StoredCont
 
 
 async def _is_kept(store: Store) -> None:
-    """A container comes back as it was stored until it is deleted, once, and it is unknown to other tenants."""
+    """A container is returned as it was stored until it is deleted, once, and it is unknown to other tenants."""
     container = new_container(is_auto=True, memory_limit="4g")
     hold(await store.put_container(container, [], AMPLE), "it is not stored")
     hold(await store.load_container(T, container.id) == container, "it does not come back as it was")

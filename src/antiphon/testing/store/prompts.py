@@ -27,7 +27,7 @@ async def _delete_all(store: Store) -> None:
 
 
 async def _are_kept(store: Store) -> None:
-    """A prompt comes back as it was stored until it is deleted, to its own tenant alone."""
+    """A prompt is returned as it was stored until it is deleted, to its own tenant alone."""
     made = await new_prompt(store)
     hold((made.version, made.is_default, made.template) == (1, True, TEMPLATE), f"it was stored as {made}")
     hold(await store.find_prompt(T, made.id) == made, f"it comes back as {await store.find_prompt(T, made.id)}")

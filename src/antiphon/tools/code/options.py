@@ -35,7 +35,7 @@ class Options:
 
 
 def read_options(tool: Tool, memory_max: MemoryLimit = "64g", path: str = "tools") -> Options:
-    """Return what the tool at `path` of the request asks for. Raises `ClientError` (400).
+    """Return the options of the tool at `path` of the request. Raises `ClientError` (400).
 
     `memory_max` is the largest memory limit that the settings admit.
     """

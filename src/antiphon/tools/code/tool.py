@@ -31,7 +31,7 @@ COPY_SECONDS = 300.0
 """Seconds that copying the files of a container into a machine, or out of it, may take."""
 
 SPARE_SECONDS = 15.0
-"""Seconds beyond its time limit after which a call is given up whose machine does not say how it ended."""
+"""Seconds beyond its time limit after which a call fails if its machine has not reported the end."""
 
 NAME = "auto"
 """The name of containers that a tool makes."""
@@ -54,7 +54,7 @@ NO_CONTAINERS = (
     "The call was not run: no container could be created, because the limit of running containers is reached, or the "
     "files of the tool are too large for one. Delete containers that are no longer needed."
 )
-LOST_HOLD = "The call was ended: its container was deleted or has expired. Its files are gone."
+LOST_HOLD = "The call was ended: its container was deleted or has expired. Its files were deleted."
 NO_STORE = "The call failed: the store is unreachable. Whether files of the call were kept is not known."
 SLOW = "The call failed: its container did not respond in time. " + _KEPT
 

@@ -190,9 +190,8 @@ def _failure(server: str, path: str, status: int, error: Mapping[str, Any]) -> N
     if 400 <= status < 500:
         words = told or f"it answered with status {status}"
         return NotMadeError(words, "image_generation_user_error", **more)
-    return NotMadeError(
-        f"The images server '{server}' failed: {told or f'status {status}'}", **{"cause": answered, **more}
-    )
+    more.setdefault("cause", answered)
+    return NotMadeError(f"The images server '{server}' failed: {told or f'status {status}'}", **more)
 
 
 def _picture_of(text: object) -> tuple[Picture, str]:

@@ -1,4 +1,4 @@
-"""What an `image_generation` tool asks for (specification section 8), read from what the protocol leaves unread."""
+"""The options of an `image_generation` tool (specification section 8), read from what the protocol leaves unread."""
 
 import re
 from collections.abc import Mapping
@@ -44,7 +44,7 @@ class Options:
 
 
 def read_options(tool: Tool, path: str = "tools") -> Options:
-    """Return what the tool at `path` of the request asks for. Raises `ClientError` (400)."""
+    """Return the options of the tool at `path` of the request. Raises `ClientError` (400)."""
     if not isinstance(tool, ImageGenerationTool):
         raise refusals.not_served(path)
     for name, values in CHOICES.items():

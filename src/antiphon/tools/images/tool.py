@@ -50,7 +50,7 @@ class ImageGeneration:
         read_options(tool, path)
 
     async def run(self, use: Use) -> ToolResult:
-        """Make the image that the model asks for."""
+        """Make the image of the model's call."""
         options = read_options(use.tool)
         try:
             order = await self._order(use, options)

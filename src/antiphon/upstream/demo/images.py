@@ -1,4 +1,4 @@
-"""How `demo` makes images, by `/images/generations` and `/images/edits`, and when it asks for one."""
+"""How `demo` makes images, by `/images/generations` and `/images/edits`, and when it requests one."""
 
 import base64
 import json
@@ -27,7 +27,7 @@ _PART = re.compile(rb'name="([\w\[\]]+)"(;[^\r]*)?\r\n(?:[^\r]+\r\n)*\r\n(.*?)\r
 
 
 def image_for(text: str, functions: Fields) -> list[tuple[str, str]]:
-    """Return the call that draws what a text asks for, or changes what was drawn; none without the tool."""
+    """Return the call that draws what a text describes, or changes the newest image; none without the tool."""
     if "prompt" not in functions.get(TOOL, {}).get("properties", {}):
         return []
     action = "generate" if DRAW.match(text) else "edit" if CHANGE.match(text) else ""
