@@ -133,6 +133,15 @@ async def test_a_new_container_and_a_call_that_failed_copy_again(talk: Talk) -> 
     assert await talk.names() == ["a.csv"]
 
 
+async def test_files_before_a_completed_command_were_copied(talk: Talk) -> None:
+    talk.say(by_data(b"1"))
+    environment = {"type": "container_reference", "container_id": ID}
+    action = {"commands": ["rm a.csv"]}
+    talk.add(type="shell_call", call_id="call_1", action=action, environment=environment, status="completed")
+
+    assert await talk.names() == []
+
+
 async def test_only_files_of_the_user_are_copied(talk: Talk) -> None:
     talk.say(by_data(b"1"), role="developer")
     talk.add(type="function_call_output", call_id="call_1", output=[by_data(b"1")])
