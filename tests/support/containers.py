@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import AsyncGenerator, AsyncIterable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
 
 from antiphon.storage.records import StoredFile
@@ -13,7 +14,7 @@ from antiphon.storage.records.containers import (
     StoredContainer,
     StoredContainerFile,
 )
-from antiphon.tools.code.content import TooLargeError, WrittenBlob
+from antiphon.tools.code.content import Fetched, TooLargeError, UnfetchedError, WrittenBlob
 
 
 class MemoryContainers:
@@ -104,6 +105,8 @@ class MemoryContent:
         self.files: dict[tuple[str, str], StoredFile] = {}
         self.blobs: dict[str, bytes] = {}
         self.dropped: list[str] = []
+        self.pages: dict[str, Fetched] = {}
+        """What is at URLs."""
         self._numbers = itertools.count(1)
 
     def upload(self, tenant: str, file_id: str, filename: str, content: bytes) -> None:
@@ -130,3 +133,10 @@ class MemoryContent:
     async def drop(self, tenant: str, blob: str) -> None:
         self.dropped.append(blob)
         del self.blobs[blob]
+
+    @asynccontextmanager
+    async def fetched(self, tenant: str, url: str, most: int) -> AsyncGenerator[Fetched, None]:
+        found = self.pages.get(url)
+        if found is None or len(found.content) > most:
+            raise UnfetchedError("it could not be fetched.")
+        yield found

@@ -2,11 +2,13 @@
 
 import os
 from collections.abc import AsyncGenerator, AsyncIterable, Callable, Mapping
+from contextlib import asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from antiphon.config import Settings, clean_key
-from antiphon.errors import ClientError, ConfigError, log
+from antiphon.errors import AntiphonError, ClientError, ConfigError, log
+from antiphon.extras import missing
 from antiphon.runs.engine import Engine
 from antiphon.storage.contract import Store
 from antiphon.tools.base import CodeState, ContainerTools
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     from antiphon.sandbox.contract import Sandbox
     from antiphon.storage.records import StoredFile
     from antiphon.stored.files import Files
-    from antiphon.tools.code.content import WrittenBlob
+    from antiphon.tools.code.content import Fetched, WrittenBlob
     from antiphon.tools.code.tool import CodeLimits, CodeTools
 
 
@@ -42,7 +44,7 @@ class CodeSandbox:
         from antiphon.tools.code.tool import CodeTools  # noqa: PLC0415 - for requests with code alone
 
         parts, limits = engine(), limits_of(self._settings)
-        content = FileContent(parts.store, cast("Files", parts.files))
+        content = FileContent(parts.store, cast("Files", parts.files), parts)
         self._tools = CodeTools(
             self._sandbox, parts.store, content, parts.worker, limits, parts.shared, parts.new_id, parts.now
         )
@@ -120,10 +122,10 @@ def limits_of(settings: Settings) -> "CodeLimits":
 
 
 class FileContent:
-    """The content of files in the blob storage. See `Content`."""
+    """The content of files in the blob storage. See `Content`. Files by URL are fetched as the engine fetches them."""
 
-    def __init__(self, store: Store, files: "Files") -> None:
-        self._store, self._files = store, files
+    def __init__(self, store: Store, files: "Files", engine: Engine | None = None) -> None:
+        self._store, self._files, self._engine = store, files, engine
 
     async def find(self, tenant: str, file_id: str) -> "StoredFile | None":
         """See `Content.find`."""
@@ -154,3 +156,26 @@ class FileContent:
     async def drop(self, tenant: str, blob: str) -> None:
         """See `Content.drop`."""
         await self._files.drop(tenant, blob)
+
+    @asynccontextmanager
+    async def fetched(self, tenant: str, url: str, most: int) -> AsyncGenerator["Fetched", None]:
+        """See `Content.fetched`."""
+        from antiphon.runs.attachments import UnfetchedFileError  # noqa: PLC0415 - for files by URL alone
+        from antiphon.sharing.memory import Account  # noqa: PLC0415 - the same
+        from antiphon.tools.code.content import Fetched, UnfetchedError  # noqa: PLC0415 - the same
+
+        engine = self._engine
+        if engine is None or engine.open_attachments is None or missing("files", "Files by URL", "input") is not None:
+            raise UnfetchedError("this server fetches no files by URL.")
+        memory = Account(engine.memory, tenant)
+        try:
+            try:
+                found = await engine.attachments.fetch(url, most, tenant)
+                await memory.obtain(len(found.content))
+            except UnfetchedFileError as error:
+                raise UnfetchedError(f"it could not be fetched: {error}.") from error
+            except AntiphonError as error:
+                raise UnfetchedError("this server has no capacity for it now.") from error
+            yield Fetched(found.content, found.media_type)
+        finally:
+            memory.close()

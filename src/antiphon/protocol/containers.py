@@ -84,8 +84,25 @@ def path_in_container(prefix: str, filename: str) -> str:
 
     A long name is cut before its extension.
     """
-    whole = f"{prefix}-{filename.replace('/', '_')}"
-    stem, dot, suffix = whole.rpartition(".")
-    suffix = f"{dot}{suffix}" if stem and len(suffix.encode()) <= 32 else ""
-    room = LONGEST_COMPONENT - len(suffix.encode())
-    return f"{DATA}/{whole.removesuffix(suffix).encode()[:room].decode('utf-8', 'ignore')}{suffix}"
+    return _path_of(f"{prefix}-{filename.replace('/', '_')}")
+
+
+def own_path_in_container(filename: str, suffix: str = "") -> str:
+    """Return the path of a file under its own name, with a hyphen and the suffix before its extension if there is one.
+
+    What no path component can be, or what would not be shown as it is, is replaced by `_`.
+    """
+    name = "".join(one if one.isprintable() and one not in "/\\" else "_" for one in filename).strip()
+    name = _UNNAMED if name.strip(".") == "" else name
+    return _path_of(name, f"-{suffix}" if suffix else "")
+
+
+_UNNAMED = "file"
+
+
+def _path_of(whole: str, mark: str = "") -> str:
+    stem, dot, extension = whole.rpartition(".")
+    extension = f"{dot}{extension}" if stem and len(extension.encode()) <= 32 else ""
+    end = f"{mark}{extension}"
+    room = LONGEST_COMPONENT - len(end.encode())
+    return f"{DATA}/{whole.removesuffix(extension).encode()[:room].decode('utf-8', 'ignore')}{end}"

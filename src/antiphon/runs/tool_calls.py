@@ -306,11 +306,11 @@ class ToolExecutor:
             self._sources,
             self._window,
             one.call.container_id,
+            self._seen,
         )
         if kind in REPORTING:
             use = replace_fields(
                 use,
-                conversation=self._seen,
                 report=partial(self._report, one.call),
                 is_stored=self._checkpoints is not None,
             )

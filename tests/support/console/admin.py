@@ -57,14 +57,8 @@ def backends() -> dict[str, Any]:
         backend("gpu-c", health="out", rests_for=24.0, in_flight=0, error=refused, models=["deepseek-r1"], loaded=None),
     ]
     profiles = [{"backend": "gpu-b", "model": "qwen3-32b", "facts": facts}]
-    return {
-        "object": "backends",
-        "workers": 2,
-        "responses_in_flight": 8,
-        "backends": found,
-        "profiles": profiles,
-        "code": None,
-    }
+    counts = {"workers": 2, "responses_in_flight": 8}
+    return {"object": "backends", **counts, "backends": found, "code": None, "profiles": profiles}
 
 
 def usage(by: str, now: float) -> dict[str, Any]:

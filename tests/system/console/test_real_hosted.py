@@ -1,13 +1,14 @@
 """Code, images and prompts of the real server in the console: containers with their files, pictures, variables."""
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from aiohttp import FormData
 
-from antiphon.application.images import open_images
+from antiphon.application.images import images_router, open_images
 from antiphon.config import Settings
 from antiphon.storage.contract import Role
 from antiphon.tools.registry import Toolset
@@ -148,6 +149,7 @@ async def test_an_image_is_generated_shown_and_found_again(real: RealConsole, tm
     await real.save_to(tmp_path)
     async with images_server() as images:
         settings = Settings(images_backend=images.url, images_model="painter")
+        real.served.engine.open_images = partial(images_router, settings)
         real.served.engine.toolset = Toolset(images=open_images(settings, real.served.engine))
         answers(real, calling("image_generation", {"prompt": "a red circle"}), Answer([text("Here it is.")]))
         await real.sign_in()

@@ -70,13 +70,23 @@ export function ContainerPage({ id }: { id: string }) {
   );
 }
 
+function Worker({ name }: { name: string }) {
+  return name ? (
+    <span class="worker" title={name}>
+      {visible(name)}
+    </span>
+  ) : (
+    "—"
+  );
+}
+
 function Facts({ container }: { container: ContainerDetails }) {
   const facts = [
     ["Status", <StateTag key="status" container={container} />],
     ["Started", <When key="started" at={container.created_at} />],
     ["Last used", <When key="used" at={container.last_active_at} />],
     ["Memory limit", container.memory_limit],
-    ["Worker", container.worker ? visible(container.worker) : "—"],
+    ["Worker", <Worker key="worker" name={container.worker} />],
     ["Calls", count(container.calls)],
     ["Size", bytes(container.bytes)],
     ...(session().role === "admin" && container.tenant !== null ? [["Tenant", container.tenant]] : []),

@@ -133,23 +133,21 @@ function PromptFields({ settings, error, onChange }: PromptProps) {
   const { promptId, promptVersion, promptVariables } = settings;
   return (
     <>
-      <div class="pair">
+      <TextField
+        label="Prompt ID"
+        isCode
+        value={promptId}
+        placeholder="pmpt_…"
+        onInput={(text) => onChange({ promptId: text.trim() })}
+      />
+      {promptId && (
         <TextField
-          label="Prompt ID"
-          isCode
-          value={promptId}
-          placeholder="pmpt_…"
-          onInput={(text) => onChange({ promptId: text.trim() })}
+          label="Prompt version"
+          note="empty: default"
+          value={promptVersion}
+          onInput={(text) => onChange({ promptVersion: text.trim() })}
         />
-        {promptId && (
-          <TextField
-            label="Version"
-            note="empty: default"
-            value={promptVersion}
-            onInput={(text) => onChange({ promptVersion: text.trim() })}
-          />
-        )}
-      </div>
+      )}
       {promptId && (
         <TextField
           label="Prompt variables"

@@ -138,7 +138,7 @@ function ToolDialog({ text, isNew, onClose, onSave, onRemove }: DialogProps) {
       )}
       <TextField
         label="Tool as JSON"
-        rows={14}
+        rows={Form ? 9 : 14}
         isCode
         value={typed.value}
         error={error}

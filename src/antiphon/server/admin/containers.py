@@ -43,7 +43,7 @@ class _Containers:
         caller = await viewer(http, self._gateway)
         tenant, container_id = _one_tenant(caller, http), http.path_id("container_id")
         deleted = await self._gateway.containers.delete(tenant, container_id)
-        audit("kill_container", key_id=caller.key_id, tenant=tenant, container_id=container_id)
+        audit("container_killed", key_id=caller.key_id, tenant=tenant, container_id=container_id)
         return json_reply(deleted)
 
 

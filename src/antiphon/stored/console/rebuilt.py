@@ -15,7 +15,7 @@ from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.validation.validate import decode_request
 from antiphon.runs.context import load_context
 from antiphon.runs.engine import Engine
-from antiphon.runs.prepare import open_response
+from antiphon.runs.prepare import IMAGE_DEFAULTS, open_response
 from antiphon.runs.prompted import restore
 from antiphon.runs.translated import Translated, translated
 from antiphon.sharing.memory import Account, weight
@@ -25,7 +25,12 @@ from antiphon.stored.console.redaction import redacted
 from antiphon.stored.large import LARGE, decoded, size_of
 from antiphon.upstream.backend_state import Target
 
-RUN_HERE = frozenset({"mcp_call", "web_search_call", "file_search_call", "code_interpreter_call", "shell_call_output"})
+RUN_HERE = frozenset(
+    {
+        *("mcp_call", "web_search_call", "file_search_call"),
+        *("code_interpreter_call", "shell_call_output", "image_generation_call"),
+    }
+)
 """Items of tools that this server runs: after their results the model is called again."""
 
 MOST_CALLS = 20
@@ -126,6 +131,8 @@ def _request(stored: StoredResponse, facts: Facts, items: Sequence[dict[str, Any
     body = decoded(stored.body)
     request: dict[str, Any] = {"model": facts.model, "input": items}
     request |= _differing({name: body[name] for name in sorted(ECHOED & body.keys())}, _defaults())
+    if "tools" in request:
+        request["tools"] = [_tool(tool) for tool in request["tools"]]
     if isinstance(request.get("instructions"), list):  # the messages of a prompt
         request["opening"] = request.pop("instructions")
     if stored.conversation_id:
@@ -133,6 +140,13 @@ def _request(stored: StoredResponse, facts: Facts, items: Sequence[dict[str, Any
     if facts.flags & STREAM:
         request["stream"] = True
     return request
+
+
+def _tool(tool: dict[str, Any]) -> dict[str, Any]:
+    """Return a tool of a response as a request has it: `n` of `image_generation` is in the response only."""
+    if tool.get("type") != "image_generation":
+        return tool
+    return {name: value for name, value in tool.items() if value != IMAGE_DEFAULTS.get(name)}
 
 
 def size_of_response(stored: StoredResponse) -> int:

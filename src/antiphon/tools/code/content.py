@@ -1,6 +1,7 @@
 """What the runtime of code needs of the store and of the blob storage."""
 
 from collections.abc import AsyncGenerator, AsyncIterable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -17,6 +18,18 @@ class WrittenBlob:
 
 class TooLargeError(Exception):
     """The content has more bytes than its container has room for; nothing of it is kept."""
+
+
+class UnfetchedError(Exception):
+    """A file by URL could not be fetched; the message is a sentence that says why, for the model."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """What is at a URL."""
+
+    content: bytes
+    media_type: str
 
 
 class Content(Protocol):
@@ -36,4 +49,8 @@ class Content(Protocol):
 
     async def drop(self, tenant: str, blob: str) -> None:
         """Delete a blob that was written for nothing."""
+        ...
+
+    def fetched(self, tenant: str, url: str, most: int) -> AbstractAsyncContextManager[Fetched]:
+        """Hold a file of at most `most` bytes by its URL in memory meanwhile. Raises `UnfetchedError`."""
         ...

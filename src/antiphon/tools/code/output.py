@@ -16,6 +16,11 @@ MOST_FIGURES = 20
 MOST_FIGURE_BYTES = 10 * 1024 * 1024
 """Bytes of all figures of one call; the others are left out."""
 
+MOST_NAMED = 10
+"""Files that were not copied whose names the model reads."""
+LONGEST_SHOWN = 512
+"""Characters of a name or path of a file that the model reads."""
+
 HEAD = 0.6
 """The part of a cut output that comes from its beginning."""
 
@@ -118,5 +123,18 @@ def notes_of_files(files: Sequence[MadeFile], left_out: Sequence[str]) -> list[s
     return [*notes, *left_out]
 
 
+def notes_of_inputs(paths: Sequence[str], left_out: Sequence[tuple[str, str]]) -> list[str]:
+    """Return the sentences that name the files of messages in the container, and those that are not in it."""
+    notes = [f"Files of the user in the container: {', '.join(map(_shown, paths))}."] if paths else []
+    notes += [f"The user's file {_shown(name)} was not copied: {why}" for name, why in left_out[:MOST_NAMED]]
+    if len(left_out) > MOST_NAMED:
+        notes.append(f"{len(left_out) - MOST_NAMED} more files of the user were not copied.")
+    return notes
+
+
 def _paths(files: Iterable[MadeFile]) -> str:
-    return ", ".join(" ".join(visible(one.path).split()) for one in files)
+    return ", ".join(_shown(one.path) for one in files)
+
+
+def _shown(name: str) -> str:
+    return " ".join(visible(name).split())[:LONGEST_SHOWN]

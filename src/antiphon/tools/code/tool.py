@@ -3,11 +3,14 @@
 import asyncio
 import os
 from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from antiphon.errors import ClientError, StoreError, log
 from antiphon.ids import Clock, NewId, new_id, now
 from antiphon.protocol.containers import IDLE_MINUTES, MOST_BYTES, MOST_FILES, MemoryLimit
+from antiphon.protocol.items.messages import InputItem
+from antiphon.protocol.sources import MadeFile
 from antiphon.protocol.tools import CodeInterpreterTool, ShellTool, Tool
 from antiphon.sandbox.contract import Sandbox, SandboxError
 from antiphon.sharing.offload import ended
@@ -19,9 +22,10 @@ from antiphon.tools.base import CodeState, ToolResult, Use
 from antiphon.tools.code.content import Content
 from antiphon.tools.code.files import ContainerFiles, Outcome
 from antiphon.tools.code.holds import BusyError, Hold, LostHoldError, Queues
+from antiphon.tools.code.inputs import InputCopies, new_parts
 from antiphon.tools.code.kernels import Kernel, Kernels
 from antiphon.tools.code.options import Options, read_options
-from antiphon.tools.code.output import notes_of_files
+from antiphon.tools.code.output import notes_of_files, notes_of_inputs
 from antiphon.tools.code.work import Done, InvalidArgumentsError, Work, nothing_of, work_of
 
 WAITING = 1_000
@@ -88,6 +92,15 @@ def call_turns(limits: CodeLimits) -> FairScheduler:
     return FairScheduler(running, WAITING, per_tenant=min(limits.kernels_per_tenant, max(1, running - 1)))
 
 
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """What is run, for which tool, in which conversation."""
+
+    options: Options
+    work: Work
+    conversation: Callable[[], Sequence[InputItem]]
+
+
 class CodeTools:
     """Runs code and commands in containers. It is a `ContainerTools`.
 
@@ -113,6 +126,7 @@ class CodeTools:
         per_tenant, most = limits.kernels_per_tenant, limits.memory_max
         self._kernels = Kernels(sandbox, containers, per_tenant, most, quota, self._queues.has)
         self._files = ContainerFiles(containers, content, quota, ids, clock)
+        self._inputs = InputCopies(containers, self._files, content, quota)
         self._turns = (shared or SharedResources()).add("code_calls", call_turns(limits))
         self._calls, self._rejections = Counter[str](), Counter[str]()
 
@@ -152,7 +166,7 @@ class CodeTools:
         """Run one call, after all calls before it in its container."""
         try:
             options, work = read_options(use.tool, self._limits.memory_max), work_of(use.name, use.arguments)
-            return await self._run(use, options, work)
+            return await self._run(use, _Call(options, work, use.conversation))
         except InvalidArgumentsError as error:
             failure = CallError("invalid", f"The call was not run: {error}", is_rejection=True)
         except ClientError as error:
@@ -162,12 +176,12 @@ class CodeTools:
         (self._rejections if failure.is_rejection else self._calls)[failure.reason] += 1
         return ToolResult(str(failure), nothing_of(use.name), is_failed=True)
 
-    async def _run(self, use: Use, options: Options, work: Work) -> ToolResult:
+    async def _run(self, use: Use, call: _Call) -> ToolResult:
         if not self._turns.takes(use.tenant):
             raise CallError("overloaded", OVERLOADED, is_rejection=True)
         try:
             async with self._queues.turn(use.container_id):
-                return await self._held(use, options, work)
+                return await self._held(use, call)
         except BusyError as error:
             raise CallError("busy", BUSY, is_rejection=True) from error
         except LostHoldError as error:
@@ -181,13 +195,13 @@ class CodeTools:
         except TimeoutError as error:
             raise CallError("failed", SLOW) from error
 
-    async def _held(self, use: Use, options: Options, work: Work) -> ToolResult:
+    async def _held(self, use: Use, call: _Call) -> ToolResult:
         """Run a call while it holds its container."""
         hold = Hold(self._containers, use.tenant, use.container_id, self._worker)
         try:
-            container = await self._begin(hold, use, options)
+            container = await self._begin(hold, use, call.options)
             self._kernels.note_call(container)
-            return await hold.run(self._in_turn(container, options, hold.holder, work))
+            return await hold.run(self._in_turn(container, hold.holder, call))
         finally:
             await hold.end()
 
@@ -222,26 +236,25 @@ class CodeTools:
         if not await self._containers.put_container(container, files, self._quota):
             raise CallError("containers", NO_CONTAINERS, is_rejection=True)
 
-    async def _in_turn(self, container: StoredContainer, options: Options, holder: str, work: Work) -> ToolResult:
+    async def _in_turn(self, container: StoredContainer, holder: str, call: _Call) -> ToolResult:
         loop = asyncio.get_running_loop()
         await self._turns.enter(container.tenant, is_patient=True)
         began = loop.time()
         try:
             kernel = self._kernels.find(container) or await self._kernels.start(container)
-            return await self._in_kernel(kernel, container, options, holder, work)
+            return await self._in_kernel(kernel, container, holder, call)
         finally:
             self._turns.leave(container.tenant, loop.time() - began)
 
-    async def _in_kernel(
-        self, kernel: Kernel, container: StoredContainer, options: Options, holder: str, work: Work
-    ) -> ToolResult:
+    async def _in_kernel(self, kernel: Kernel, container: StoredContainer, holder: str, call: _Call) -> ToolResult:
         """Run a call with the container's files. However it fails, the machine is ended with what runs in it."""
         is_kept = False
         try:
             async with asyncio.timeout(COPY_SECONDS):
-                await self._files.copy_in(kernel, await self._stored(container, options, holder))
+                stored, notes = await self._stored(container, holder, call)
+                await self._files.copy_in(kernel, stored)
             async with asyncio.timeout(self._limits.timeout + SPARE_SECONDS):
-                done = await work.run(kernel.machine, self._limits.timeout)
+                done = await call.work.run(kernel.machine, self._limits.timeout)
             outcome = await self._kept(kernel, holder, done)
             is_kept = kernel.machine.is_alive and done.ending == "completed"
         finally:
@@ -250,10 +263,23 @@ class CodeTools:
             else:
                 await ended(asyncio.ensure_future(self._kernels.end(kernel)))
         self._calls[done.ending] += 1
-        return self._result(kernel, container, work, done, outcome)
+        notes += notes_of_files(outcome.made, outcome.left_out)
+        return self._result(kernel, container, call.work, done, outcome.made, notes)
 
-    async def _stored(self, container: StoredContainer, options: Options, holder: str) -> list[StoredContainerFile]:
-        """Return the files of the container, with those that the tool names now."""
+    async def _stored(
+        self, container: StoredContainer, holder: str, call: _Call
+    ) -> tuple[list[StoredContainerFile], list[str]]:
+        """Return the files of the container, with those of the tool and of new messages, and notes for the model."""
+        stored = await self._with_tool_files(container, call.options, holder)
+        parts = new_parts(call.conversation(), container.id)
+        if not parts:
+            return stored, []
+        inputs = await self._inputs.copy(container, parts, stored, holder)
+        return [*stored, *inputs.rows], notes_of_inputs(inputs.paths, inputs.left_out)
+
+    async def _with_tool_files(
+        self, container: StoredContainer, options: Options, holder: str
+    ) -> list[StoredContainerFile]:
         tenant, container_id = container.tenant, container.id
         stored = await self._files.stored(tenant, container_id)
         paths = [file.path for file in stored]
@@ -274,16 +300,21 @@ class CodeTools:
             return Outcome(left_out=[FILES_LOST])
 
     def _result(
-        self, kernel: Kernel, container: StoredContainer, work: Work, done: Done, outcome: Outcome
+        self,
+        kernel: Kernel,
+        container: StoredContainer,
+        work: Work,
+        done: Done,
+        made: Sequence[MadeFile],
+        notes: list[str],
     ) -> ToolResult:
-        notes = notes_of_files(outcome.made, outcome.left_out)
         if done.ending in _ENDINGS:
             limit = _ENDINGS[done.ending]
             notes.append(limit.format(seconds=self._limits.timeout, memory=container.memory_limit))
         elif work.needs_variables and kernel.has_lost:
             notes.append(LOST_VARIABLES)
             kernel.has_lost = False
-        return ToolResult(done.text(notes), done.fields, done.ending != "completed", files=outcome.made)
+        return ToolResult(done.text(notes), done.fields, done.ending != "completed", files=made)
 
     async def close(self) -> None:
         """End every machine. Files are kept."""

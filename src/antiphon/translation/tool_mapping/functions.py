@@ -232,7 +232,8 @@ def file_offer(tool: FileSearchTool) -> Offer:
 # Code and commands in a container.
 
 _FILES_IN_CONTAINER = (
-    "The working directory is /mnt/data: files of the user are there, and what the user is to receive belongs there. "
+    "The working directory is /mnt/data: files of the user are there, some with an id before their name, and what the "
+    "user is to receive belongs there. "
     "Link such a file in your answer as [name](sandbox:/mnt/data/name). There is no internet access."
 )
 _CODE_TEXT = (

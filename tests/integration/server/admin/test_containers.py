@@ -137,6 +137,6 @@ async def test_other_tenants_containers_are_for_administrators_and_are_audited(
         ("read", "other", "containers", ""),
         ("read", "other", "containers", ""),
         ("read", "other", "container", theirs),
-        ("kill_container", "other", "", theirs),
+        ("container_killed", "other", "", theirs),
     ]
     assert all(one["key_id"] for one in lines(caplog))

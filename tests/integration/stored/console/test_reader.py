@@ -5,10 +5,13 @@ import json
 import time
 from collections.abc import AsyncIterator
 from contextlib import aclosing
+from functools import partial
 from typing import Any
 
 import pytest
 
+from antiphon.application.images import images_router, open_images
+from antiphon.config import Settings
 from antiphon.errors import ClientError
 from antiphon.gateway import Gateway
 from antiphon.protocol.console import AdminResponsesQuery, FiguresParameters
@@ -21,6 +24,7 @@ from antiphon.testing.store.facts import new_facts
 from antiphon.tools.registry import Toolset
 from antiphon.upstream.http import HttpBackend
 from tests.support.engine import called
+from tests.support.images_server import images_server
 from tests.support.replay import STREAM, Answer, ReplayBackend, delta, sse, text
 from tests.support.server import Served, serve
 from tests.support.tools import MCP, Servers, Web
@@ -205,6 +209,21 @@ async def test_each_call_of_a_loop_of_tools_is_built_again(stateful: Served, bac
     made = await stateful.sdk.responses.create(model="m", input="Roll", tools=[dict(MCP)])  # type: ignore[list-item]
     calls = await calls_of(stateful, made.id)
     assert [call["request"] for call in calls] == [sent(backend, 0), sent(backend, 1)]
+
+
+async def test_the_calls_around_an_image_are_built_again(stateful: Served, backend: ReplayBackend) -> None:
+    answers = [Answer([sse(*called("image_generation", '{"prompt": "a circle"}'))]), Answer([text("Here it is.")])]
+    backend.script = lambda _: answers.pop(0)
+    tool: Any = {"type": "image_generation", "size": "1024x1024"}
+    async with images_server() as images:
+        settings = Settings(images_backend=images.url, images_model="painter")
+        stateful.engine.open_images = partial(images_router, settings)
+        stateful.engine.toolset = Toolset(images=open_images(settings, stateful.engine))
+        made = await stateful.sdk.responses.create(model="m", input="Draw", tools=[tool])
+    calls = await calls_of(stateful, made.id)
+    assert [call["request"] for call in calls] == [sent(backend, 0), sent(backend, 1)]
+    found = await reader(stateful).request(await facts_of(stateful, made.id))
+    assert found["request"]["tools"] == [tool]
 
 
 @pytest.fixture
