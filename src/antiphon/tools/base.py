@@ -35,7 +35,7 @@ class Use:
     container_id: str = ""
     """The container of the response, for code and shell commands; empty for all other tools."""
     conversation: Callable[[], Sequence[InputItem]] = list
-    """Returns all items of the conversation until now: images of it can be changed."""
+    """Returns all items that stand before the call, calls that are executed still included: images can be changed."""
     report: Callable[[Mapping[str, Any]], None] = lambda fields: None
     """Shows the client progress of the call, in the fields of an event: a partial image."""
     is_stored: bool = False
