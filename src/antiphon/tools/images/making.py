@@ -79,7 +79,9 @@ class Maker:
             reply = await self._server.post(path, lambda model: _request(order, model, refused), order.tenant)
             try:
                 if reply.status < 400:
-                    return await self._read(reply, order)
+                    made = await self._read(reply, order)
+                    reply.charge(order.prompt, *_tokens(made))
+                    return made
                 error = await _error_of(reply)
             finally:
                 await reply.close()
@@ -215,6 +217,12 @@ def _partial(event: Mapping[str, Any], picture: Picture, text: str, index: int) 
         "size": size if isinstance(size, str) else picture.size,
         **told,
     }
+
+
+def _tokens(made: Made) -> tuple[int, int]:
+    """Return the tokens of the prompt and of the image."""
+    count = dict(zip(USAGE, made.usage, strict=True))
+    return count["input_tokens", ""], count["output_tokens", ""]
 
 
 def _usage(told: object) -> Sequence[int]:
