@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from antiphon.protocol.kept_images import USAGE
+from antiphon.protocol.kept_images import USAGE, as_base64
 from antiphon.tools.images.content import MOST_BYTES, NotAnImageError, Picture, look_at
 from antiphon.tools.images.contract import FetchImage, ImagesReply, ImagesServer
 from antiphon.tools.images.form import as_form, as_json
@@ -204,7 +204,7 @@ def from_base64(text: str) -> Picture:
 
 
 def _encoded(data: bytes) -> tuple[Picture, str]:
-    return look_at(data), base64.b64encode(data).decode()
+    return look_at(data), as_base64(data)
 
 
 def _partial(event: Mapping[str, Any], picture: Picture, text: str, index: int) -> dict[str, Any]:
