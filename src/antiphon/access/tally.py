@@ -1,5 +1,7 @@
 """Counts the tokens of an answer of Chat Completions or embeddings that is passed on."""
 
+import json
+import re
 from typing import Any
 
 from antiphon.errors import BackendError
@@ -12,6 +14,40 @@ from antiphon.translation.wire import DONE, EventDecoder
 
 MAX_PLAIN = 64 * 1024 * 1024
 """Bytes of a plain answer that are looked through."""
+
+
+USAGE = re.compile(rb'"usage"\s*:\s*(?=\{)')
+"""Begins what an answer with images says of its tokens; inside of a string its quotes would be escaped."""
+
+MOST_USAGE = 4_096
+"""Bytes of it that are read."""
+
+
+class ImagesTally:
+    """Looks for the tokens in an answer with images that is passed on; the rest, dozens of megabytes, is not read."""
+
+    def __init__(self) -> None:
+        self._end = self._found = b""
+
+    def feed(self, part: bytes) -> None:
+        """Take bytes as they are passed on."""
+        text = self._end + part
+        self._end = text[-16:]
+        if (place := text.rfind(b'"usage"')) >= 0:
+            self._found = text[place : place + MOST_USAGE]
+        elif self._found:
+            self._found += part[: MOST_USAGE - len(self._found)]
+
+    def usage(self) -> Usage | None:
+        """Return the tokens that were reported last, None where there were none."""
+        mark = USAGE.match(self._found)
+        try:
+            told, _ = json.JSONDecoder().raw_decode(self._found[mark.end() :].decode()) if mark else ({}, 0)
+        except (ValueError, RecursionError):
+            return None
+        found = [told.get(name) for name in ("input_tokens", "output_tokens")]
+        counts = [count if isinstance(count, int) and 0 <= count < 2**53 else 0 for count in found]
+        return Usage(input_tokens=counts[0], output_tokens=counts[1]) if any(counts) else None
 
 
 class Tally:

@@ -7,12 +7,17 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from antiphon import ids
+from antiphon.access.spending import Spent, cost_of, name_of
 from antiphon.config import Settings, clean_key
 from antiphon.errors import BackendError, ConfigError
 from antiphon.extras import missing
+from antiphon.protocol.response import Usage
 from antiphon.runs.engine import Engine
+from antiphon.storage.contract import Reservation
+from antiphon.telemetry.context import about
 from antiphon.telemetry.observers import Call
 from antiphon.tools.base import HostedTool
+from antiphon.translation.to_chat.tokens import by_size
 from antiphon.upstream.backend import Listing, Reply, sent_as
 from antiphon.upstream.backend_state import Target
 from antiphon.upstream.call import UpstreamReply, call
@@ -142,7 +147,7 @@ class RoutedImages:
             upstream, _ = await call(route, path, body, self._engine.observers, record, _begun, takes_any_status=True)
         finally:
             sent_as.reset(token)
-        return RoutedReply(upstream)
+        return RoutedReply(upstream, partial(_charge, self._engine, tenant, upstream.target))
 
     def has(self, url: str) -> bool:
         """See `ImagesServer.has`. Which of several backends answered is not known any more."""
@@ -175,13 +180,21 @@ async def _begun(reply: Reply) -> None:
     """Accept a reply as soon as its head has arrived."""
 
 
+def _charge(engine: Engine, tenant: str, target: Target, prompt: str, input_tokens: int, output_tokens: int) -> None:
+    """Charge the API key of the request for an image; the request itself was counted when it came."""
+    input_tokens = input_tokens or (0 if output_tokens else by_size(prompt))
+    usage = Usage(input_tokens=input_tokens, output_tokens=output_tokens)
+    spent = Spent(input_tokens, output_tokens, 0, name_of(target), cost_of(target, usage))
+    engine.meter.charge(tenant, Reservation(about().api_key_id, 0, 0), engine.now(), 0, spent)
+
+
 class RoutedReply:
     """The reply of a backend. Closing it releases the backend's slot. See `ImagesReply`."""
 
-    def __init__(self, upstream: "UpstreamReply[Call]") -> None:
+    def __init__(self, upstream: "UpstreamReply[Call]", charge: Callable[[str, int, int], None]) -> None:
         reply = upstream.reply
         self.status, self.content_type, self.body = reply.status, reply.content_type, reply.body
-        self._upstream = upstream
+        self._upstream, self.charge = upstream, charge
 
     async def close(self) -> None:
         """See `ImagesReply.close`."""

@@ -7,7 +7,7 @@ events are iterated. The other names below are the values that cross this border
 from antiphon.access.limits import has_budget, is_weighed
 from antiphon.access.metering import UsageLease
 from antiphon.access.spending import Weight
-from antiphon.access.tally import Tally
+from antiphon.access.tally import ImagesTally, Tally
 from antiphon.access.usage import UsageFound, usage_object
 from antiphon.access.weight import weight_of, weight_of_chat, weight_of_response
 from antiphon.gateway.gateway import Gateway, charged_to
@@ -43,6 +43,7 @@ __all__ = [
     "Engine",
     "Facts",
     "Gateway",
+    "ImagesTally",
     "JsonObject",
     "LargeObject",
     "Log",

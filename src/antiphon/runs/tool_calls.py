@@ -311,6 +311,7 @@ class ToolExecutor:
         if kind in REPORTING:
             use = replace_fields(
                 use,
+                conversation=partial(self._before, one.call),
                 report=partial(self._report, one.call),
                 is_stored=self._checkpoints is not None,
             )
@@ -325,6 +326,15 @@ class ToolExecutor:
         first = len(self._sources)
         self._sources.update(outcome.sources)
         return Result(outcome.fields, outcome.said, outcome.sources, first, outcome.is_failed, outcome.files)
+
+    def _before(self, call: HostedCall) -> Sequence[InputItem]:
+        """Return the items that stand before a call; calls for images that are executed still have no result."""
+        place = call.output_index
+        earlier = [one.index for one in self._work.calls if one.kind in REPORTING and one.index < place]
+        made = dict(self._writer.since(min([*earlier, place])))
+        apart = {item.id for index, item in made.items() if item and (index in earlier or index >= place)}
+        before = [item for item in self._seen() if getattr(item, "id", None) not in apart]
+        return [*before, *(made[index] or ImageGenerationCall() for index in earlier)]  # type: ignore[list-item]
 
     def _report(self, call: HostedCall, fields: Mapping[str, Any]) -> None:
         call.report(fields)

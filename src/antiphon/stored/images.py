@@ -4,12 +4,11 @@ A stored item has a reference in place of the image (`protocol/kept_images.py`),
 """
 
 import asyncio
-import base64
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from typing import Any, Protocol
 
 from antiphon.protocol.json_pieces import LargeObject, encode_large
-from antiphon.protocol.kept_images import KeptImage
+from antiphon.protocol.kept_images import KeptImage, as_base64
 from antiphon.sharing.memory import Account, Memory
 from antiphon.storage.contract import FileReader, Store
 from antiphon.stored.files import Files
@@ -83,7 +82,7 @@ async def with_images(shared: Shared, tenant: str, value: Object) -> Object:
     account.take(PER_BYTE * sum(kept.size for _, kept in items))
     for item, kept in items:
         data = await load_image(shared, tenant, kept)
-        item["result"] = None if data is None else await asyncio.to_thread(_encoded, data)
+        item["result"] = None if data is None else await asyncio.to_thread(as_base64, data)
     made = LargeObject(value)
     made.account = account
     return made
@@ -110,7 +109,3 @@ def _items_of(value: Any) -> Iterator[Object]:
         several = value.get(name)
         for each in several if isinstance(several, list) else ():
             yield from _items_of(each)
-
-
-def _encoded(data: bytes) -> str:
-    return base64.b64encode(data).decode()

@@ -35,7 +35,10 @@ class Use:
     container_id: str = ""
     """The container of the response, for code and shell commands; empty for all other tools."""
     conversation: Callable[[], Sequence[InputItem]] = list
-    """Returns all items of the conversation until now: images of it can be changed, and code can read its files."""
+    """Returns the items of the conversation so far, for its images and files.
+
+    For images, those that stand before the call, with calls that are still executed.
+    """
     report: Callable[[Mapping[str, Any]], None] = lambda fields: None
     """Shows the client progress of the call, in the fields of an event: a partial image."""
     is_stored: bool = False

@@ -9,17 +9,20 @@ from functools import partial
 from typing import Any
 
 import pytest
+from aiohttp import web
 from openai import AsyncOpenAI, BadRequestError, NotFoundError
 
 from antiphon.application.images import images_router, open_images
 from antiphon.config import Settings
 from antiphon.testing import assert_event_stream
+from antiphon.tools.base import ToolResult, Use
 from antiphon.tools.images.content import look_at
 from antiphon.tools.registry import Toolset
 from antiphon.upstream.scripted import ScriptedBackend
-from tests.support.engine import called, said
+from tests.support.engine import Chunks, called, said
 from tests.support.images_server import ImagesBackend, images_server
-from tests.support.keys import issue
+from tests.support.keys import bearing, issue
+from tests.support.replay import delta
 from tests.support.server import Served, serve
 from tests.support.socket import talk
 
@@ -258,3 +261,71 @@ async def test_images_come_over_a_websocket() -> None:
     assert sum(event["type"].endswith("partial_image") for event in events) == 2
     assert image_of(second)["action"] == "edit"
     assert images.requests[-1][1]["image"] == len(base64.b64decode(image_of(first)["result"]))
+
+
+def several(*prompts: str) -> Chunks:
+    """A streamed answer that makes several images."""
+    calls = [
+        {
+            "index": n,
+            "id": f"c{n}",
+            "type": "function",
+            "function": {"name": "image_generation", "arguments": arguments},
+        }
+        for n, arguments in enumerate(json.dumps({"prompt": prompt}) for prompt in prompts)
+    ]
+    return [*(delta(tool_calls=[call]) for call in calls), delta("tool_calls")]
+
+
+async def test_images_of_one_answer_are_numbered_as_their_calls_stand(
+    store_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    is_last_made = asyncio.Event()
+
+    async def answer(request: web.Request, fields: dict[str, Any]) -> web.Response | None:
+        if fields["prompt"] == "refused":
+            return web.json_response({"error": {"message": "No."}}, status=400)
+        if fields["prompt"] == "first":
+            await asyncio.wait_for(is_last_made.wait(), 30)
+        return None
+
+    by_number = called("image_generation", '{"prompt": "x", "edit_of": 3}')
+    missing = called("image_generation", '{"prompt": "x", "edit_of": 2}')
+    calls = several("first", "refused", "last of three")
+    async with serving(store_url, calls, DONE, by_number, DONE, missing, DONE) as (served, images, model):
+        images.handler = answer
+        tool: Any = served.engine.toolset.images
+        run = tool.run
+
+        async def noted(use: Use) -> ToolResult:
+            result: ToolResult = await run(use)
+            if use.arguments["prompt"] == "last of three":
+                is_last_made.set()
+            return result
+
+        monkeypatch.setattr(tool, "run", noted)
+        first = await create(served.sdk, tools=[{"type": "image_generation"}])
+        second = await create(served.sdk, previous_response_id=first["id"])
+        third = await create(served.sdk, previous_response_id=second["id"])
+
+    one, _, three = (item for item in first["output"] if item["type"] == "image_generation_call")
+    results = [message["content"] for message in model.requests[1]["messages"] if message["role"] == "tool"]
+    edits = [fields["image"] for path, fields in images.requests if path == "/images/edits"]
+    assert [result[:14] for result in results] == ["Made image 1 (", "The image was ", "Made image 3 ("]
+    assert edits == [len(base64.b64decode(three["result"]))]
+    assert "Made image 4 (" in str(model.requests[3])
+    assert image_of(third)["error"]["message"].startswith("Image 2 was not made")
+    assert one["result"] != three["result"]
+
+
+async def test_a_key_is_charged_the_tokens_that_the_images_server_reports() -> None:
+    async with serving("sqlite://", CALL, DONE) as (served, _, __):
+        key = bearing(await issue(served.engine.store))
+        body = {"model": "m", "input": "Draw", "tools": [TOOL]}
+        assert (await served.post("/responses", json=body, headers=key))[0] == 200
+        await served.engine.meter.settle()
+        rows = await served.engine.store.usage(None, 0, 2**40, ("model",))
+
+    (painter,) = (row for row in rows if row.model == "painter")
+    assert (painter.requests, painter.input_tokens, painter.output_tokens) == (0, 3, 64)
+    assert sum(row.requests for row in rows) == 1

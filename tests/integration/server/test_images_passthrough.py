@@ -4,6 +4,7 @@ import base64
 from typing import Any
 
 import pytest
+from aiohttp import web
 from openai import BadRequestError
 
 from antiphon.tools.images.content import look_at
@@ -11,7 +12,7 @@ from antiphon.upstream.demo.backend import DemoBackend
 from antiphon.upstream.demo.painting import paint
 from tests.integration.server.test_image_generation import serving
 from tests.support.keys import bearing, issue
-from tests.support.server import serve
+from tests.support.server import Served, serve
 
 
 async def test_the_sdk_makes_and_edits_images() -> None:
@@ -91,3 +92,34 @@ async def test_keys_and_their_limits_hold() -> None:
 
     assert [status for status, _ in (first, second, third, fourth)] == [200, 429, 400, 401]
     assert len(images.requests) == 1
+
+
+async def charged(served: Served) -> tuple[int, int, int]:
+    """The requests and tokens that were charged to all keys."""
+    await served.engine.meter.settle()
+    rows = await served.engine.store.usage(None, 0, 2**40)
+    return sum(row.requests for row in rows), sum(row.input_tokens for row in rows), sum(r.output_tokens for r in rows)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_a_key_is_charged_what_the_server_reports(stream: bool) -> None:
+    async with serving("sqlite://") as (served, _, __):
+        key = await issue(served.engine.store)
+        body = {"model": "painter", "prompt": "a red square", "stream": stream}
+        async with served.http.post(f"{served.url}/images/generations", json=body, headers=bearing(key)) as reply:
+            await reply.read()
+        assert await charged(served) == (1, 3, 64)
+
+
+async def test_a_key_is_charged_for_its_prompt_where_the_server_reports_nothing() -> None:
+    async def silent(request: web.Request, fields: dict[str, Any]) -> web.Response:
+        return web.json_response({"data": [{"b64_json": base64.b64encode(paint("x")).decode()}]})
+
+    async with serving("sqlite://") as (served, images, _):
+        images.handler = silent
+        key = await issue(served.engine.store)
+        body = {"model": "painter", "prompt": "a red square" * 20}
+        assert (await served.post("/images/generations", json=body, headers=bearing(key)))[0] == 200
+        requests, tokens, written = await charged(served)
+    assert (requests, written) == (1, 0)
+    assert tokens > 20

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from antiphon.access import tally as tallying
-from antiphon.access.tally import Tally
+from antiphon.access.tally import ImagesTally, Tally
 from antiphon.translation.to_chat.tokens import asked_tokens
 
 REQUEST = {"model": "m", "messages": [{"role": "user", "content": "Hi"}]}
@@ -37,3 +37,29 @@ def test_an_answer_counts_by_its_size_unless_it_is_too_large_to_look_through(mon
         spent.append(tally.usage(REQUEST))
 
     assert [(one.input_tokens, one.output_tokens) for one in spent] == [(tokens, 200), (tokens, 0)]
+
+
+@pytest.mark.parametrize("step", [1, 5, 64, 10_000])
+def test_the_tokens_of_images_are_found_wherever_the_answer_is_cut(step: int) -> None:
+    usage = {"input_tokens": 3, "output_tokens": 64, "total_tokens": 67}
+    data = [{"b64_json": "A" * 5_000, "revised_prompt": 'a "usage": {"input_tokens": 9}'}]
+    for whole in ({"usage": usage, "data": data}, {"data": data, "usage": usage}):
+        tally, body = ImagesTally(), json.dumps(whole).encode()
+        for begin in range(0, len(body), step):
+            tally.feed(body[begin : begin + step])
+        found = tally.usage()
+        assert found is not None
+        assert (found.input_tokens, found.output_tokens) == (3, 64)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        *(b"", b"{}", b'{"usage": null}', b'{"usage": {'),
+        *(b'{"usage": {"input_tokens": "9"}}', b'{"usage": {"input_tokens": -1}}'),
+    ],
+)
+def test_answers_with_images_that_report_no_tokens_have_none(body: bytes) -> None:
+    tally = ImagesTally()
+    tally.feed(body)
+    assert tally.usage() is None

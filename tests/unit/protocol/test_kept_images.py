@@ -1,11 +1,13 @@
 """References to images that are kept in blobs."""
 
+import base64
+
 import msgspec
 import pytest
 
 from antiphon.protocol.events import OutputItemDone
 from antiphon.protocol.items.hosted import ImageGenerationCall
-from antiphon.protocol.kept_images import KeptImage, as_kept, as_logged, kept_of, note_kept, usage_of
+from antiphon.protocol.kept_images import PIECE, KeptImage, as_base64, as_kept, as_logged, kept_of, note_kept, usage_of
 
 KEPT = KeptImage("row_1", 12, (1, 2, 3, 4, 5, 6))
 
@@ -52,3 +54,9 @@ def test_tokens_are_summed_up_as_the_api_shows_them() -> None:
         "total_tokens": 10,
     }
     assert usage_of([ImageGenerationCall(id="ig_1", result="aGk=")]) is None
+
+
+@pytest.mark.parametrize("size", [0, 1, PIECE - 1, PIECE, PIECE + 1, 3 * PIECE + 2])
+def test_base64_in_pieces_is_base64(size: int) -> None:
+    data = bytes(range(256)) * (size // 256 + 1)
+    assert as_base64(data[:size]) == base64.b64encode(data[:size]).decode()

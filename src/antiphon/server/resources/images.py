@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from antiphon.errors import ClientError
-from antiphon.gateway import Gateway, JsonObject, Passing, UsageLease, weight_of
+from antiphon.gateway import Gateway, ImagesTally, JsonObject, Passing, UsageLease, weight_of
 from antiphon.protocol.validation import refusals
 from antiphon.protocol.validation.validate import LARGE, check_images_fields, decode_images_request
 from antiphon.server.admission import acquire, decoded
@@ -114,10 +114,11 @@ def _around_model(body: bytes, boundary: bytes) -> tuple[bytes, bytes]:
 
 
 class _PassedOn:
-    """An answer on its way to the client. What is charged is the request: servers count images in many ways."""
+    """An answer on its way to the client. The tokens that it reports are charged, without them those of the request."""
 
     def __init__(self, passing: Passing, lease: UsageLease | None) -> None:
         self._passing, self._lease = passing, lease
+        self._tally = ImagesTally()
 
     async def send(self, sink: Sink) -> None:
         """See `ReplyStream`."""
@@ -127,7 +128,9 @@ class _PassedOn:
                 await self._passing.run(self)
         finally:
             if self._lease is not None:
-                self._lease.tell(self._passing.spent_on_request())
+                usage = self._tally.usage()
+                passing = self._passing
+                self._lease.tell(passing.spent(usage) if usage else passing.spent_on_request())
 
     async def begin(self, status: int, backend: str, headers: Mapping[str, str]) -> None:
         """The answer begins."""
@@ -136,4 +139,5 @@ class _PassedOn:
 
     async def write(self, part: bytes, *, more_body: bool = True) -> None:
         """A part of it comes."""
+        self._tally.feed(part)
         await self._sink.write(part, more_body=more_body)

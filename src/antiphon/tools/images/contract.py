@@ -24,6 +24,10 @@ class ImagesReply(Protocol):
         """The bytes as they come."""
         ...
 
+    def charge(self, prompt: str, input_tokens: int, output_tokens: int) -> None:
+        """Charge the reported tokens to the API key of the request; without any, those that the prompt looks like."""
+        ...
+
     async def close(self) -> None:
         """End the exchange."""
         ...

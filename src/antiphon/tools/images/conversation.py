@@ -1,4 +1,7 @@
-"""The images of a conversation, which an edit can change: those of users and tools, and those that were made."""
+"""The images of a conversation, which an edit can change: those of users and tools, and those that were made.
+
+A call that made no image, or makes one still, has its number too, so numbers never change.
+"""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -15,10 +18,14 @@ def images_of(items: Sequence[InputItem]) -> list[Seen]:
     return [image for item in items for image in _of(item)]
 
 
+def has_image(seen: Seen) -> bool:
+    """Whether there is an image: a call may have failed, or be executed still."""
+    return isinstance(seen, InputImage) or bool(seen.result)
+
+
 def _of(item: Any) -> Iterator[Seen]:
     if isinstance(item, ImageGenerationCall):
-        if item.result:
-            yield item
+        yield item
         return
     for content in (getattr(item, "content", None), getattr(item, "output", None)):
         for part in content if isinstance(content, list) else ():

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from antiphon.protocol.kept_images import USAGE
+from antiphon.protocol.kept_images import USAGE, as_base64
 from antiphon.tools.images.content import MOST_BYTES, NotAnImageError, Picture, look_at
 from antiphon.tools.images.contract import FetchImage, ImagesReply, ImagesServer
 from antiphon.tools.images.form import as_form, as_json
@@ -84,7 +84,9 @@ class Maker:
             reply = await self._server.post(path, lambda model: _request(order, model, refused), order.tenant)
             try:
                 if reply.status < 400:
-                    return await self._read(reply, order)
+                    made = await self._read(reply, order)
+                    reply.charge(order.prompt, *_tokens(made))
+                    return made
                 error = await _error_of(reply)
             finally:
                 await reply.close()
@@ -213,7 +215,7 @@ def from_base64(text: str) -> Picture:
 
 
 def _encoded(data: bytes) -> tuple[Picture, str]:
-    return look_at(data), base64.b64encode(data).decode()
+    return look_at(data), as_base64(data)
 
 
 def _partial(event: Mapping[str, Any], picture: Picture, text: str, index: int) -> dict[str, Any]:
@@ -226,6 +228,12 @@ def _partial(event: Mapping[str, Any], picture: Picture, text: str, index: int) 
         "size": size if isinstance(size, str) else picture.size,
         **told,
     }
+
+
+def _tokens(made: Made) -> tuple[int, int]:
+    """Return the tokens of the prompt and of the image."""
+    count = dict(zip(USAGE, made.usage, strict=True))
+    return count["input_tokens", ""], count["output_tokens", ""]
 
 
 def _usage(told: object) -> Sequence[int]:

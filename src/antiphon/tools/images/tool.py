@@ -13,7 +13,7 @@ from antiphon.sharing.scheduler import FairScheduler, NoRoomError
 from antiphon.tools.base import ToolResult, Use
 from antiphon.tools.images.content import MOST_BYTES, NotAnImageError, Picture, look_at
 from antiphon.tools.images.contract import FetchImage, ImagesServer, ImageStore
-from antiphon.tools.images.conversation import Seen, images_of
+from antiphon.tools.images.conversation import Seen, has_image, images_of
 from antiphon.tools.images.making import Made, Maker, NotMadeError, Order, from_base64
 from antiphon.tools.images.options import Options, read_options
 
@@ -52,6 +52,7 @@ class ImageGeneration:
     async def run(self, use: Use) -> ToolResult:
         """Make the image of the model's call."""
         options = read_options(use.tool)
+        number = len(images_of(use.conversation())) + 1  # as the calls stand, whichever ends first
         try:
             order = await self._order(use, options)
             made = await self._in_turn(order)
@@ -62,7 +63,6 @@ class ImageGeneration:
             return _failed(NotMadeError(error.message, code=error.code), error)
         except NoRoomError:
             return _failed(NotMadeError("The server is overloaded: too many images wait to be made."))
-        number = len(images_of(use.conversation())) + 1
         return _report(order, made, kept, number)
 
     async def close(self) -> None:
@@ -146,13 +146,17 @@ def _source(arguments: Mapping[str, Any], action: str, seen: Sequence[Seen]) -> 
     is_edit = wanted == "edit" or (wanted != "generate" and number is not None)
     if not is_edit:
         return None
-    if not seen:
+    there = [one for one in seen if has_image(one)]
+    if not there:
         text = "There is no image to edit: the conversation has none. Make a new image with action `generate`."
         raise NotMadeError(text, "invalid_request_error", param="action")
     if number is None:
-        return seen[-1]
+        return there[-1]
     if not 1 <= number <= len(seen):
         text = f"There is no image {number}: the conversation has the images 1 to {len(seen)}."
+        raise NotMadeError(text, "invalid_request_error", param="edit_of")
+    if not has_image(seen[number - 1]):
+        text = f"Image {number} was not made, or is not made yet. Change another one."
         raise NotMadeError(text, "invalid_request_error", param="edit_of")
     return seen[number - 1]
 
