@@ -18,8 +18,13 @@ _JPEG_BARE = frozenset({0x01, *range(0xD0, 0xD8)})
 _MOST_MARKERS = 4096
 """Markers of a JPEG that are looked at; images have some dozens before their size."""
 
-_SVG = re.compile(rb"\A(\xef\xbb\xbf)?\s*+(<\?xml[^>]{0,200}\?>\s*+)?(?>(<!--.{0,2000}?-->\s*+)*)<svg[\s>]", re.DOTALL)
-"""The comments are found in one way alone: many of them would else be tried together in every way."""
+_COMMENT = rb"<!--(?:[^-]|-(?!->)){0,2000}-->"
+_SVG = re.compile(
+    rb"\A(\xef\xbb\xbf)?\s*+(<\?xml[^>]{0,200}\?>\s*+)?(" + _COMMENT + rb"\s*+)*<svg[\s>]", re.DOTALL
+)
+    rb"\A(\xef\xbb\xbf)?\s*+(<\?xml[^>]{0,200}\?>\s*+)?(<!--(?:[^-]|-(?!->)){0,2000}-->\s*+)*<svg[\s>]", re.DOTALL
+)
+"""Comments end at their first end: many of them would else be tried together in every way."""
 
 
 class NotAnImageError(ValueError):
