@@ -19,11 +19,7 @@ _MOST_MARKERS = 4096
 """Markers of a JPEG that are looked at; images have some dozens before their size."""
 
 _COMMENT = rb"<!--(?:[^-]|-(?!->)){0,2000}-->"
-_SVG = re.compile(
-    rb"\A(\xef\xbb\xbf)?\s*+(<\?xml[^>]{0,200}\?>\s*+)?(" + _COMMENT + rb"\s*+)*<svg[\s>]", re.DOTALL
-)
-    rb"\A(\xef\xbb\xbf)?\s*+(<\?xml[^>]{0,200}\?>\s*+)?(<!--(?:[^-]|-(?!->)){0,2000}-->\s*+)*<svg[\s>]", re.DOTALL
-)
+_SVG = re.compile(rb"\A(\xef\xbb\xbf)?\s*+(<\?xml[^>]{0,200}\?>\s*+)?(" + _COMMENT + rb"\s*+)*<svg[\s>]", re.DOTALL)
 """Comments end at their first end: many of them would else be tried together in every way."""
 
 
