@@ -57,12 +57,12 @@ def runs(body: bytes) -> Iterator[tuple[int, int, int]]:
         run = _RUN.match(body, position, position + WINDOW)
         string = end = position if run is None else run.end()
         if end < size and body[end] == ord('"'):
-            end = _end_of_string(body, end)
+            end = end_of_string(body, end)
         yield position, end, string
         position = end + 1 if end < size and body[end] in b"[]{}" else end
 
 
-def _end_of_string(body: bytes, begin: int) -> int:
+def end_of_string(body: bytes, begin: int) -> int:
     """Return where the string ends that begins there; the end of the body where it does not."""
     position, size = begin + 1, len(body)
     while position < size:

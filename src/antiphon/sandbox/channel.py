@@ -1,6 +1,7 @@
 """The socket between the server and the kernel program of a machine. Whatever comes from there may be forged."""
 
 import asyncio
+import base64
 import os
 import secrets
 import socket
@@ -9,11 +10,17 @@ from typing import Annotated, Any, TypeVar
 
 import msgspec
 
+from antiphon.protocol.json_slices import decode_in_slices, end_of_string
 from antiphon.sandbox.contract import SandboxError
 
 LONGEST_REPLY = 20 * 1024 * 1024
 """Bytes of one line."""
 PART = 256 * 1024
+LARGE = 64 * 1024
+"""Bytes of a reply from which on it is decoded in a thread."""
+MOST_STRINGS = 200
+MOST_OUTSIDE = 2000
+"""Bytes of a large reply that are in no string."""
 MOST_FIGURES = 50
 PNG = b"\x89PNG\r\n\x1a\n"
 
@@ -55,12 +62,17 @@ class Channel:
         self._connection = connection
 
     async def files(self, count: int) -> list[int]:
-        """Wait for the kernel program's start. Returns the open files that it sends. Raises `SandboxError`."""
+        """Wait for the kernel program's start. Returns the open files that it sends. Raises `SandboxError`.
+
+        No process inherits them: through one, another machine could read and write this one's files.
+        """
         await _readable(self._connection)
         try:
             _, received, _, _ = socket.recv_fds(self._connection, 1, count)
         except OSError as error:
             raise SandboxError(f"The machine is lost: {error}.") from error
+        for each in received:  # `recv_fds` ignores the flag for that; uvloop closes no file that may be inherited
+            os.set_inheritable(each, False)
         if len(received) != count:
             for each in received:
                 os.close(each)
@@ -72,10 +84,10 @@ class Channel:
         nonce, loop = secrets.token_hex(16), asyncio.get_running_loop()
         try:
             await loop.sock_sendall(self._connection, msgspec.json.encode({"nonce": nonce, **call}) + b"\n")
-            reply = msgspec.json.decode(await self._line(), type=kind)
+            reply = await _decoded(await self._line(), kind)
         except OSError as error:
             raise SandboxError(f"The machine is lost: {error}.") from error
-        except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        except (msgspec.MsgspecError, ValueError, TypeError, RecursionError) as error:
             raise SandboxError("The machine is lost: its reply is invalid.") from error
         if reply.nonce != nonce:
             raise SandboxError("The machine is lost: it sent a reply to another call.")
@@ -96,6 +108,36 @@ class Channel:
     def close(self) -> None:
         """Close the socket, which ends the kernel program, too."""
         self._connection.close()
+
+
+async def _decoded(line: bytearray, kind: type[R]) -> R:
+    """Return a reply. A large one is decoded in slices, in a thread: a forged one would else stop the event loop."""
+    if len(line) <= LARGE:
+        return msgspec.json.decode(line, type=kind)
+    return await asyncio.to_thread(_sliced, bytes(line), kind)
+
+
+def _sliced(line: bytes, kind: type[R]) -> R:
+    _check_size(line)
+    values = decode_in_slices(line)
+    figures = values.get("figures") if isinstance(values, dict) else None
+    if isinstance(figures, list):
+        values["figures"] = [_image(each) for each in figures[:MOST_FIGURES]]
+    return msgspec.convert(values, kind)
+
+
+def _check_size(line: bytes) -> None:
+    """Raise `ValueError` for more values than a reply has: to make them would take seconds, and much memory."""
+    outside = at = strings = 0
+    while (begin := line.find(b'"', at)) >= 0 and strings <= MOST_STRINGS and outside <= MOST_OUTSIDE:
+        outside, at, strings = outside + begin - at, end_of_string(line, begin), strings + 1
+    if strings > MOST_STRINGS or outside + (len(line) - at if begin < 0 else 0) > MOST_OUTSIDE:
+        raise ValueError("no reply has so many values")
+
+
+def _image(text: str) -> bytes:
+    """Decode base64 in pieces: one call for all of it would hold Python's lock for too long."""
+    return b"".join(base64.b64decode(text[at : at + PART], validate=True) for at in range(0, len(text), PART))
 
 
 async def _readable(connection: socket.socket) -> None:

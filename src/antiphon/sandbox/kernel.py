@@ -30,6 +30,8 @@ import warnings
 from typing import Any
 
 PART = 65536
+MOST_FILES = 65536
+"""Files that the server's process may have had open when it started the machine."""
 STEP = 0.05
 """Seconds between two looks at a command whose output does not end."""
 
@@ -335,7 +337,9 @@ def main() -> None:
     sys.stdout.reconfigure(line_buffering=True, errors="replace")  # type: ignore[union-attr]
     warnings.filterwarnings("ignore", message=".*is non-interactive, and thus cannot be shown")
     limit(options)
-    serve(connect(options), Kernel(options))
+    channel = connect(options)
+    os.closerange(channel + 1, MOST_FILES)  # whatever the server's process passed on by mistake
+    serve(channel, Kernel(options))
 
 
 if __name__ == "__main__":

@@ -24,7 +24,10 @@ from antiphon.translation.tool_items import read_object
 PLAIN_PLACES: frozenset[Path] = frozenset({("code",), ()})
 """Where a string is the code for certain: `code` of the object that was asked for, or nothing but a string."""
 
-_FENCED = re.compile(r"\s*```[ \t]*[A-Za-z0-9_+-]*[ \t]*\r?\n(?P<code>.*?)(?:\r?\n[ \t]*```\s*|```\s*)?\Z", re.DOTALL)
+# What never gives characters back (`*+`) is read once: of many blanks, too.
+_FENCED = re.compile(
+    r"\s*+```[ \t]*+[A-Za-z0-9_+-]*+[ \t]*+\r?\n(?P<code>.*?)(?:\r?\n[ \t]*```\s*|```\s*)?\Z", re.DOTALL
+)
 
 
 class StreamingCode(HostedCall):
@@ -194,7 +197,10 @@ def code_of(arguments: str) -> str:
         value = arguments
     if isinstance(value, str):
         value = read_object(value) or value
-    return without_fence(_text_of(value))
+    try:
+        return without_fence(_text_of(value))
+    except RecursionError:  # a decoder goes deeper than Python does
+        return ""
 
 
 def _text_of(value: Any) -> str:

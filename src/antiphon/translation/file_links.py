@@ -14,6 +14,7 @@ covers its destination.
 
 import re
 from collections.abc import Sequence
+from itertools import islice
 from typing import Any
 from urllib.parse import unquote
 
@@ -22,13 +23,23 @@ from antiphon.protocol.sources import MadeFile
 _BEGIN = re.compile(r"(?:sandbox:|(?<=\()<?(?:file:)?(?=/)|(?<=\(<)(?:file:)?(?=/))/{0,3}(?=mnt/data/)")
 """What stands before the path: a scheme, or the parenthesis that begins a link's destination."""
 
-_END = re.compile(r"[\s<>\"'`()\[\]{}|\\]|\Z")
+_SPLIT = re.compile(r"[\s<>\"'`()\[\]{}|\\]")
+_END = re.compile(rf"{_SPLIT.pattern}|\Z")
 """What ends a path that names no file with such a character."""
 
 AFTER = ".,;:!?*_~"
 """What may stand right behind a path that is no part of it."""
 
 FOLDER = "/mnt/data/"
+
+LONGEST = 3 * 255
+"""Characters of a path behind the folder, percent-encoded."""
+
+MOST_AFTER = 4
+"""Characters of `AFTER` that may stand behind a path."""
+
+MOST_LINKS = 200
+"""Links of a text that are looked at: a model may write any number of them."""
 
 
 class FileLinks:
@@ -37,6 +48,8 @@ class FileLinks:
     def __init__(self, files: Sequence[MadeFile]) -> None:
         self._files = {file.path.removeprefix(FOLDER): file for file in files}
         self._figures = [file for file in files if file.is_figure]
+        self._lengths = sorted({len(name) for name in self._files if _SPLIT.search(name)})
+        """Of names that a path in a text does not end behind."""
 
     def annotations(self, text: str) -> list[dict[str, Any]]:
         """Return the citations of a whole text: of figures that were only shown, then of files in their order."""
@@ -50,7 +63,7 @@ class FileLinks:
         found = []
         if FOLDER.strip("/") not in text:
             return []
-        for begin in _BEGIN.finditer(text):
+        for begin in islice(_BEGIN.finditer(text), MOST_LINKS):
             start = begin.start() + begin[0].startswith("<")
             name_at = begin.end() + len(FOLDER) - 1
             name = self._name_at(text, name_at)
@@ -60,14 +73,14 @@ class FileLinks:
 
     def _name_at(self, text: str, at: int) -> str:
         """Return the name as it stands in the text, empty where it is no file's."""
-        end = _END.search(text, at)
+        end = _END.search(text, at, at + LONGEST)
         name = text[at : end.start() if end else len(text)]
-        while name and not self._is_known(name):
-            if name[-1] not in AFTER:
+        for _ in range(MOST_AFTER):
+            if self._is_known(name) or name[-1:] not in AFTER:
                 break
             name = name[:-1]
         # A name may have blanks and parentheses in it.
-        longer = [each for each in self._files if len(each) > len(name) and text.startswith(each, at)]
+        longer = [each for size in self._lengths if size > len(name) and (each := text[at : at + size]) in self._files]
         return max(longer, key=len, default=name if self._is_known(name) else "")
 
     def _is_known(self, name: str) -> bool:

@@ -1,6 +1,7 @@
 """The server's end of the socket: whatever a machine sends, it is a reply or the end of the machine."""
 
 import asyncio
+import base64
 import json
 import os
 import socket
@@ -80,3 +81,23 @@ async def test_too_few_files_are_closed(pair: Pair) -> None:
     with pytest.raises(SandboxError, match="before its kernel was ready"):
         await channel.files(2)
     assert set(os.listdir("/proc/self/fd")) == before  # noqa: PTH208
+
+
+@pytest.mark.parametrize(
+    "many",
+    [b'"x":[' + b"[]," * 40_000 + b"[]]", b'"figures":[' + b'"",' * 40_000 + b'""]', b'"x":[' + b"1," * 60_000 + b"1]"],
+)
+async def test_a_reply_of_many_values_is_refused_before_they_are_made(pair: Pair, many: bytes) -> None:
+    with pytest.raises(SandboxError, match="invalid"):
+        await answered(pair, lambda nonce: b'{"nonce":"%s",%s}\n' % (nonce.encode(), many))
+
+
+async def test_a_large_reply_is_read_as_a_small_one_is(pair: Pair) -> None:
+    image = b"\x89PNG\r\n\x1a\n" + b"x" * 1_000_000
+
+    def answer(nonce: str) -> bytes:
+        figures = [base64.b64encode(image).decode()] * 2
+        return json.dumps({"nonce": nonce, "value": '1"\\é', "figures": figures}).encode() + b"\n"
+
+    reply = await answered(pair, answer)
+    assert (reply.value, reply.images()) == ('1"\\é', [image, image])

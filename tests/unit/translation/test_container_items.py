@@ -194,3 +194,13 @@ def test_a_fence_is_taken_off_only_where_it_is_around_all_of_the_code() -> None:
     assert without_fence("```python\na\nb") == "a\nb"
     assert without_fence("s = '''```'''") == "s = '''```'''"
     assert code_of('{"code": null}') == ""
+
+
+def test_a_fence_with_many_blanks_is_read_once() -> None:
+    """Without possessive quantifiers this takes hours."""
+    text = "```" + " " * 1_000_000 + "x"
+    assert without_fence(text) == text
+
+
+def test_arguments_that_are_nested_too_deep_have_no_code() -> None:
+    assert code_of('{"a":' * 600 + "1" + "}" * 600) == ""

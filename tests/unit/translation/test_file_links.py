@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from antiphon.protocol.sources import MadeFile
-from antiphon.translation.file_links import FileLinks
+from antiphon.translation.file_links import MOST_AFTER, MOST_LINKS, FileLinks
 from tests.support.notebooks import made
 from tests.support.recordings import FOLDER, MISSING
 
@@ -119,3 +119,11 @@ def _made(citation: dict[str, Any]) -> MadeFile:
     name = citation["filename"]
     is_figure = citation["end_index"] == 0
     return MadeFile(citation["container_id"], citation["file_id"], f"/mnt/data/{name}", name, is_figure)
+
+
+def test_a_text_may_have_any_number_of_links_and_dots() -> None:
+    """Links beyond the limit, and dots behind a path that are more than a sentence has, are not cited."""
+    links = "sandbox:/mnt/data/a.png " * (MOST_LINKS + 5)
+    assert len(cited(links, made("a.png"))) == MOST_LINKS
+    assert cited(f"sandbox:/mnt/data/a.png{'.' * MOST_AFTER}", made("a.png")) == ["sandbox:/mnt/data/a.png"]
+    assert cited(f"sandbox:/mnt/data/a.png{'.' * 100_000}", made("a.png")) == []

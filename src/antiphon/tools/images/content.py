@@ -15,7 +15,12 @@ _JPEG_SIZES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 _JPEG_BARE = frozenset({0x01, *range(0xD0, 0xD8)})
 """Markers without a length."""
 
-_SVG = re.compile(rb"\A(\xef\xbb\xbf)?\s*(<\?xml[^>]{0,200}\?>\s*)?(<!--.{0,2000}?-->\s*)*<svg[\s>]", re.DOTALL)
+_MOST_MARKERS = 4096
+"""Markers of a JPEG that are looked at; images have some dozens before their size."""
+
+_COMMENT = rb"<!--(?:[^-]|-(?!->)){0,2000}-->"
+_SVG = re.compile(rb"\A(\xef\xbb\xbf)?\s*+(<\?xml[^>]{0,200}\?>\s*+)?(" + _COMMENT + rb"\s*+)*<svg[\s>]", re.DOTALL)
+"""Comments end at their first end: many of them would else be tried together in every way."""
 
 
 class NotAnImageError(ValueError):
@@ -73,7 +78,9 @@ def _known(data: bytes) -> tuple[str, tuple[int, int] | None]:
 
 def _jpeg(data: bytes) -> tuple[int, int] | None:
     place = 2
-    while place + 9 <= len(data) and data[place] == 0xFF:
+    for _ in range(_MOST_MARKERS):
+        if place + 9 > len(data) or data[place] != 0xFF:
+            break
         marker = data[place + 1]
         if marker in _JPEG_SIZES:
             height, width = (int.from_bytes(data[place + at : place + at + 2], "big") for at in (5, 7))

@@ -49,3 +49,14 @@ def test_an_image_that_is_too_large_is_refused_by_its_head() -> None:
         look_at(b"GIF89a" + b"\0" * 4)
     with pytest.raises(NotAnImageError, match="more than"):
         look_at(paint("red") + b"\0" * MOST_BYTES)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"<!---->" * 500 + b"x", b" " * 4096, b"\xff\xd8" + b"\xff" * (MOST_BYTES - 100) + JPEG[2:]],
+    ids=["comments", "blanks", "markers"],
+)
+def test_what_takes_long_to_look_at_is_refused(data: bytes) -> None:
+    """The comments alone would else be tried in more ways than there is time for."""
+    with pytest.raises(NotAnImageError):
+        look_at(data)
