@@ -56,7 +56,7 @@ def list_containers(
 @app.command()
 def kill(
     container_ids: Annotated[
-        list[str], typer.Argument(metavar="ID", help="Containers, as `antiphon containers list` shows them.")
+        list[str], typer.Argument(metavar="CONTAINER_ID", help="Containers, as `antiphon containers list` shows them.")
     ],
     tenant: OthersFlag = None,
     store: StoreFlag = None,
