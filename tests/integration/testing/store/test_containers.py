@@ -105,10 +105,10 @@ class NotesEveryLook(SqliteStore):
 
 
 BROKEN = [
-    (ForgetsWhatIsAuto, "A container comes back as it was stored"),
+    (ForgetsWhatIsAuto, "A container is returned as it was stored"),
     (IgnoresNames, "Containers are listed in the order of their creation,"),
     (AdmitsEveryContainer, "A tenant never has more running containers than its quota,"),
-    (ListsFilesForwards, "A file comes back as it was stored, until it is deleted;"),
+    (ListsFilesForwards, "A file is returned as it was stored, until it is deleted;"),
     (ReturnsWhatItReceived, "A file replaces the one at its path"),
     (CountsNoReplacedFiles, "A file replaces the one at its path"),
     (HoldsAnyNumberOfFiles, "A container never has more files or bytes than its quota:"),
