@@ -51,6 +51,8 @@ class Heartbeat:
     def _run(self) -> None:
         while self._needed.wait() and not self._ended.wait(LOOK_EVERY):
             self._needed.clear()
+            if self._ended.is_set():  # `close` may have set `_needed` before it was cleared
+                break
             if self._is_needed():  # checked after `clear`: a later `need` sets it again
                 self._needed.set()
                 self._beat_if_late()

@@ -85,3 +85,22 @@ def test_who_holds_nothing_has_no_thread() -> None:
     heart = Heartbeat(Pulse(), lambda: False)
     assert threading.active_count() == before
     heart.close()
+
+
+def test_the_thread_ends_when_it_is_closed_just_before_it_goes_to_sleep() -> None:
+    """A thread that missed the end waited for ever, and with it the end of the server."""
+    heart = Heartbeat(Pulse(), lambda: False)
+
+    class Needed(threading.Event):
+        """Is cleared just after `close` set it."""
+
+        def clear(self) -> None:
+            heart._ended.set()
+            self.set()
+            super().clear()
+
+    heart._needed = Needed()
+    heart.need()
+    assert heart._thread is not None
+    heart._thread.join(PATIENCE)
+    assert not heart._thread.is_alive()
