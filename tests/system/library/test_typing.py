@@ -136,10 +136,10 @@ async def checked(program: str, folder: Path, cache: Path) -> list[str]:
 
 
 @pytest.fixture
-def cache(pytestconfig: pytest.Config) -> Path:
-    """What mypy has found out, for the next run: the library is much to read."""
+def cache(pytestconfig: pytest.Config, worker_id: str) -> Path:
+    """What mypy has found out, for the next run of this worker: two that write it at once miss mistakes."""
     assert pytestconfig.cache
-    return pytestconfig.cache.mkdir("mypy-library")
+    return pytestconfig.cache.mkdir(f"mypy-library-{worker_id}")
 
 
 @pytest.mark.timeout(600)
