@@ -5,7 +5,7 @@ import { announce } from "./live.tsx";
 import { visible } from "./raw.tsx";
 import { Link } from "./router.tsx";
 
-/** Name the window after a page, tell screen readers, and move the focus to the page. */
+/** Name the window after a page, announce it to screen readers, and move the focus to the page. */
 export function useTitle(title: string): void {
   useEffect(() => {
     document.title = `${title} · Antiphon`;

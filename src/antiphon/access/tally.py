@@ -51,7 +51,7 @@ class ImagesTally:
 
 
 class Tally:
-    """Is fed an answer of Chat Completions or embeddings, and tells its tokens."""
+    """Reads an answer of Chat Completions or embeddings as it passes, and returns its tokens."""
 
     def __init__(self, *, is_stream: bool) -> None:
         self._usage: Usage | None = None

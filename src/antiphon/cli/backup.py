@@ -8,7 +8,7 @@ import typer
 
 from antiphon.cli.flags import ConfigFlag, StoreFlag
 from antiphon.cli.settings import read_settings
-from antiphon.cli.with_store import say, tell
+from antiphon.cli.with_store import notice, say
 from antiphon.errors import ConfigError, redacted
 
 FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="The file of the backup.")]
@@ -59,12 +59,12 @@ def restore(
     kept = copies.restore(path, to, replaces=replace)
     say(f"Restored {url} from {file}.")
     if kept is not None:
-        tell(f"The old store is {kept}.")
+        notice(f"The old store is {kept}.")
     if blobs_beside(path).exists():
         kept = copies.restore(blobs_beside(path), blobs_beside(to), replaces=replace)
         say(f"Restored the content of files from {blobs_beside(path)}.")
         if kept is not None:
-            tell(f"The old content is {kept}.")
+            notice(f"The old content is {kept}.")
 
 
 def _path(command: str, url: str, file: Path) -> Path:

@@ -10,7 +10,7 @@ from antiphon import ids
 from antiphon.access.sessions import CODE_LASTS, Sessions
 from antiphon.cli.flags import ConfigFlag, StoreFlag
 from antiphon.cli.settings import read_settings
-from antiphon.cli.with_store import say, tell, with_store
+from antiphon.cli.with_store import notice, say, with_store
 from antiphon.config import Settings
 from antiphon.errors import ConfigError
 from antiphon.storage.contract import Store
@@ -36,7 +36,7 @@ def console(
         code = await Sessions(opened, ids.now).issue_code()
         link = f"{server}/console/#code={code}"
         say(link)
-        tell(f"The link works once, within {CODE_LASTS} seconds.")
+        notice(f"The link works once, within {CODE_LASTS} seconds.")
         if not no_open:
             webbrowser.open(link)
 

@@ -14,7 +14,7 @@ from antiphon.cli.flags import ConfigFlag, StoreFlag
 from antiphon.cli.key_options import budget_of, money
 from antiphon.cli.key_tables import plain_table, print_whole, spent_at_most
 from antiphon.cli.settings import read_settings
-from antiphon.cli.with_store import say, tell, with_store
+from antiphon.cli.with_store import notice, say, with_store
 from antiphon.errors import ConfigError
 from antiphon.ids import TENANT_RULE, is_tenant_name
 from antiphon.storage.contract import Budget, Store, TenantBudget, UsageField, UsageRow
@@ -54,7 +54,7 @@ def usage(
         elif rows:
             print_whole(plain_table(fields, [_row(row, fields, currency) for row in rows], NUMBERS))
         else:
-            tell(f"Nothing was used since {_date(begin)}.")
+            notice(f"Nothing was used since {_date(begin)}.")
 
     with_store(store, config, act)
 

@@ -25,7 +25,7 @@ from antiphon.cli.key_options import (
 )
 from antiphon.cli.key_tables import keys_table, print_whole
 from antiphon.cli.settings import read_settings
-from antiphon.cli.with_store import say, tell, with_store
+from antiphon.cli.with_store import notice, say, with_store
 from antiphon.errors import ConfigError
 from antiphon.ids import new_id
 from antiphon.storage.contract import ApiKey, Limits, Role, Store
@@ -124,7 +124,7 @@ def list_keys(store: StoreFlag = None, config: ConfigFlag = None) -> None:
             say(f"There is no key in {opened.url}. Make one with `antiphon keys create`.")
             return
         print_whole(keys_table(keys, read_settings(config, store=store).currency))
-        tell(f"These are the keys of {opened.url}.")
+        notice(f"These are the keys of {opened.url}.")
 
     with_store(store, config, act)
 
@@ -179,4 +179,4 @@ async def _find(store: Store, key_id: str) -> ApiKey:
 
 def _show(key: str, kept: ApiKey, store: Store) -> None:
     say(key)
-    tell(f"{kept.id} of the tenant {kept.tenant}, in {store.url}. The key is not shown again.")
+    notice(f"{kept.id} of the tenant {kept.tenant}, in {store.url}. The key is not shown again.")

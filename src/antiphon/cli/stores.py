@@ -17,7 +17,7 @@ from antiphon.cli.flags import BackendFlag, ConfigFlag, StoreFlag, TenantFlag
 from antiphon.cli.key_tables import copied_table, print_whole
 from antiphon.cli.settings import read_settings
 from antiphon.cli.store_folder import Added, add, files_below
-from antiphon.cli.with_store import say, tell
+from antiphon.cli.with_store import notice, say
 from antiphon.config import Settings
 from antiphon.errors import ConfigError
 from antiphon.runs.engine import Engine
@@ -67,7 +67,7 @@ def add_files(
     try:
         _with_engine(read_settings(config, backend, store=store), act)
     except KeyboardInterrupt:
-        tell("Stopped. Run the same command again to continue.")
+        notice("Stopped. Run the same command again to continue.")
         raise
 
 
@@ -101,7 +101,7 @@ def search(
         target = await _found(engine, tenant, name)
         results = await engine.search.search(SearchRequest(target.tenant, (target.id,), (query,), limit))
         if not results.hits:
-            tell("Nothing was found.")
+            notice("Nothing was found.")
         for hit in results.hits:
             where = str(hit.attributes.get("path", hit.filename))
             say(f"{hit.score:.2f}  {where}  {_visible(hit.text)}")
@@ -194,7 +194,7 @@ async def _found_or_made(engine: Engine, tenant: str, name: str) -> VectorStore:
 
 def _report(store: VectorStore, result: Added) -> None:
     for name, reason in result.failed:
-        tell(f"{name}: {reason}")
+        notice(f"{name}: {reason}")
     say(f"{store.id}: {result.added} added, {result.unchanged} unchanged, {len(result.failed)} failed.")
     if result.failed:
         raise typer.Exit(1)

@@ -15,7 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from antiphon.cli.findings import print_matrix, print_report, print_requirements
 from antiphon.cli.flags import ConfigFlag, StoreFlag
 from antiphon.cli.settings import read_settings
-from antiphon.cli.with_store import tell, with_store
+from antiphon.cli.with_store import notice, with_store
 from antiphon.config import check_url, clean_key
 from antiphon.conformance.choice import chosen, under
 from antiphon.conformance.difference import changes, told
@@ -228,7 +228,7 @@ def _save(report: Report, store: str | None, config: Path | None) -> None:
 
     kept = stored_report(encode_report(report))
     with_store(store, config, lambda opened: opened.put_report(kept))
-    tell(f"The report is kept in the store as {kept.id}. The console shows it under Conformance.")
+    notice(f"The report is kept in the store as {kept.id}. The console shows it under Conformance.")
 
 
 def _replay(plan: Plan) -> None:

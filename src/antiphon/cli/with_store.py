@@ -29,6 +29,6 @@ def say(words: str) -> None:
     Console().print(words, highlight=False, markup=False, soft_wrap=True)
 
 
-def tell(words: str) -> None:
+def notice(words: str) -> None:
     """Print on standard error what is for people, and not for the program behind a pipe."""
     Console(stderr=True).print(words, highlight=False, markup=False, soft_wrap=True)

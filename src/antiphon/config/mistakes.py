@@ -27,7 +27,7 @@ _TABLES: dict[str, tuple[type[Struct], str, str]] = {
 """The tables of a setting, what one is called, and the key with its name."""
 
 _NAMED: Mapping[str, tuple[type[Struct], str]] = {"prompts": (PromptConfig, "a prompt")}
-"""The settings whose tables have names of their own, and what one is called: the decoder does not name it."""
+"""Settings that are tables with a name for each entry, and the word for one entry: the decoder does not name it."""
 
 _SIMPLE: Mapping[Any, str] = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
 

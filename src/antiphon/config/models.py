@@ -53,7 +53,7 @@ class ModelConfig(Struct, kw_only=True, forbid_unknown_fields=True):
     prices: PriceConfig | None = None
     """What its tokens cost, for usage and budgets."""
     reserved_output_tokens: ReservedTokens | None = None
-    """Tokens reserved for an answer whose length the request does not bound; by default as the setting of that name."""
+    """Tokens reserved for an answer of unbounded length; by default the setting of the same name."""
 
     # Facts, as in the profile of the model.
 

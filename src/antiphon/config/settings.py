@@ -156,7 +156,7 @@ class Settings(Struct, kw_only=True, forbid_unknown_fields=True):
     currency: Annotated[str, Meta(min_length=1, max_length=16)] = "USD"
     """Name of the currency of prices and budgets: a label, nothing is converted."""
     reserved_output_tokens: ReservedTokens = 1_000
-    """Tokens that budgets and limits of tokens reserve for an answer whose length the request does not bound."""
+    """Tokens that budgets and token limits reserve for an answer if the request does not limit its length."""
     probe: Literal["off", "auto"] = "off"
     """Whether a model on this machine or a private network is probed in the background once it is used."""
     compare_prompts: bool = True

@@ -32,7 +32,7 @@ MOST_BLOBS = 1000
 """Blobs that one purge deletes: a bucket needs a request for each."""
 
 MOST_CONTAINERS = 1000
-"""Expired containers whose files one purge drops."""
+"""Expired containers that one purge empties."""
 
 DeleteBlobs = Callable[[Sequence[str]], Awaitable[None]]
 """Deletes the bytes of blobs that were claimed, and forgets the blobs."""

@@ -9,7 +9,7 @@ from antiphon.protocol.items.content import ItemId
 from antiphon.protocol.vector_stores import FileId
 
 DATA = "/mnt/data"
-"""The folder in every container whose files are kept."""
+"""The folder of a container that holds its kept files."""
 
 LONGEST_COMPONENT = 255
 """Bytes of a name in a folder, as file systems have it."""

@@ -76,7 +76,7 @@ class ImagesRequest(Struct, kw_only=True):
 
 
 class ImagesForm(Struct, kw_only=True):
-    """The same as a form, whose fields are texts."""
+    """The same as a form: each field is a text."""
 
     prompt: Annotated[str, Meta(min_length=1, max_length=32_000)]
     model: ModelName | None = None

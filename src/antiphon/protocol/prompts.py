@@ -64,7 +64,7 @@ class PromptQuery(Struct, kw_only=True):
 
 
 class PromptsQuery(Struct, kw_only=True):
-    """`GET /prompts`, and `GET /prompts/{id}/versions`, whose `after` is the number of a version."""
+    """`GET /prompts` and `GET /prompts/{id}/versions`; for versions, `after` is a version number."""
 
     after: Annotated[str, Meta(max_length=512)] | None = None
     limit: Annotated[int, Meta(ge=1, le=100)] = 20

@@ -82,7 +82,7 @@ def named_container(tool: CodeTool) -> str:
 
 
 def newest_container(items: Sequence[InputItem], resume: ResumeState | None = None) -> str:
-    """Return the container of the newest call of code or commands, empty where there is none."""
+    """Return the container of the newest call of code or commands, empty without such a call."""
     begun = [record.container_id for record in resume.work.calls if record.container_id] if resume else []
     if begun:
         return begun[-1]

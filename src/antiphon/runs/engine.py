@@ -129,7 +129,7 @@ class Engine:
     currency: str = "USD"
     """The currency of prices and budgets, a label."""
     reserved_output: int = RESERVED
-    """Tokens that are reserved for an answer whose length the request does not bound."""
+    """Tokens reserved for an answer if the request does not limit its length."""
     open_files: Callable[[], FileReader] | None = None
     """Makes what finds and reads files; called once, by the first request that needs a file."""
     _files: FileReader | None = field(init=False, default=None)

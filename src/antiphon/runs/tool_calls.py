@@ -55,7 +55,7 @@ UNREADABLE = HostedCall.unreadable
 LATE = "The time for tools was over before the result came."
 LEFT = "The response ended before the list came."
 UNREPEATABLE: frozenset[Kind] = frozenset({"image_generation"})
-"""Tools whose calls cost too much to be made twice."""
+"""Tools that cost too much for a second call."""
 _STATUSES = frozenset(HTTPStatus)
 NOT_HERE = "This server does not run the tool any more."
 NO_SUCH_TOOL = "There is no tool of this name. Call one of those that you were given, by its exact name."

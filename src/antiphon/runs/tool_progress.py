@@ -7,7 +7,7 @@ from typing import Any
 from antiphon.protocol.tool_bindings import Kind
 
 REPORTING: frozenset[Kind] = frozenset({"image_generation"})
-"""Tools whose calls report progress while they are executed."""
+"""Tools that report progress during a call."""
 
 
 async def ended(tasks: Sequence["asyncio.Task[Any]"], progress: asyncio.Event | None) -> AsyncGenerator[bool, None]:

@@ -43,7 +43,7 @@ def delegated(root: Path = ROOT, own: Path = OWN) -> Path | None:
 
 
 def _is_delegated(group: Path) -> bool:
-    """Whether systemd says so. That root can write there says nothing: the group may be somebody else's."""
+    """Whether systemd delegates the group; as root, write permission does not prove that."""
     for name in ("user.delegate", "trusted.delegate"):
         with suppress(OSError):
             if os.getxattr(group, name) == b"1":

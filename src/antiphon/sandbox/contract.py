@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 DATA = "/mnt/data"
-"""The working directory in every machine, and the only place whose files are kept."""
+"""The working directory in every machine. Only files in this directory are kept."""
 
 Ending = Literal["completed", "timeout", "memory", "lost"]
 """How a call ended: by itself (also with an exception), at its time limit, at the memory limit, or with the machine.
@@ -55,7 +55,7 @@ class CodeResult:
     figures: Sequence[bytes] = ()
     """PNG images of the figures that the code showed."""
     value: str = ""
-    """`repr` of the last expression; empty where there is none, or it is None."""
+    """`repr` of the last expression; empty without an expression, and for None."""
     ending: Ending = "completed"
 
 

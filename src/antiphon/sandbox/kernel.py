@@ -33,7 +33,7 @@ PART = 65536
 MOST_FILES = 65536
 """Files that the server's process may have had open when it started the machine."""
 STEP = 0.05
-"""Seconds between two looks at a command whose output does not end."""
+"""Seconds between two reads from a command that prints without end."""
 
 
 class Kept:

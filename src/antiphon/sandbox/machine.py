@@ -16,7 +16,7 @@ PART = 1024 * 1024
 NOTE = 64
 """Characters of the note that says what is left out."""
 GRACE = 5.0
-"""Seconds that the kernel has to end a command whose time is over."""
+"""Seconds that the kernel has to end a command after its time limit."""
 
 
 class BubblewrapMachine:

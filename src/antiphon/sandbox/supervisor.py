@@ -1,4 +1,4 @@
-"""The process that holds a machine, bubblewrap, and the first process inside, whose end ends all others."""
+"""The process of bubblewrap that holds a machine, and the first process inside: its end ends all others."""
 
 import asyncio
 import os

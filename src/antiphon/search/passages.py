@@ -62,7 +62,7 @@ def _joined(run: Sequence[Hit]) -> Hit:
 
 
 def _overlap(before: str, behind: str) -> int:
-    """Return how many characters at the end of one text begin the other; 0 where they are too few to tell."""
+    """Return how many characters at the end of one text begin the other; 0 for too few to be an overlap."""
     end = before[-LONGEST_OVERLAP:]
     start = 0
     head = behind[:SHORTEST_OVERLAP]

@@ -168,7 +168,7 @@ HOSTED: dict[Kind, type[HostedCall]] = {
 """What becomes of a call that this server carries out, by the kind of its tool."""
 
 IN_CONTAINERS: frozenset[Kind] = frozenset({"code_interpreter", "shell"})
-"""The kinds whose calls run in a container."""
+"""Kinds of calls that run in a container."""
 
 
 def carries_out(offer: Offer) -> bool:

@@ -35,7 +35,7 @@ def padding(delta: str) -> str:
 
 
 COUNTED = frozenset({WebSearchCall, ImageGenerationCall})
-"""Items of tools whose use is counted."""
+"""Items of the tools in usage counts."""
 
 Seal = Callable[[dict[str, Any]], str]
 """Makes an `encrypted_content` of what a backend wants to see again on the next turn."""
@@ -63,7 +63,7 @@ class View(Struct, frozen=True):
     results: bool = False
     """They tell what they found there."""
     file_results: bool = False
-    """Searches of files tell what they found."""
+    """Items of file searches have their results."""
     code_outputs: bool = False
     """Calls of the code interpreter show their outputs."""
     logprobs: bool = True
@@ -105,7 +105,7 @@ class ResponseWriter(Struct):
     notes: list[Note] = field(default_factory=list)
     """What was corrected in what the model said."""
     moments: list[Moment] | None = None
-    """When items were opened and closed, by the clock `now`; None where nobody needs it."""
+    """When items were opened and closed, by the clock `now`; None if no observer needs it."""
     waiting: dict[int, Callable[[], None]] = field(default_factory=dict)
     """Closes an item that waits for more than its answer, by its output index: for a response that ends before."""
     _gate: int | None = None

@@ -29,7 +29,7 @@ class CodeStatus(Struct, kw_only=True):
 
 
 def code_together(known: Sequence[CodeStatus | None]) -> CodeStatus | None:
-    """Return as one what several processes told; None where none runs code."""
+    """Return the sum of the reports of several processes, None if no process runs code."""
     found = [one for one in known if one is not None]
     if not found:
         return None

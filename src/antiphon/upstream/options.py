@@ -32,7 +32,7 @@ class ModelOptions:
     defaults: ModelDefaults | None = None
     prices: Prices | None = None
     reserved_output: int | None = None
-    """Tokens that a budget or a limit of tokens reserves for an answer whose length the request does not bound."""
+    """Tokens that a budget or token limit reserves for an answer if the request does not limit its length."""
 
     def is_for(self, model: str, name: str) -> bool:
         """Whether this concerns the model that the backend calls `model` and clients call `name`."""

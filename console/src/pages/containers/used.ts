@@ -5,7 +5,7 @@ import type { Item, Json, Summary } from "../../api/types.ts";
 
 const BEFORE = 3_600; // s by which a response may have begun before its container
 const AFTER = 60; // s
-const MOST_READ = 12; // responses whose output is read
+const MOST_READ = 12; // responses to read
 const MOST_FOUND = 10; // calls
 
 /** A call in a container, with the response that made it. */

@@ -22,7 +22,7 @@ export function fromFragment(fragment: string): { settings: Settings; text: stri
   }
 }
 
-/** A link is written by anybody, so each field must have the type that it should have. */
+/** Anyone can write a link, so the type of each field is checked. */
 function checked(found: Record<string, unknown>): Settings {
   const names = Object.keys(USUAL) as (keyof Settings)[];
   const known = names.filter((name) => Object.hasOwn(found, name) && isLike(found[name], USUAL[name]));

@@ -9,7 +9,7 @@ import { Link } from "../router.tsx";
 const ID = /^cntr_\w{1,80}$/;
 const SHOWN = 14; // characters of an id
 
-/** A link to the page of a container; an id that is none is text. */
+/** A link to the page of a container; an invalid id is shown as text. */
 export function ContainerLink({ id }: { id: unknown }) {
   if (typeof id !== "string" || id === "") return null;
   if (!ID.test(id)) return <span class="cut">{visible(id.slice(0, 100))}</span>;

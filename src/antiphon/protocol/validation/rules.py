@@ -123,7 +123,7 @@ def _check_prompt(prompt: PromptParam) -> None:
 
 def _check_input(request: CreateResponse) -> None:
     has_history = request.previous_response_id is not None or request.conversation is not None
-    has_history = has_history or request.prompt is not None  # whose messages the model may answer
+    has_history = has_history or request.prompt is not None  # the model may answer the messages of a prompt
     if request.input is UNSET:
         if not has_history:
             raise refusals.missing("input")

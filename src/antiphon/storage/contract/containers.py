@@ -1,7 +1,7 @@
 """The part of the contract that keeps containers: names for files that outlive kernels, restarts and replicas.
 
-One call at a time holds a container: `hold_container`, renewed while the call runs, then `end_hold`. A hold whose
-worker is lost ends by its time. The worker of a kernel reads from the hold whether its kernel is up to date.
+One call at a time holds a container: `hold_container`, renewed while the call runs, then `end_hold`. A hold
+of a lost worker ends by its time. The worker of a kernel reads from the hold whether its kernel is up to date.
 """
 
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ class Containers(Protocol):
         *,
         reply: Reply | None = None,
     ) -> bool:
-        """Store a new container with files whose blobs were written or belong to the tenant's files.
+        """Store a new container with files. Each blob was written before, or belongs to a file of the tenant.
 
         False where the tenant's quota does not admit it. A container with the same id stays as it is (True). `reply` is
         kept for the `Idempotency-Key` that was reserved under the container's id.

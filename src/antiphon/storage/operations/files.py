@@ -27,7 +27,7 @@ def reserve(tenant: str, size: int, quota: FileQuota) -> Operation[bool]:
 
 
 def place(file: StoredFile) -> Operation[StoredFile]:
-    """Put a file in whose bytes the quota counts already; return it with the blob that it has."""
+    """Insert a file that the quota counts already; return the file with its blob."""
     row = yield from first("share_blob", file.tenant, file.digest)
     if row is None:
         used = yield from ask("use_blob", file.blob, file.tenant, file.digest)
@@ -91,7 +91,7 @@ def spare(tenant: str, blob: str) -> Operation[None]:
 
 
 def claim_stale(now: int, limit: int) -> Operation[Sequence[str]]:
-    """Claim blobs whose bytes can be deleted."""
+    """Claim blobs for the deletion of their bytes."""
     return [row[0] for row in (yield from ask("claim_stale_blobs", now, limit))]
 
 

@@ -44,7 +44,7 @@ def claim(worker: str, per_tenant: int) -> Operation[Ingestion | None]:
 
 
 def write_chunks(ingestion: Ingestion, rows: "Sequence[ChunkRow]") -> Operation[bool]:
-    """Add a part of a file's chunks, if nobody else writes."""
+    """Add a part of a file's chunks, unless another worker writes them."""
     if not (yield from ask("fence_ingestion", ingestion.seq, ingestion.file.version)):
         return False
     return bool((yield from chunks_of_files().put(_indexed(ingestion), rows)))

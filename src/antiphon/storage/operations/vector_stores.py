@@ -242,7 +242,7 @@ def reindex(tenant: str, store_id: str, embedding_model: str, now: int) -> Opera
 
 
 def empty_expired(now: int) -> Operation[int]:
-    """Drop the files and chunks of one store that expired; 0 where there is none."""
+    """Drop the files and chunks of one expired store; 0 without an expired store."""
     row = yield from first("expired_vector_store", now)
     if row is None:
         return 0

@@ -128,7 +128,7 @@ LAST = "wh_z"
 
 def page(tenant: str | None, is_failed: bool | None, limit: int, after: str) -> Operation[list[Delivery]]:
     """Get a part of the outbox, newest first."""
-    yield from announce_read(FEW_ITEMS + 1)  # nobody knows how many rows the conditions exclude
+    yield from announce_read(FEW_ITEMS + 1)  # the number of rows that the conditions exclude is unknown
     state = 2 if is_failed is None else int(is_failed)
     own = int(tenant is not None), tenant or ""
     return [_delivery(row) for row in (yield from ask("delivery_page", after or LAST, state, limit, *own))]

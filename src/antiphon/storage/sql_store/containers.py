@@ -18,7 +18,7 @@ from antiphon.storage.records.tenants import Reply
 from antiphon.storage.sql_store.performer import Performer
 
 EMPTIED_AT_ONCE = 10
-"""Containers whose files one step drops, so that other writes come between."""
+"""Containers that one step empties, so that other writes run in between."""
 
 
 def _operations() -> ModuleType:

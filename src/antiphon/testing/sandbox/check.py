@@ -163,7 +163,7 @@ async def _command_over_its_time(sandbox: Sandbox, machine: Machine) -> None:
 
 
 async def _code_over_its_time(sandbox: Sandbox, machine: Machine) -> None:
-    """Code over its time ends the machine, whose files can still be read."""
+    """Code that exceeds its time limit ends the machine; the files of the machine can still be read."""
     await machine.put("a.txt", _parts(b"kept"))
     result = await machine.run_code("while True: pass", SHORT)
     _same((result.ending, machine.is_alive), ("timeout", False))

@@ -43,7 +43,7 @@ def new_container_file(
 
 
 async def written(store: Store, container: StoredContainer, *names: str, size: int = 10) -> list[StoredContainerFile]:
-    """Return files of a container whose blobs were begun, as a server does before it stores them."""
+    """Return files of a container after `begin_blob` for each, as a server does before it stores them."""
     files = [new_container_file(container, name, size) for name in names]
     for file in files:
         await store.begin_blob(file.tenant, file.blob, HOLD)
@@ -154,7 +154,10 @@ async def _holds_end(store: Store) -> None:
     is_busy = await store.load_container(T, container.id)
     hold(is_busy is not None and not is_busy.is_busy, "it is busy after the hold has ended")
     files = await written(store, container, "a", "b")
-    hold(await store.put_container_files(container.id, files[:1], AMPLE, "lost") is not None, "nobody else has it")
+    hold(
+        await store.put_container_files(container.id, files[:1], AMPLE, "lost") is not None,
+        "no other holder, but it failed",
+    )
     taken = await store.hold_container(T, container.id, "next", "w2", 60)
     hold(taken is not None and (taken.is_busy, taken.worker, taken.calls) == (False, "w1", 1), f"it is {taken}")
     hold(not await store.renew_hold(T, container.id, "lost", 60), "a lost hold is renewed")
@@ -201,8 +204,8 @@ async def _expires(store: Store) -> None:
     hold(await stale(store, *blobs) == {file.blob for file in files}, "not its blobs alone are stale")
     hold(await store.stored_bytes(tenant) == 10, "bytes of an expired container count still")
     hold(await store.load_container(tenant, old.id) == expected, "its row is not readable any more")
-    hold((await store.purge(dry_run=True))["containers"] >= 1, "a row whose retention time is over is not counted")
-    hold((await store.purge())["containers"] >= 1, "a row whose retention time is over is not purged")
+    hold((await store.purge(dry_run=True))["containers"] >= 1, "a row past its retention time is not counted")
+    hold((await store.purge())["containers"] >= 1, "a row past its retention time is not purged")
     hold(await store.load_container(tenant, ancient.id) is None, "a purged row is there still")
     hold(await store.load_container(tenant, old.id) == expected, "its row is deleted before the retention time")
     hold(await store.load_container(tenant, young.id) == young, "one that runs was purged")

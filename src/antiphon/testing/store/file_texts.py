@@ -17,7 +17,7 @@ def _text(*, tenant: str = T, kept: int = HOUR) -> FileText:
 async def _kept(store: Store) -> None:
     """A text is found by its tenant, the digest and the version of the reader; the newest replaces the one before."""
     mine = _text()
-    hold(await store.find_file_text(T, mine.digest, 1) is None, "a text is there that nobody kept")
+    hold(await store.find_file_text(T, mine.digest, 1) is None, "a text was found before it was kept")
     await store.keep_file_text(mine)
     found = await store.find_file_text(T, mine.digest, 1)
     hold(found is not None and replace(found, expires_at=0) == replace(mine, expires_at=0), "a text is not as it was")

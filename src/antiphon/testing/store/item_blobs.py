@@ -54,9 +54,9 @@ async def _lives_with_its_conversation(store: Store) -> None:
     blobs = str(first.blob), str(second.blob)
     hold(await stale(store, *blobs) == set(), "one is stale while the conversation has it")
     await store.delete_item(tenant, conversation.id, first.id)
-    hold(await stale(store, *blobs) == {first.blob}, "one is not stale whose item was deleted")
+    hold(await stale(store, *blobs) == {first.blob}, "the blob of a deleted item is not stale")
     await store.delete_conversation(tenant, conversation.id)
-    hold(await stale(store, *blobs) == {second.blob}, "one is not stale whose conversation was deleted")
+    hold(await stale(store, *blobs) == {second.blob}, "the blob of a deleted conversation is not stale")
     hold(await store.stored_bytes(tenant) == 0, "the bytes of nothing are counted as stored")
 
 

@@ -170,7 +170,7 @@ class _Writing:
     def __init__(self, files: ContainerFiles, kernel: Kernel, room: _Room) -> None:
         self._files, self._kernel, self._room = files, kernel, room
         self.rows: list[StoredContainerFile] = []
-        """Files whose content was written."""
+        """Files with written content."""
         self.versions: dict[str, str] = {}
         """What the machine said of them, by path; figures are in no machine yet."""
         self.outcome = Outcome()

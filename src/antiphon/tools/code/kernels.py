@@ -14,7 +14,7 @@ from antiphon.storage.records.containers import ContainerQuota, StoredContainer
 from antiphon.tools.code.options import SMALLEST
 
 LOOK_EVERY = 30.0
-"""Seconds between two looks for kernels that are idle for too long, or whose container is gone."""
+"""Seconds between two looks for kernels that are idle for too long, or have lost their container."""
 
 MOST_KERNELS = 200
 """Machines of all tenants together that one process keeps."""
@@ -157,7 +157,7 @@ class Kernels:
         await kernel.machine.close()
 
     async def look(self) -> None:
-        """End machines that are idle for too long or broken, whose container is gone, or that others have replaced."""
+        """End machines that are idle for too long, broken, replaced by another server, or have lost their container."""
         now = self._clock()
         for kernel in [one for one in self._live.values() if self._is_idle(one)]:
             if now - kernel.used_at >= kernel.idle_seconds or not await self._is_newest(kernel):

@@ -17,7 +17,7 @@ MOST_FIGURE_BYTES = 10 * 1024 * 1024
 """Bytes of all figures of one call; the others are left out."""
 
 MOST_NAMED = 10
-"""Files that were not copied whose names the model reads."""
+"""Files that were not copied: so many of them are named to the model."""
 LONGEST_SHOWN = 512
 """Characters of a name or path of a file that the model reads."""
 

@@ -7,7 +7,7 @@ from antiphon.protocol.kept_images import KeptImage
 
 
 class ImagesReply(Protocol):
-    """The answer of a server, whose body is still coming. Iterating it raises `AntiphonError` where it breaks off."""
+    """A server's reply during its body. Iteration raises `AntiphonError` if the connection breaks."""
 
     @property
     def status(self) -> int:

@@ -13,7 +13,7 @@ from antiphon.tools.images.content import MOST_BYTES, NotAnImageError, Picture, 
 from antiphon.tools.images.contract import FetchImage, ImagesReply, ImagesServer
 from antiphon.tools.images.form import as_form, as_json
 from antiphon.tools.images.options import EDITS_ONLY, MOST_PARTIAL, Options
-from antiphon.tools.images.replies import BadReplyError, decoded, events_of, first_image, told_error, whole
+from antiphon.tools.images.replies import BadReplyError, decoded, error_of, events_of, first_image, whole
 
 MOST_REPEATS = 3
 """Times that a request is sent again without a parameter that the server refused."""
@@ -113,7 +113,7 @@ class Maker:
                 break
             event = await asyncio.to_thread(decoded, data)
             kind = str(event.get("type"))
-            if error := told_error(event):
+            if error := error_of(event):
                 raise _failure(self._server.name, "", 500, error)
             if kind.endswith(".partial_image") and partial < MOST_PARTIAL:
                 picture, text = await asyncio.to_thread(_picture_of, event.get("b64_json"))
@@ -162,7 +162,7 @@ def _request(order: Order, model: str, refused: set[str]) -> tuple[bytes, str]:
 
 async def _error_of(reply: ImagesReply) -> Mapping[str, Any]:
     try:
-        return told_error(decoded(await whole(reply.body, MOST_ERROR)))
+        return error_of(decoded(await whole(reply.body, MOST_ERROR)))
     except BadReplyError:
         return {}
 
@@ -236,9 +236,9 @@ def _tokens(made: Made) -> tuple[int, int]:
     return count["input_tokens", ""], count["output_tokens", ""]
 
 
-def _usage(told: object) -> Sequence[int]:
+def _usage(reported: object) -> Sequence[int]:
     """Return the tokens that a server reports (`USAGE`), 0 for what it does not; output without details is an image."""
-    usage = told if isinstance(told, dict) else {}
+    usage = reported if isinstance(reported, dict) else {}
     output = usage.get("output_tokens")
     details = usage.get("output_tokens_details") or {"image_tokens": output}
     found = []

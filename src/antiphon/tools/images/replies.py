@@ -71,14 +71,14 @@ def _data_of(line: bytearray) -> bytes:
 
 
 def first_image(reply: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the first image of a plain reply. Raises `BadReplyError` where there is none."""
+    """Return the first image of a plain reply. Raises `BadReplyError` for a reply without an image."""
     data = reply.get("data")
     if not isinstance(data, list) or not data or not isinstance(data[0], dict):
         raise BadReplyError("answered without an image")
     return data[0]
 
 
-def told_error(reply: Mapping[str, Any]) -> Mapping[str, Any]:
+def error_of(reply: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the error of a reply, empty where it has none."""
     error = reply.get("error")
     return error if isinstance(error, dict) else {"message": error} if isinstance(error, str) else {}

@@ -96,7 +96,7 @@ def approvals_in(items: Iterable[InputItem]) -> Approvals:
 
 
 def retold(item: Item, unseal: Unseal, approvals: Approvals, *, sees_images: bool = False) -> Retold | None:
-    """Return a hosted tool's item as a call and its output, None where there is nothing to tell.
+    """Return a hosted tool's item as a call and its output, None if the model reads nothing of it.
 
     Figures of code go only to models that are known to see images (`sees_images`).
     """
@@ -142,13 +142,13 @@ def _said(state: dict[str, Any]) -> str | list[InputPart]:
 
 
 def shell_output(item: ShellCallOutput, unseal: Unseal) -> ShellCallOutput | FunctionCallOutput:
-    """Return an output of a shell as the model reads it: as it was told where this server ran the commands."""
+    """Return an output of a shell as the model reads it, the same on every turn for commands of this server."""
     said = _said(state_of(item, unseal))
     return FunctionCallOutput(call_id=item.call_id, output=said) if said else item
 
 
 def _with_figures(said: str, outputs: Sequence[dict[str, Any]]) -> str | list[InputPart]:
-    """Return what the model was told of code, with the figures that the code showed."""
+    """Return the result of code as the model reads it, with the figures that the code showed."""
     urls = [str(each.get("url")) for each in outputs if each.get("type") == "image"]
     figures = [InputImage(image_url=url) for url in urls if url.startswith("data:image/") and len(url) <= LARGEST]
     return [InputText(text=said), *figures[:MOST_FIGURES]] if figures else said

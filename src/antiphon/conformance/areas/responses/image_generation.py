@@ -109,7 +109,7 @@ def images_of(response: Any) -> list[Item]:
 
 
 def image_in(trial: Trial, exchange: Exchange) -> Item:
-    """Return the image of a response. Ends the case where there is none."""
+    """Return the image of a response. Ends the case for a response without an image."""
     trial.offered(exchange)
     return images_of(trial.response(exchange))[-1]
 
@@ -194,7 +194,7 @@ def _is_edited(exchange: Exchange) -> bool:
 
 @case("responses:image-generation:edit-nothing")
 def nothing_is_edited(trial: Trial) -> Steps:
-    """Have an image edited where there is none."""
+    """Request an edit in a conversation without an image."""
     exchange = yield from draw(trial, EDIT, TOOL | {"action": "edit"})
     trial.understood(exchange)
     items = [one for one in listed(exchange.json, "output") if at(one, "type") == "image_generation_call"]
