@@ -16,7 +16,7 @@ from tests.support.pages import table
 from tests.support.server import Served
 
 DASHBOARD = json.loads((Path(__file__).parents[3] / "deploy/grafana.json").read_text())
-ROWS = {name: labels for name, labels, _ in table("../how-to/watch-it", "Metric", "Labels", "What it is")}
+ROWS = {name: labels for name, labels, _ in table("../operate/monitor", "Metric", "Labels", "What it is")}
 SUFFIXES = {"counter": ("_total",), "gauge": ("",), "histogram": ("_bucket", "_count", "_sum")}
 FOUND = re.compile(r"(?:antiphon|process)_\w+")
 GROUPED = re.compile(r"(?:sum|max|min|count) by \(([^)]*)\) ")
@@ -53,7 +53,7 @@ def labels_of(query: str) -> set[str]:
 
 
 async def test_every_metric_has_its_row_and_every_row_its_metric(served: Served) -> None:
-    assert (await kinds(served)).keys() == ROWS.keys(), "correct docs/how-to/watch-it.md"
+    assert (await kinds(served)).keys() == ROWS.keys(), "correct docs/operate/monitor.md"
 
 
 def test_every_row_names_the_labels_that_its_metric_has() -> None:

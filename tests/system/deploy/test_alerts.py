@@ -17,7 +17,7 @@ from tests.system.deploy.proxies import DEPLOY
 FILE = DEPLOY / "alerts.yaml"
 ROOT = DEPLOY.parent
 RULES: list[dict[str, Any]] = [rule for group in yaml.safe_load(FILE.read_text())["groups"] for rule in group["rules"]]
-PAGE = (ROOT / "docs/how-to/respond-to-alerts.md").read_text()
+PAGE = (ROOT / "docs/operate/runbook.md").read_text()
 SECTIONS = re.findall(r"^## (\w+)$", PAGE, re.MULTILINE)
 PROMTOOL = find("promtool") or ""
 OF_PROMETHEUS = {"job", "instance", "worker", "le"}

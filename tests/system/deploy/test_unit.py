@@ -20,7 +20,7 @@ from tests.support.replay import ReplayBackend
 
 ROOT = Path(__file__).parents[3]
 UNIT = (ROOT / "deploy/antiphon.service").read_text()
-PAGE = (ROOT / "docs/how-to/run-in-production.md").read_text()
+PAGE = (ROOT / "docs/operate/deploy.md").read_text()
 SERVE = typer.main.get_command(app).get_command(None, "serve")  # type: ignore[attr-defined]
 
 

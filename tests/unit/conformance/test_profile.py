@@ -8,7 +8,7 @@ from antiphon.conformance.areas import REQUIREMENTS
 from antiphon.conformance.profile import load_profile, profiles
 from antiphon.errors import ConfigError
 
-PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "verify.md"
+PAGE = Path(__file__).parents[3] / "docs" / "guides" / "check-conformance.md"
 
 
 @pytest.mark.parametrize("name", profiles())

@@ -15,7 +15,7 @@ from antiphon.conformance.markdown import matrix_markdown
 from antiphon.conformance.report import FORMAT, Report, decode_reports
 from tests.support.pages import REFERENCE
 
-SCHEMA, MATRIX = REFERENCE / "report.schema.json", REFERENCE.parent / "matrix.md"
+SCHEMA, MATRIX = REFERENCE / "report.schema.json", REFERENCE / "server-comparison.md"
 
 REPORTS = sorted((REFERENCE.parents[1] / "reports").glob("*.json"))
 

@@ -17,7 +17,7 @@ INTRODUCTION = """\
 
 # Requirements
 
-What [`antiphon verify`](../how-to/verify.md) asks of a server: {count} requirements, {musts} of them a `must` of the
+What [`antiphon verify`](../guides/check-conformance.md) asks of a server: {count} requirements, {musts} of them a `must` of the
 protocol.
 
 | Level | What it means |

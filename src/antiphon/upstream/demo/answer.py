@@ -1,4 +1,4 @@
-"""What `demo` answers: docs/how-to/test-your-client.md documents it."""
+"""What `demo` answers: docs/guides/test-without-a-model.md documents it."""
 
 import json
 import re

@@ -14,7 +14,7 @@ from antiphon.upstream.scripted import Answer, Chunk, ScriptedBackend
 
 
 class DemoBackend(ScriptedBackend):
-    """A scripted Chat Completions model; docs/how-to/test-your-client.md documents its answers.
+    """A scripted Chat Completions model; docs/guides/test-without-a-model.md documents its answers.
 
     The same request always gets the same answer, except for the ids and `created`. A word is a token, and a chunk.
     """

@@ -1,4 +1,4 @@
-"""Models beside `demo` that have the weaknesses of local models: docs/how-to/verify.md names them.
+"""Models beside `demo` that have the weaknesses of local models: docs/guides/check-conformance.md names them.
 
 Each is `demo` with one weakness. Like `demo`, it makes only the calls that the user's newest message spells out.
 """
