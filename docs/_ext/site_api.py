@@ -60,17 +60,17 @@ class Structs(SphinxDirective):
         module = import_module(self.arguments[0])
         found: list[nodes.Node] = []
         for name in " ".join(self.content).split():
-            text = "\n".join(described(f"{module.__name__}.{name}", getattr(module, name)))
+            text = "\n".join(described(module.__name__, name, getattr(module, name)))
             found += self.parse_text_to_nodes(text, offset=self.content_offset)
         return found
 
 
-def described(name: str, kind: Any) -> Iterator[str]:
+def described(module: str, name: str, kind: Any) -> Iterator[str]:
     """Return the entry of a class, or of a union of classes, as lines of reStructuredText."""
     if not inspect.isclass(kind):
-        yield from (f".. py:data:: {name}", "", f"   {plain_type(kind)}", "")
+        yield from (f".. py:data:: {name}", f"   :module: {module}", "", f"   {plain_type(kind)}", "")
         return
-    yield from (f".. py:class:: {name}", "")
+    yield from (f".. py:class:: {name}", f"   :module: {module}", "")
     yield from (f"   {line}".rstrip() for line in (inspect.getdoc(kind) or "").splitlines())
     yield ""
     rows = list(fields(kind))
