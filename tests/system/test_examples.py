@@ -43,6 +43,21 @@ THIS_MACHINE = ["127.0.0.1"]
 
 HELLO = "I am demo, Antiphon's scripted model. I received 1 message. You said: "
 
+STORY = f"{HELLO}Tell me a story.\n"
+
+IN_TABS = {
+    "first_request": (f"{HELLO}Hello!\n",),
+    "stream": (f"{HELLO}Hello!\n",),
+    "continue_conversation": ("Your name is Ada.\n",),
+    "function_tool": (
+        'The model calls tide_at with {"place": "Dover"}\nThe tool returned: High water in Dover is at 14:05.\n',
+    ),
+    "structured_output": ("place='Dover' time='14:05'\n",),
+    "background_job": ("queued\n", f"completed\n{STORY}"),
+    "ask_files": ('tides.md says: "High water in Brest is at nine."\nSource: tides.md\n',),
+}
+"""Examples that the pages show in tabs; `test_example_tabs.py` runs the same in curl and TypeScript."""
+
 ALONE = {
     "embed": (
         f"{HELLO}My name is Ada.\n",
@@ -53,7 +68,7 @@ ALONE = {
     "sdk_in_process": ("Your name is Ada.\n",),
     "embed_async": (
         "400 temperature\n",
-        f"{HELLO}Tell me a story.\ncompleted, 1 item\n",
+        f"{STORY}completed, 1 item\n",
     ),
     "agents_sdk_in_process": ("The tool returned: In Dover at 14:05.\n",),
     "chat_stream": ('"delta":"A greeting."', '"text":"Good day"', "event: response.completed\n"),
@@ -93,6 +108,7 @@ WITH_A_SERVER = {
         "On a trigger: ['compaction']\nWhat follows: ",
     ),
     "agents_sdk": ("The tool returned: In Dover at 14:05.\n",),
+    **IN_TABS,
 }
 WITH_AN_MCP_SERVER = {
     "mcp_calls": (
@@ -183,9 +199,10 @@ async def test_an_example_of_the_library_runs_alone(name: str) -> None:
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def server() -> AsyncIterator[Served]:
-    """A server for all examples, with the MCP servers of this machine."""
+    """A server for all examples, which may call MCP servers of this machine."""
     async with serve(DemoBackend()) as served:
-        served.engine.toolset = toolset_of(Settings(outgoing_networks=THIS_MACHINE), {})
+        settings = Settings(outgoing_networks=THIS_MACHINE)
+        served.engine.toolset = toolset_of(settings, {}, search=lambda: served.engine.search)
         yield served
 
 

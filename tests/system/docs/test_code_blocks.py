@@ -1,0 +1,100 @@
+"""Every code block of every page runs, or says why it cannot."""
+
+import os
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tests.support.doc_blocks import PAGES, ROOT, Block, blocks, matches
+from tests.support.doc_session import prepared
+
+AS_ROOT = () if os.geteuid() == 0 else ("--map-root-user",)
+OWN_NETWORK = ("unshare", *AS_ROOT, "--net", "--pid", "--fork", "--kill-child", "--mount-proc")
+LANGUAGES = {"sh", "toml", "json", "yaml", "text", "python", "ini", "nginx", "html", "run", "mermaid"}
+
+
+@cache
+def why_not() -> str:
+    """Why no process here can have a network of its own; empty where one can."""
+    try:
+        done = subprocess.run([*OWN_NETWORK, "true"], capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        return "unshare of util-linux is not installed"
+    return done.stderr.strip()
+
+
+def run(page: Path, folder: Path) -> "subprocess.CompletedProcess[str]":
+    command = [*OWN_NETWORK, sys.executable, "-m", "tests.support.doc_session", str(page), str(folder)]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_the_blocks_of_a_page_run(page: Path, tmp_path: Path) -> None:
+    if not any(block.language != "text" for block in blocks(page.read_text())):
+        return
+    if why_not():
+        pytest.skip(f"no network namespace: {why_not()}")
+    done = run(page, tmp_path)
+    assert done.returncode == 0, f"{done.stdout}{done.stderr}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_each_block_names_a_language_that_is_run_or_read(page: Path) -> None:
+    unknown = [(block.line, block.language) for block in blocks(page.read_text())]
+    assert [(line, name) for line, name in unknown if name not in LANGUAGES and not name.startswith("{")] == []
+
+
+WRONG = {
+    "exit code": "```sh\nfalse\n```\n",
+    "the output is": "```sh\necho one\n```\n\n<!-- output -->\n```text\ntwo\n```\n",
+    "exit code 0": "<!-- exit: 2 -->\n```sh\ntrue\n```\n",
+    "Makefile has no": "```sh\nmake nothing-like-it\n```\n",
+    "no extras": "```sh\npip install 'antiphon[nothing]'\n```\n",
+    "no_such_setting": "```toml\nno_such_setting = 1\n```\n",
+    "Expecting": "```json\n{\n```\n",
+    "temprature": '```json\n{"model": "demo", "input": "a", "temprature": 1}\n```\n',
+    "there is no test": "<!-- checked by: tests/nowhere.py -->\n```sh\ntrue\n```\n",
+}
+
+
+@pytest.mark.parametrize(("complaint", "text"), WRONG.items(), ids=[*WRONG])
+def test_a_wrong_block_is_reported_with_its_line(complaint: str, text: str, tmp_path: Path) -> None:
+    if why_not():
+        pytest.skip(f"no network namespace: {why_not()}")
+    page = ROOT / "docs" / "_build" / f"{tmp_path.name}.md"
+    page.parent.mkdir(exist_ok=True)
+    page.write_text(text)
+    try:
+        done = run(page, tmp_path)
+    finally:
+        page.unlink()
+    assert (done.returncode, complaint in done.stdout) == (1, True), done.stdout + done.stderr
+
+
+def test_comments_belong_to_the_block_after_them() -> None:
+    page = "<!-- run: cd x -->\n<!-- file: a.toml -->\n```toml\na = 1\n```\n\n  ```sh\n  ls\n  ```\n"
+    assert list(blocks(page)) == [
+        Block("run", "cd x", 1),
+        Block("toml", "a = 1\n", 3, {"file": "a.toml"}),
+        Block("sh", "ls\n", 7),
+    ]
+
+
+def test_three_dots_match_anything() -> None:
+    assert matches("a ... c\n...\nd", "a b c\n1\n2\nd\n")
+    assert not matches("a ... c", "a b d")
+
+
+def test_a_server_is_started_by_its_command() -> None:
+    script, ports = prepared(
+        'antiphon serve \\\n  --port 9000   # comment\nmake serve ARGS="--backend http://a/v1"\nls\n'
+    )
+    assert ports == {9000, 8321}
+    assert [line for line in script.splitlines() if not line.startswith("__")] == [
+        "antiphon serve  --port 9000",
+        "antiphon serve --backend http://a/v1",
+        "ls",
+    ]
