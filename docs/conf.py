@@ -12,7 +12,16 @@ author = "The Antiphon authors"
 copyright = f"2026, {author}"
 version = release = __version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_design", "sphinx_copybutton", "site_tables", "site_api", "site_openapi"]
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx_design",
+    "sphinx_copybutton",
+    "site_tables",
+    "site_api",
+    "site_openapi",
+    "site_markdown",
+]
 exclude_patterns = ["_build", "_ext", "_templates"]
 templates_path = ["_templates"]
 nitpicky = True

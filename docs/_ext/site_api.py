@@ -117,18 +117,23 @@ def documentation(kind: type) -> dict[str, str]:
 
 
 def sources(kind: type) -> list[type]:
-    """Return the class and its bases that can have fields; a typed dictionary keeps no bases, so those of its module."""
+    """Return the class and its bases; for a typed dictionary, the typed dictionaries of its module that it extends."""
     if not typing.is_typeddict(kind):
         return [base for base in kind.__mro__ if base.__module__.startswith("antiphon.")]
     others = vars(import_module(kind.__module__)).values()
-    bases = [each for each in others if typing.is_typeddict(each) and kind.__annotations__.items() >= each.__annotations__.items()]
+    bases = [
+        each
+        for each in others
+        if typing.is_typeddict(each) and kind.__annotations__.items() >= each.__annotations__.items()
+    ]
     return [kind, *bases]
 
 
 def plain_type(annotation: Any) -> str:
     """Return a type as a reader writes it, without modules and limits."""
     text = stringify_annotation(without_limits(annotation), "fully-qualified-except-typing", short_literals=True)
-    return re.sub(r"\b(?:\w+\.)+(?=[A-Za-z_])", "", text).replace("UnsetType", "absent")
+    bare = re.sub(r"('[^']*')|\b(?:\w+\.)+(?=[A-Za-z_])", lambda found: found[1] or "", text)
+    return bare.replace("UnsetType", "absent")
 
 
 def without_limits(annotation: Any) -> Any:

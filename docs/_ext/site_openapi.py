@@ -54,7 +54,9 @@ def endpoint(method: str, path: str, operation: Json, document: Json) -> Iterato
     if text := operation.get("description"):
         yield from (text, "")
     if parameters := operation.get("parameters"):
-        rows = ((f"`{each['name']}`", each["in"], type_of(each["schema"]), default(each["schema"])) for each in parameters)
+        rows = (
+            (f"`{each['name']}`", each["in"], type_of(each["schema"]), default(each["schema"])) for each in parameters
+        )
         yield from table(("Parameter", "In", "Type", "Default"), rows)
     for media, content in operation.get("requestBody", {}).get("content", {}).items():
         schema, name = content["schema"], content["schema"].get("$ref", "").rpartition("/")[2]
@@ -66,8 +68,10 @@ def endpoint(method: str, path: str, operation: Json, document: Json) -> Iterato
 
 def response(status: str, content: Json) -> tuple[str, str]:
     """Return the row of a response."""
-    kinds = (type_of(each["schema"]) if media == "application/json" else f"`{media}`" for media, each in
-             content.get("content", {}).items())
+    kinds = (
+        type_of(each["schema"]) if media == "application/json" else f"`{media}`"
+        for media, each in content.get("content", {}).items()
+    )
     return f"`{status}`" if status != "default" else "4xx, 5xx", ": ".join([content["description"], *kinds])
 
 

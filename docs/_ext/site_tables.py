@@ -35,6 +35,7 @@ class LabelTables(SphinxTransform):
                     continue
                 for label, entry in zip(labels, row, strict=True):
                     entry["label"] = label
+                    entry["classes"] += [] if entry.astext() or any(entry.findall(nodes.image)) else ["empty"]
 
 
 def _visit_entry(self: HTML5Translator, node: nodes.Element) -> None:
