@@ -92,11 +92,11 @@ def fields(kind: type) -> Iterator[tuple[str, str, str, str]]:
             yield code(config.tag_field or "type"), code(f'"{config.tag}"'), "", ""
         for field in msgspec.structs.fields(kind):
             default = "required" if field.required else code(repr_of(field))
-            yield code(field.name), code(plain_type(field.type)), default, meanings.get(field.name, "")
+            yield code(field.name), linked(plain_type(field.type)), default, meanings.get(field.name, "")
     elif typing.is_typeddict(kind):
         for name, annotation in typing.get_type_hints(kind).items():
             default = "required" if name in kind.__required_keys__ else ""
-            yield code(name), code(plain_type(annotation)), default, meanings.get(name, "")
+            yield code(name), linked(plain_type(annotation)), default, meanings.get(name, "")
 
 
 def repr_of(field: Any) -> str:
@@ -131,9 +131,25 @@ def sources(kind: type) -> list[type]:
 
 def plain_type(annotation: Any) -> str:
     """Return a type as a reader writes it, without modules and limits."""
-    text = stringify_annotation(without_limits(annotation), "fully-qualified-except-typing", short_literals=True)
+    text = stringified(without_limits(annotation))
+    for name in ("InputItem", "OutputItem"):
+        union = getattr(import_module("antiphon.types"), name)
+        if annotation is not union:
+            text = text.replace(stringified(union), name)
     bare = re.sub(r"('[^']*')|\b(?:\w+\.)+(?=[A-Za-z_])", lambda found: found[1] or "", text)
     return bare.replace("UnsetType", "absent")
+
+
+def stringified(annotation: Any) -> str:
+    """Return a type as Python writes it."""
+    return stringify_annotation(annotation, "fully-qualified-except-typing", short_literals=True)
+
+
+def linked(text: str) -> str:
+    """Return a type as code, each name linked to its entry if the type only consists of names."""
+    if not re.fullmatch(r"[A-Za-z]\w*( \| [A-Za-z]\w*)*", text):
+        return code(text)
+    return " or ".join(f"`{name}`" for name in text.split(" | "))
 
 
 def without_limits(annotation: Any) -> Any:

@@ -34,6 +34,8 @@ GROUPS = (
 FEW = 6
 """A union of more objects is shown by its size: the schema lists them."""
 
+PAGE = "reference/openapi"
+
 Json = dict[str, Any]
 
 
@@ -172,8 +174,8 @@ def fill(app: "Sphinx", docname: str, source: list[str]) -> None:
 
 def write(app: "Sphinx", error: Exception | None) -> None:
     """Write the document next to its page."""
-    if error is None and app.builder.format == "html":
-        Path(app.outdir, "reference", "openapi.json").write_text(json.dumps(describe(), indent=2) + "\n")
+    if error is None and app.builder.format == "html" and PAGE in app.env.found_docs:
+        Path(app.outdir, f"{PAGE}.json").write_text(json.dumps(describe(), indent=2) + "\n")
 
 
 def setup(app: "Sphinx") -> Json:
