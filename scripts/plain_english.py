@@ -21,7 +21,7 @@ PATTERNS = {
     r"who(m)?(so)?ever|nobody|somebody|anybody|everybody": "name the actor: client, request, tenant, operator, backend",
     r"(of|to|from|by|for|with) whom": "name the actor",
     r"whose": "two sentences, or 'with', or 'of the request'",
-    r"told|tells?|telling": "send, report, show, inform, detect, distinguish",
+    r"told|tells?(?! (?:me|us)\b)|telling": "send, report, show, inform, detect, distinguish",
     r"asked": "called, requested, queried, sent to",
     r"lent|lends?": "shared, reserved, provided",
     r"hear|hears|heard": "receive, notice",
@@ -30,7 +30,7 @@ PATTERNS = {
     r"there (is|are|was|were) none": "no X exists; without X",
     r"(is|are|was|were|be|been|has|have) gone": "deleted, disconnected, expired, unavailable",
     r"(come|comes|came|coming) back": "return, are returned, reconnect, recover",
-    r"(go|goes|went|going) on": "continue",
+    r"(go|goes|went|going) on(?!\.\")": "continue",
     r"(take|takes|took|taken|taking) up": "resume, start, use",
     r"(let|lets|letting) go": "release",
     r"(put|puts|putting) down": "store, record, write",
@@ -71,6 +71,11 @@ CODE_FENCE = re.compile(
     r"^([ ]*)(`{3,})(?!\{(?:warning|note|tip|important|admonition))[^\n]*\n.*?^\1\2[ ]*$", re.MULTILINE | re.DOTALL
 )
 INLINE_CODE = re.compile(r"(`+)(?!`).+?(?<!`)\1(?!`)", re.DOTALL)
+SCRIPT_PROSE = re.compile(
+    r"/\*.*?\*/|//[^\n]*|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`|>[^<>{}=;()]+<", re.DOTALL
+)
+"""Comments, strings and the text of elements in TypeScript."""
+
 LINK_TARGET = re.compile(r"\]\([^)]*\)")
 
 
@@ -99,6 +104,13 @@ def prose_of_python(text: str) -> Iterator[tuple[int, str]]:
             yield token.start[0], token.string
 
 
+def prose_of_script(text: str) -> Iterator[tuple[int, str]]:
+    """Each line of a comment, a string or an element's text in TypeScript."""
+    for match in SCRIPT_PROSE.finditer(text):
+        first = text.count("\n", 0, match.start()) + 1
+        yield from enumerate(INLINE_CODE.sub(blanked, match[0]).splitlines(), first)
+
+
 def is_bytes(literal: str) -> bool:
     """Whether a literal is of bytes: those go to programs, not to people."""
     try:
@@ -114,6 +126,8 @@ def prose_of(path: Path) -> Iterator[tuple[int, str]]:
         return prose_of_markdown(text)
     if path.suffix == ".py":
         return prose_of_python(text)
+    if path.suffix in {".ts", ".tsx", ".mjs"}:
+        return prose_of_script(text)
     return iter(enumerate(INLINE_CODE.sub(blanked, text).splitlines(), 1))
 
 
