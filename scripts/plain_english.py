@@ -59,7 +59,6 @@ EVERYWHERE = (
     "deploy/*",
     "console/src/*",
     "scripts/*",
-    "bench/*.py",
     "Makefile",
     "*.toml",
 )
@@ -75,6 +74,9 @@ SCRIPT_PROSE = re.compile(
     r"/\*.*?\*/|//[^\n]*|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`|>[^<>{}=;()]+<", re.DOTALL
 )
 """Comments, strings and the text of elements in TypeScript."""
+
+REPLACED = re.compile(r"\{[^{}]*\}")
+"""The code in an f-string."""
 
 LINK_TARGET = re.compile(r"\]\([^)]*\)")
 
@@ -94,7 +96,8 @@ def prose_of_python(text: str) -> Iterator[tuple[int, str]]:
     """Each line of a comment or of a string, docstrings included, without code in backticks and doctests."""
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type == tokenize.COMMENT or (token.type == tokenize.STRING and not is_bytes(token.string)):
-            lines = INLINE_CODE.sub(blanked, token.string).splitlines()
+            text = REPLACED.sub("", token.string) if is_formatted(token.string) else token.string
+            lines = INLINE_CODE.sub(blanked, text).splitlines()
             yield from (
                 (number, line)
                 for number, line in enumerate(lines, token.start[0])
@@ -109,6 +112,11 @@ def prose_of_script(text: str) -> Iterator[tuple[int, str]]:
     for match in SCRIPT_PROSE.finditer(text):
         first = text.count("\n", 0, match.start()) + 1
         yield from enumerate(INLINE_CODE.sub(blanked, match[0]).splitlines(), first)
+
+
+def is_formatted(literal: str) -> bool:
+    """Whether a literal is an f-string, as one token: Python 3.12 and newer split it."""
+    return "f" in literal[:2].lower()
 
 
 def is_bytes(literal: str) -> bool:
