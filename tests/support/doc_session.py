@@ -224,7 +224,7 @@ def main(page: Path, folder: Path) -> int:
             session.run(block)
         except Exception as error:
             wrong += 1
-            print(f"{page.relative_to(ROOT)}:{block.line}: {block.language}: {error}\n{block.text}", flush=True)
+            print(f"{os.path.relpath(page, ROOT)}:{block.line}: {block.language}: {error}\n{block.text}", flush=True)
     return min(wrong, 1)
 
 

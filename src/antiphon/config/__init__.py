@@ -1,6 +1,6 @@
-"""Settings: typed, documented, and from four places. A flag outdoes the environment, that the file, that the default.
+"""Typed and documented settings. Precedence: flag, environment variable, file, default.
 
-The file is `antiphon.toml` in the working folder, or the one that `--config` or `ANTIPHON_CONFIG` names.
+The file is `antiphon.toml` in the working directory, or the file that `--config` or `ANTIPHON_CONFIG` names.
 """
 
 from antiphon.config.checks import check_url, clean_key, key_of, listen_address, metrics_key

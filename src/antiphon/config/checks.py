@@ -1,4 +1,4 @@
-"""What settings must hold beyond their types, and where keys come from."""
+"""Checks of settings beyond their types, and the keys that settings refer to."""
 
 import os
 import re
@@ -11,9 +11,12 @@ from antiphon.config.settings import BackendConfig, McpServerConfig, Settings
 from antiphon.errors import ConfigError, redacted
 
 WEB_SEARCHES = ("searxng", "brave", "tavily")
-"""Providers of web search, by their names; a URL is that of a SearXNG instance."""
+"""Names of the web search providers; a URL as provider is that of a SearXNG instance."""
 
 MOST_PORT = 65_535
+
+KEY_SETTINGS = {"backend": "`key_env` in antiphon.toml", "images server": "`images_key_env` in antiphon.toml"}
+"""The setting that names the variable with the key of a server; the others have a flag."""
 
 _HOST = re.compile(r"\*|[A-Za-z0-9._-]+|[0-9A-Fa-f.]*:[0-9A-Fa-f.]*:[0-9A-Fa-f:.]*")
 _BUCKET = re.compile(r"s3://[A-Za-z0-9][A-Za-z0-9._-]{1,254}(/[A-Za-z0-9._/-]*)?")
@@ -22,7 +25,7 @@ _ORIGIN = re.compile(r"\*|null|[a-z][a-z0-9+.-]*://[^/\s?#@A-Z]+")
 
 
 def check(settings: Settings) -> None:
-    """Raise `ConfigError` for settings that do not go together, or that hold what no server can use."""
+    """Raise `ConfigError` for settings that contradict each other, and for values that no server can use."""
     for backend in settings.backends:
         check_url(backend.url)
     _check_backend_names(settings.backends)
@@ -40,33 +43,36 @@ def check(settings: Settings) -> None:
 
 
 def key_of(backend: BackendConfig, environment: Mapping[str, str] | None = None) -> str:
-    """Return a backend's key. Raises `ConfigError` where its variable is not set."""
+    """Return the key of a backend. Raises `ConfigError` if its variable is not set."""
     if not backend.key_env:
         return ""
     key = clean_key(os.environ if environment is None else environment, backend.key_env)
     if not key:
         raise ConfigError(
-            f"The backend {backend.url} takes its key from {backend.key_env}, which is not set. Set it, "
-            "or remove `key_env`."
+            f"The backend {backend.url} needs a key from the variable {backend.key_env}, which is not set. Set the "
+            "variable, or remove `key_env`."
         )
     return key
 
 
 def clean_key(environment: Mapping[str, str], name: str) -> str:
-    """Return the key in a variable, empty where it is not set. Raises `ConfigError` where no header can hold it."""
+    """Return the key in a variable, empty if it is not set. Raises `ConfigError` for characters that no header has."""
     key = environment.get(name, "").strip()
     if not (key.isascii() and key.isprintable()):
-        raise ConfigError(f"The variable {name} does not hold a key: it has characters that no header can have.")
+        raise ConfigError(
+            f"The variable {name} is not a valid key: it contains characters that are not allowed in an HTTP header. "
+            "Use printable ASCII characters only."
+        )
     return key
 
 
 def metrics_key(settings: Settings, environment: Mapping[str, str] | None = None) -> str:
-    """Return the key that opens the metrics, empty for none. Raises `ConfigError` where its variable is not set."""
+    """Return the key for the metrics, empty for none. Raises `ConfigError` if its variable is not set."""
     name = settings.metrics_key_env
     key = clean_key(os.environ if environment is None else environment, name) if name else ""
     if name and not key:
         raise ConfigError(
-            f"metrics_key_env names the variable {name}, which is not set. Set it, or remove the setting."
+            f"metrics_key_env names the variable {name}, which is not set. Set the variable, or remove the setting."
         )
     return key
 
@@ -78,13 +84,14 @@ def listen_address(text: str) -> tuple[str, int]:
     is_one = bool(separator and _HOST.fullmatch(host)) and host != "*" and port.isascii() and port.isdecimal()
     if not is_one or int(port) > MOST_PORT:
         raise ConfigError(
-            f"metrics_listen is '{text}', which is not an address and a port. Write it as 127.0.0.1:9321 or [::1]:9321."
+            f"metrics_listen is '{text}', which is not an address with a port. Write it as 127.0.0.1:9321 or "
+            "[::1]:9321."
         )
     return host, int(port)
 
 
-def check_url(url: str, whose: str = "backend") -> None:
-    """Raise `ConfigError` unless this is a server's base URL, with nothing secret in it: it is shown and logged."""
+def check_url(url: str, server: str = "backend") -> None:
+    """Raise `ConfigError` unless this is the base URL of a server without credentials: it is displayed and logged."""
     try:
         parts = urlsplit(url)
         is_url = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
@@ -95,12 +102,12 @@ def check_url(url: str, whose: str = "backend") -> None:
         is_other = bool(separator) and scheme.lower() not in {"http", "https"}
         flaw = f"has the scheme '{scheme}', and only http and https are supported" if is_other else "is not a URL"
         raise ConfigError(
-            f"The {whose} '{redacted(url)}' {flaw}. Give its base URL, such as http://127.0.0.1:11434/v1."
+            f"The {server} '{redacted(url)}' {flaw}. Set its base URL, such as http://127.0.0.1:11434/v1."
         )
     if "@" in parts.netloc or parts.query or parts.fragment:
         raise ConfigError(
-            f"A {whose}'s URL must not hold a key, a password or a query. Name the variable that holds the key with "
-            + ("`key_env` in antiphon.toml." if whose == "backend" else "--key-env.")
+            f"The URL of the {server} must not contain a key, a password or a query. Name the variable that holds the "
+            f"key with {KEY_SETTINGS.get(server, '--key-env')}."
         )
 
 
@@ -108,39 +115,45 @@ def _check_backend_names(backends: list[BackendConfig]) -> None:
     names = Counter(backend.name for backend in backends if backend.name)
     for name, times in names.items():
         if times > 1:
-            raise ConfigError(f"{times} backends have the name '{name}'. Give each a name of its own, or none.")
+            raise ConfigError(f"{times} backends have the name '{name}'. Give each a unique name, or no name.")
 
 
 def _check_connection(backend: BackendConfig) -> None:
-    """Raise `ConfigError` where the settings of a backend's connections do not go together, or hold a password."""
+    """Raise `ConfigError` if the connection settings of a backend contradict each other or contain a password."""
     if backend.client_key and not backend.client_cert:
-        raise ConfigError(f"The backend {backend.url} has a `client_key` without a `client_cert`. Name both.")
+        raise ConfigError(f"The backend {backend.url} has a `client_key` without a `client_cert`. Set both.")
     if "@" in backend.proxy:
         raise ConfigError(
-            f"The proxy of the backend {backend.url} must not hold a password. Name it in the variable HTTPS_PROXY or "
-            "HTTP_PROXY instead."
+            f"The proxy URL of the backend {backend.url} must not contain a password. Set the proxy in the variable "
+            "HTTPS_PROXY or HTTP_PROXY instead."
         )
 
 
 def _check_mcp_servers(servers: list[McpServerConfig]) -> None:
     for server in servers:
         if not _LABEL.fullmatch(server.label):
-            raise ConfigError(f"mcp_servers has the label '{server.label}'. Use letters, digits, '_' and '-'.")
+            raise ConfigError(
+                f"mcp_servers has the label '{server.label}', which is not valid. Use 1 to 64 letters, digits, '_' and "
+                "'-'."
+            )
         if bool(server.url) == bool(server.command):
             raise ConfigError(f"The MCP server '{server.label}' needs either a `url` or a `command`.")
         if server.url:
             _check_mcp_url(server)
         elif server.key_env or server.transport != "auto":
             raise ConfigError(
-                f"The MCP server '{server.label}' is a program: `key_env` and `transport` are for a `url`. "
-                "Pass it its key by `env`."
+                f"The MCP server '{server.label}' is a program, and `key_env` and `transport` apply to a `url` only. "
+                "Pass the key to the program with `env`."
             )
         if server.url and (server.args or server.env):
-            raise ConfigError(f"The MCP server '{server.label}' has a `url`: `args` and `env` are for a `command`.")
+            raise ConfigError(
+                f"The MCP server '{server.label}' has a `url`, and `args` and `env` apply to a `command` only. Remove "
+                "them."
+            )
     for name, given in (("label", [one.label for one in servers]), ("connector", [one.connector for one in servers])):
         for value, times in Counter(filter(None, given)).items():
             if times > 1:
-                raise ConfigError(f"{times} MCP servers have the {name} '{value}'. Give it to one.")
+                raise ConfigError(f"{times} MCP servers have the {name} '{value}'. Use each {name} once.")
 
 
 def _check_web_search(settings: Settings) -> None:
@@ -153,11 +166,11 @@ def _check_web_search(settings: Settings) -> None:
             "SearXNG instance, such as http://127.0.0.1:8888."
         )
     if name == "searxng" and not place:
-        raise ConfigError("web_search is 'searxng', which is nowhere in particular. Give its URL as web_search_url.")
+        raise ConfigError("web_search is 'searxng' without a URL. Set web_search_url to the URL of the instance.")
     if place and (not _is_url(place) or "?" in place):
         raise ConfigError(
-            f"The web search's URL '{redacted(place)}' is not valid. It must have no password and no query; name the "
-            "variable that holds the key in web_search_key_env."
+            f"The URL of the web search '{redacted(place)}' is not valid. Use a URL without a password and a query, "
+            "and name the variable that holds the key in web_search_key_env."
         )
 
 
@@ -166,22 +179,23 @@ def _check_file_storage(settings: Settings) -> None:
     is_bucket = place.startswith("s3://")
     if is_bucket and not _BUCKET.fullmatch(place):
         raise ConfigError(
-            f"file_storage is '{redacted(place)}', which is not a bucket. Write s3://bucket or s3://bucket/prefix; the "
-            "keys come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY."
+            f"file_storage is '{redacted(place)}', which is not a bucket. Write s3://bucket or s3://bucket/prefix, and "
+            "set the credentials in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY."
         )
     if place and not is_bucket and not place.startswith(("/", "~/")):
         raise ConfigError(
-            f"file_storage is '{redacted(place)}', which is neither a directory's absolute path nor s3://bucket/prefix."
+            f"file_storage is '{redacted(place)}', which is neither the absolute path of a directory nor a bucket. "
+            "Write /path/to/directory or s3://bucket/prefix."
         )
     if endpoint and (not _is_url(endpoint) or "?" in endpoint):
         raise ConfigError(
-            f"file_storage_endpoint '{redacted(endpoint)}' is not valid. Give the service's URL without a key, such as "
+            f"file_storage_endpoint '{redacted(endpoint)}' is not valid. Set the service's URL without a key, such as "
             "http://127.0.0.1:9000."
         )
 
 
 def _check_code(settings: Settings) -> None:
-    """Raise `ConfigError` where the settings of the sandbox for code do not go together."""
+    """Raise `ConfigError` if the settings of the code sandbox contradict each other."""
     if settings.code_python and not settings.code_python.startswith(("/", "~/")):
         raise ConfigError(
             f"code_python is '{redacted(settings.code_python)}', which is not an absolute path. Set it to the path of "
@@ -201,7 +215,7 @@ def _check_code(settings: Settings) -> None:
 
 
 def _is_url(text: str) -> bool:
-    """Whether this is a server's URL with no secret before the host and nothing behind a `#`."""
+    """Return whether this is the URL of a server, without credentials before the host and without a fragment."""
     try:
         parts = urlsplit(text)
         is_url = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
@@ -213,18 +227,22 @@ def _is_url(text: str) -> bool:
 def _check_mcp_url(server: McpServerConfig) -> None:
     if not _is_url(server.url):
         raise ConfigError(
-            f"The `url` of the MCP server '{server.label}' is not one. Give it as https://example.com/mcp, and its key "
-            "by `key_env`."
+            f"The `url` of the MCP server '{server.label}' is not valid. Write it as https://example.com/mcp without "
+            "credentials, and name the variable that holds the key in `key_env`."
         )
 
 
 def _check_names(settings: Settings) -> None:
     for host in settings.allowed_hosts:
         if not _HOST.fullmatch(host):
-            raise ConfigError(f"allowed_hosts has '{host}', which is no name. Give it without scheme, port and path.")
+            raise ConfigError(
+                f"allowed_hosts has '{host}', which is not a host name. Write it without a scheme, port and path."
+            )
     for origin in settings.allowed_origins:
         if not _ORIGIN.fullmatch(origin):
-            raise ConfigError(f"allowed_origins has '{origin}', which is none. Write it as https://app.example.com.")
+            raise ConfigError(
+                f"allowed_origins has '{origin}', which is not an origin. Write it as https://app.example.com."
+            )
     for name in ("outgoing_networks", "metrics_networks"):
         for network in getattr(settings, name):
             _check_network(name, network)
@@ -235,6 +253,6 @@ def _check_network(name: str, network: str) -> None:
         ip_network(network)
     except ValueError as error:
         raise ConfigError(
-            f"{name} has '{network}', which is no network. Write it as 10.1.0.0/16, without bits beyond "
-            "its length, or as a single address."
+            f"{name} has '{network}', which is not a network. Write it as 10.1.0.0/16, with zeros after the prefix, or "
+            "as a single address."
         ) from error

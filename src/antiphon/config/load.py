@@ -1,4 +1,4 @@
-"""Gathers the settings from flags, environment and file, and says where a wrong one was set."""
+"""Loads the settings from flags, environment and file, and reports which of them has an invalid value."""
 
 import os
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from antiphon.errors import ConfigError, log, meant
 DEFAULT_FILE = "antiphon.toml"
 PREFIX = "ANTIPHON_"
 OTHER_VARIABLES = {"ANTIPHON_CONFIG", "ANTIPHON_RECORDINGS"}
-"""Variables that are no settings: the file of settings, and where the tests find recordings."""
+"""Variables that are not settings: the settings file, and the folder of the recordings for the tests."""
 
 
 def load_settings(
@@ -24,8 +24,9 @@ def load_settings(
 ) -> Settings:
     """Return the settings as `antiphon serve` reads them. Raises `ConfigError`, which names the setting and its source.
 
-    `flags` are those of the command line, `backends` as base URLs; None stands for an absent flag. `environment` is by
-    default that of the process, and `file` by default `antiphon.toml` in the working folder, if it exists.
+    `flags` are those of the command line, with `backends` as base URLs; None means that a flag is absent. The default
+    of `environment` is that of the process, the default of `file` is `antiphon.toml` in the working directory if it
+    exists.
 
     >>> from antiphon import load_settings
     >>> load_settings(environment={"ANTIPHON_STORE": "sqlite://"}).store
@@ -47,21 +48,21 @@ def load_settings(
 
 
 def checked(settings: Settings) -> Settings:
-    """Return settings that a program has made, held to the rules of a file. Raises `ConfigError`."""
+    """Return the settings of a program after the same checks as those of a file. Raises `ConfigError`."""
     values: dict[str, Any] = msgspec.to_builtins(settings)
     try:
         converted = msgspec.convert(values, Settings)
     except msgspec.ValidationError as error:
-        from antiphon.config.mistakes import mistake  # noqa: PLC0415 - for mistakes alone
+        from antiphon.config.mistakes import mistake  # noqa: PLC0415 - needed for mistakes only
 
         found = mistake(str(error), values, is_file=False)
-        raise ConfigError(f"The settings of the program are wrong: {found.text}") from error
+        raise ConfigError(f"The settings of the program are not valid: {found.text}") from error
     check(converted)
     return converted
 
 
 def settings_file(file: Path | None = None, environment: Mapping[str, str] | None = None) -> Path | None:
-    """Return the file of settings: `file`, else what the variable names, else the usual one where there is one."""
+    """Return the settings file: `file`, else the file that the variable names, else `antiphon.toml` if it exists."""
     environment = os.environ if environment is None else environment
     if file or environment.get(PREFIX + "CONFIG"):
         return file or Path(environment[PREFIX + "CONFIG"])
@@ -106,11 +107,11 @@ EXAMPLES = {
     "MODELS": """a list of objects, such as [{"name": "qwen3", "context_window": 32768}]""",
     "PROMPTS": """an object of objects, such as {"support": {"instructions": "You help {{customer}}."}}""",
 }
-"""What the variables that hold JSON should look like."""
+"""An example for each variable that holds JSON."""
 
 
 def _tables(text: str, name: str) -> Any:
-    """Return what a variable holds as JSON: tables, in a list or by their names."""
+    """Return the JSON in a variable: tables, in a list or by their names."""
     try:
         return msgspec.json.decode(text)
     except msgspec.DecodeError as error:
@@ -119,7 +120,7 @@ def _tables(text: str, name: str) -> Any:
 
 
 def _chains(text: str) -> dict[str, list[str]]:
-    """Return what `a=b,c d=e` says: the models that may answer in another's place."""
+    """Return the fallback models of each model in a text such as `a=b,c d=e`."""
     pairs = (pair.partition("=") for pair in text.split())
     return {name: [other for other in others.split(",") if other] for name, _, others in pairs}
 
@@ -127,8 +128,8 @@ def _chains(text: str) -> dict[str, list[str]]:
 def _wrong(
     said: str, values: dict[str, Any], path: Path | None, told: Mapping[str, Any], given: Mapping[str, Any]
 ) -> ConfigError:
-    """Return the error for values that are not settings."""
-    from antiphon.config.mistakes import mistake  # noqa: PLC0415 - for mistakes alone
+    """Return the error for invalid values."""
+    from antiphon.config.mistakes import mistake  # noqa: PLC0415 - needed for mistakes only
 
     found = mistake(said, values, is_file=False)
     is_file = found.setting not in told.keys() | given.keys()

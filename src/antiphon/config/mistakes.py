@@ -1,4 +1,4 @@
-"""What a wrong setting must be, in words: read from its type, so that no decoder's wording reaches anybody."""
+"""Describes an invalid setting and the allowed values in plain words, read from its type instead of the decoder."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping
@@ -24,56 +24,58 @@ _TABLES: dict[str, tuple[type[Struct], str, str]] = {
     "mcp_servers": (McpServerConfig, "MCP server", "label"),
     "models": (ModelConfig, "model", "name"),
 }
-"""The tables of a setting, what one is called, and the key with its name."""
+"""Settings that are lists of tables: the type of a table, the word for one, and the key with its name."""
 
 _NAMED: Mapping[str, tuple[type[Struct], str]] = {"prompts": (PromptConfig, "a prompt")}
-"""Settings that are tables with a name for each entry, and the word for one entry: the decoder does not name it."""
+"""Settings that are tables of named entries, and the word for one entry: the decoder does not report its name."""
 
 _SIMPLE: Mapping[Any, str] = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
 
 _WRITTEN: tuple[tuple[type, str], ...] = (
-    (bool, "a truth value"),
+    (bool, "a boolean"),
     (str, "text"),
     (int, "a number"),
     (float, "a number"),
     (list, "a list"),
     (dict, "a table"),
 )
-"""What a value is, by its type; the first that fits."""
+"""The word for a value of each type; the first match counts."""
 
 _EXAMPLES = {
     "backends": 'url = "http://127.0.0.1:11434/v1"',
     "mcp_servers": 'label = "docs"',
     "models": 'name = "qwen3"',
 }
-"""A key of each table, as TOML has it."""
+"""A key of each table, in TOML."""
 
 
 class Mistake(NamedTuple):
-    """What is wrong in the settings."""
+    """A mistake in the settings."""
 
     setting: str
-    """Name of the setting, empty where there is no such setting."""
+    """Name of the setting, empty if it does not exist."""
     text: str
 
 
 def mistake(said: str, values: Mapping[str, Any], *, is_file: bool) -> Mistake:
-    """Return what is wrong with these values, from what the decoder said, and what to write instead.
+    """Return the mistake in these values, from the message of the decoder, and what to write instead.
 
-    `is_file` adds how TOML writes it.
+    With `is_file`, the text includes the syntax in TOML.
     """
     if unknown := _UNKNOWN.fullmatch(said):
         steps = _steps(unknown[2] or "")
         text = _unknown_key(unknown[1], steps, _found(values, (*steps, unknown[1])))
-        return Mistake(steps[0] if steps else unknown[1], f"{_whose(steps, values)}{text}")
+        return Mistake(steps[0] if steps else unknown[1], f"{_table_name(steps, values)}{text}")
     if missing := _MISSING.fullmatch(said):
         steps = _steps(missing[2] or "")
         shown = steps[2:] if steps and steps[0] in _TABLES else steps
         place = _place((*shown, missing[1]))
-        return Mistake(steps[0] if steps else "", f"{_whose(steps, values)}`{place}` is missing. Add it.")
+        return Mistake(
+            steps[0] if steps else "", f"{_table_name(steps, values)}the required key `{place}` is missing. Add it."
+        )
     other = _OTHER.fullmatch(said)
     if other is None:
-        return Mistake("", "it is invalid. `docs/reference/settings.md` lists every setting.")
+        return Mistake("", "a value is not valid. `docs/reference/settings.md` lists every setting.")
     steps = _steps(other[2])
     return Mistake(steps[0], _wrong_value(steps, values, is_key=bool(other[1]), is_file=is_file))
 
@@ -83,7 +85,7 @@ def _steps(place: str) -> tuple[str, ...]:
 
 
 def _unknown_key(name: str, steps: tuple[str, ...], value: object) -> str:
-    """Return what to say of a key that does not exist: what was meant, or where it belongs."""
+    """Return the text for a key that does not exist: the key that was probably meant, or the table that has it."""
     kind: type[Struct] = Settings
     if steps:
         kind = _TABLES[steps[0]][0] if steps[0] in _TABLES else _NAMED.get(steps[0], (Settings, ""))[0]
@@ -91,39 +93,39 @@ def _unknown_key(name: str, steps: tuple[str, ...], value: object) -> str:
     near = meant(name, kind.__struct_fields__)
     if near:
         table = f" Begin the table with [[{near}]]." if isinstance(value, dict) and near in _TABLES else ""
-        return f"there is no {what} `{name}`. Did you mean `{near}`?{table}"
+        return f"unknown {what} `{name}`. Did you mean `{near}`?{table}"
     if kind is Settings:
         homes = [f"[[{tables}]]" for tables, (one, *_) in _TABLES.items() if name in one.__struct_fields__]
-        home = f" It is a key of {' and '.join(homes)}: write it below that line." if homes else ""
+        home = f" It is a key of {' and '.join(homes)}: move it below that line." if homes else ""
     else:
         is_general = name in Settings.__struct_fields__
-        home = " It is a setting of its own: write it above the first [[…]] of the file." if is_general else ""
-    return f"there is no {what} `{name}`.{home}"
+        home = " It is a setting of the server: move it above the first [[…]] of the file." if is_general else ""
+    return f"unknown {what} `{name}`.{home}"
 
 
 def _wrong_value(steps: tuple[str, ...], values: Mapping[str, Any], *, is_key: bool, is_file: bool) -> str:
     in_table = len(steps) > 1 and steps[0] in _TABLES
     shown = steps[2:] if in_table else steps
-    whose, value = _whose(steps, values), _found(values, steps)
+    prefix, value = _table_name(steps, values), _found(values, steps)
     kind, bounds = _type_at(steps)
-    if not shown:  # one of the tables is none
-        return f"{whose}it must be a table, not {_written(value)}.{_table_advice(steps[0]) if is_file else ''}"
+    if not shown:  # a value in a list of tables is not a table
+        return f"{prefix}it must be a table, not {_written(value)}.{_table_advice(steps[0]) if is_file else ''}"
     place = _place(shown)
     if is_key:
-        return f"{whose}`{place}` has a key that is not allowed. Allowed: {', '.join(_choices(kind))}."
+        return f"{prefix}`{place}` has a key that is not allowed. Allowed: {', '.join(_choices(kind))}."
     if not in_table and steps[0] in _TABLES:
         return f"`{place}` must be a list of tables, not {_written(value)}.{_table_advice(place) if is_file else ''}"
     if (choices := _choices(kind)) and isinstance(value, str):
         near = meant(value, choices)
         hint = f" Did you mean '{near}'?" if near else ""
-        return f"{whose}`{place}` is '{value[:100]}', which is not allowed.{hint} Allowed: {_listed(choices)}."
+        return f"{prefix}`{place}` is '{value[:100]}', which is not allowed.{hint} Allowed: {_listed(choices)}."
     each = "each value of " if steps[-1] == "..." else ""
     given = "" if value is _NOTHING or _may_be(kind, value) else f", not {_written(value)}"
-    return f"{whose}{each}`{place}` must be {', '.join([_described(kind), *bounds])}{given}."
+    return f"{prefix}{each}`{place}` must be {', '.join([_described(kind), *bounds])}{given}."
 
 
 def _may_be(kind: Any, value: object) -> bool:
-    """Whether a value of this kind is what was written as far as TOML goes; a variable writes all of them as text."""
+    """Return whether a value has this type in TOML; variables hold every value as text."""
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     return kind in _SIMPLE and (isinstance(value, str) or (is_number and kind in {int, float}))
 
@@ -132,8 +134,8 @@ def _table_advice(name: str) -> str:
     return f" Begin each table with a line [[{name}]], followed by its keys, such as {_EXAMPLES[name]}."
 
 
-def _whose(steps: tuple[str, ...], values: Mapping[str, Any]) -> str:
-    """Return which table it is about, by its number and its name."""
+def _table_name(steps: tuple[str, ...], values: Mapping[str, Any]) -> str:
+    """Return the table that the mistake is in, by its number and its name."""
     if len(steps) > 1 and steps[0] in _NAMED:
         return f"{_NAMED[steps[0]][1]}: "
     if len(steps) < 2 or steps[0] not in _TABLES:
@@ -149,7 +151,7 @@ _NOTHING = object()
 
 
 def _found(values: Any, steps: tuple[str, ...]) -> Any:
-    """Return the value at a place; `_NOTHING` where the place does not say which."""
+    """Return the value at a place, `_NOTHING` if the place matches several."""
     for step in steps:
         if isinstance(values, Mapping) and step in values:
             values = values[step]
@@ -203,7 +205,7 @@ def _bounds(meta: msgspec.Meta) -> str:
 
 
 def _choices(kind: Any) -> Collection[str]:
-    """Return the words that a value, or a key of a table, may be; empty where it may be any."""
+    """Return the allowed words for a value, or for the keys of a table; empty if every word is allowed."""
     if get_origin(kind) is dict:
         kind = get_args(kind)[0]
     return [str(one) for one in get_args(kind)] if get_origin(kind) is Literal else []
@@ -214,7 +216,7 @@ def _listed(choices: Collection[str]) -> str:
 
 
 def _described(kind: Any) -> str:
-    """Return what a value of this type is, with an example where that helps."""
+    """Return the description of a type, with an example if that helps."""
     origin, parts = get_origin(kind), get_args(kind)
     if kind in _SIMPLE:
         return _SIMPLE[kind]
@@ -236,7 +238,7 @@ def _alternatives(parts: tuple[Any, ...]) -> Iterator[str]:
 
 
 def _example(kind: Any) -> str:
-    """Return a value of this type as TOML has it."""
+    """Return an example of this type in TOML."""
     origin, parts = get_origin(kind), get_args(kind)
     if origin in {list, tuple}:
         return f"[{_example(parts[0])}]"

@@ -1,4 +1,7 @@
-"""What can be configured for one model: facts about it, and defaults for the requests to it."""
+"""Configuration of models and prompts: facts about a model, and defaults for requests.
+
+`docs/reference/settings.md` is generated from this module, as `settings.py` says.
+"""
 
 from typing import Annotated, Any, Literal
 
@@ -13,92 +16,108 @@ Price = Annotated[float, Meta(ge=0, le=1_000_000)]
 
 
 class PriceConfig(Struct, kw_only=True, forbid_unknown_fields=True):
-    """What a million tokens of a model cost, in the operator's currency, with nine digits after the point at most."""
+    """Prices of a model per million tokens, in the operator's currency, with at most nine decimal places."""
 
     input: Price
-    """A million input tokens."""
+    """Price of a million input tokens."""
     output: Price
-    """A million output tokens."""
+    """Price of a million output tokens."""
     cached_input: Price | None = None
-    """A million input tokens that the backend had in its prefix cache; by default as `input`."""
+    """Price of a million input tokens that the backend reports as cached. Default: the price of other input tokens."""
 
 
 class ModelConfig(Struct, kw_only=True, forbid_unknown_fields=True):
-    """One model. A fact that is not set is used as `antiphon models probe` measured it, else as its dialect has it.
+    """One model. A fact that is not set has the value that a probe measured, or else that of the backend's dialect.
 
     >>> from antiphon import ModelConfig, Settings
     >>> settings = Settings(models=[ModelConfig(name="qwen3", parameters={"temperature": 0.6}, stop=["END"])])
     """
 
-    name: str
-    """Name that clients use, an alias, or the backend's own name; `*` for every model."""
-    backend: str = ""
-    """Name of the backend that this concerns; empty for every backend."""
+    # --- Which model ---
 
-    # Defaults of requests: what the client sends itself wins.
+    name: str
+    """Name that clients use, an alias, or the backend's own name of the model; `"*"` for every model."""
+    backend: str = ""
+    """The `name` of the backend, or its host and port if it has no name. Empty: every backend."""
+
+    # --- Defaults of requests ---
 
     system_prompt: str = ""
-    """Text that precedes the instructions of each request."""
+    """Text that is inserted before the instructions of each request."""
     parameters: dict[str, Any] = field(default_factory=dict)
-    """Chat parameters for requests that do not set them, such as `temperature` and `top_k`."""
+    """Chat parameters that are added to requests that do not set them: `temperature`, `top_p`, `presence_penalty`,
+    `frequency_penalty`, and any other that the backend supports, such as `top_k`, `min_p` or `seed`. They need no
+    `passthrough`. If the backend rejects a parameter, Antiphon omits it from further requests."""
     stop: list[str] = field(default_factory=list)
-    """Texts at which the backend ends the answer."""
+    """Texts at which the backend ends the output."""
     chat_template_kwargs: dict[str, Any] = field(default_factory=dict)
-    """Arguments of the model's chat template."""
+    """Arguments for the chat template of the model, for llama.cpp, vLLM and SGLang."""
     effort: Effort | None = None
-    """Effort of requests that name none."""
+    """The `reasoning.effort` of requests that do not set it."""
     efforts: dict[Effort, dict[str, Any]] = field(default_factory=dict)
-    """By effort: the Chat parameters that it stands for, such as a budget of tokens for thinking."""
-
+    """Table of the Chat parameters that each effort sends, such as `{ thinking_budget = 4096 }`. They are added to the
+    parameters that the [dialect](dialects.md) sends, and replace those with the same name."""
     prices: PriceConfig | None = None
-    """What its tokens cost, for usage and budgets."""
+    """Prices per million tokens, for [usage and budgets](../operate/keys-and-budgets.md#set-prices): `{ input = 2.5,
+    output = 10, cached_input = 0.25 }`, with at most nine decimal places. `cached_input` applies to input tokens that
+    the backend reports as cached. Default of `cached_input`: the price of other input tokens."""
     reserved_output_tokens: ReservedTokens | None = None
-    """Tokens reserved for an answer of unbounded length; by default the setting of the same name."""
+    """Output tokens that budgets and token limits reserve for a response of this model if the request sets no
+    `max_output_tokens`. Default: the setting [`reserved_output_tokens`](#reserved_output_tokens)."""
 
-    # Facts, as in the profile of the model.
+    # --- Facts about the model ---
 
     tools: Literal["native", "prompt", "schema"] | None = None
-    """How tools reach the model: by the backend's own `tools`, or described in the prompt."""
+    """How the model receives tools. `"native"`: the backend accepts `tools`, and the model calls them. `"prompt"`: the
+    prompt describes the tools. `"schema"`: as `"prompt"`, and a schema restricts every output to JSON with a text or a
+    call, for models that follow no format and do not reason in their text."""
     parallel_calls: bool | None = None
-    """Whether one answer may hold several calls."""
+    """Whether one output of the model can contain several tool calls."""
     forced_calls: bool | None = None
-    """Whether `tool_choice: required` makes the model call a tool."""
+    """Whether `tool_choice: "required"` makes the model call a tool."""
     streamed_calls: bool | None = None
-    """Whether a stream carries calls as calls, and not as text."""
+    """Whether tool calls are streamed as calls, and not as text."""
     text_calls: tuple[str, ...] | None = None
-    """Formats in which the model writes calls as text."""
+    """Formats in which the model writes tool calls as text; `[]` if its calls are always structured."""
     json_formats: tuple[Literal["json_object", "json_schema", "json_object_schema"], ...] | None = None
-    """Types of `response_format` that the backend takes."""
+    """Types of `response_format` that the backend accepts."""
     json_held: bool | None = None
-    """Whether a schema holds the answer."""
+    """Whether the backend enforces a JSON schema; false if it accepts a schema and ignores it."""
     rejected_keywords: tuple[str, ...] | None = None
     """JSON Schema keywords for which the backend rejects a schema."""
     context_window: Annotated[int, Meta(ge=256, le=2**31 - 1)] | None = None
-    """Tokens of prompt and answer together."""
+    """Size of the context window in tokens: prompt and output together. With `truncation: "auto"`, Antiphon shortens a
+    longer prompt before it sends it. A compaction starts at four fifths of the window at the latest."""
     thinking: Literal["none", "field", "tags", "preopened"] | None = None
-    """Where thinking comes: in a field of its own, between `<think>` tags, or after a tag that the template opens."""
+    """Where the backend returns reasoning: `"none"`, `"field"` (a separate field), `"tags"` (between `<think>` tags),
+    or `"preopened"` (after a tag that the chat template opens)."""
     thinking_control: (
         Literal["", "reasoning_effort", "reasoning", "thinking", "enable_thinking", "chat_template_kwargs"] | None
     ) = None
-    """Form of the effort that switches thinking off; empty where none does."""
+    """Parameter of the effort that disables reasoning; `""` if no parameter does."""
     vision: bool | None = None
-    """Whether the model sees images."""
+    """Whether the model accepts images. If false, the model in the setting [`vision`](#vision)
+    [describes](../guides/send-images-to-text-models.md) them."""
     system_role: bool | None = None
-    """Whether a message may have the role `system`; otherwise instructions go into the first user message."""
+    """Whether messages can have the role `system`. If false, Antiphon adds the instructions to the first user
+    message."""
     developer_role: bool | None = None
-    """Whether a message may have the role `developer`."""
+    """Whether messages can have the role `developer`."""
     late_system: bool | None = None
-    """Whether a system message may follow other messages."""
+    """Whether a system message can follow other messages. If false, a later system message becomes a marked user
+    message."""
     stable_template: bool | None = None
-    """Whether the chat template writes earlier turns as before once the user writes again, reasoning included."""
+    """Whether the chat template renders earlier turns, including their reasoning, as before when a new user message
+    follows. If false, the new message invalidates the [prompt
+    cache](../guides/reuse-prompt-caches.md#what-changes-a-prompt) of a turn with tool calls."""
     usage: bool | None = None
-    """Whether a plain answer reports its tokens."""
+    """Whether a response that is not streamed reports its tokens."""
     streamed_usage: bool | None = None
-    """Whether a stream reports its tokens when it ends."""
+    """Whether a stream reports its tokens at its end."""
 
 
 class PromptConfig(Struct, kw_only=True, forbid_unknown_fields=True):
-    """A prompt that requests can name by its id: texts with placeholders such as `{{name}}`, and defaults.
+    """A prompt that requests can use by its ID: texts with placeholders such as `{{name}}`, and defaults.
 
     >>> from antiphon import PromptConfig, Settings
     >>> support = PromptConfig(instructions="You help {{customer}}.", defaults={"temperature": 0.2})
@@ -106,14 +125,15 @@ class PromptConfig(Struct, kw_only=True, forbid_unknown_fields=True):
     """
 
     version: Annotated[int, Meta(ge=1, le=2**31 - 1)] = 1
-    """The number of its version: raise it when you change the prompt, and requests for the former version fail."""
+    """Number of the version. Raise it when you change the prompt: requests for the previous version then fail with
+    404."""
     name: str = ""
-    """Its title in lists."""
+    """Title of the prompt in lists."""
     instructions: str = ""
-    """The instructions of requests that have none of their own."""
+    """Instructions for requests that have none."""
     messages: list[dict[str, Any]] = field(default_factory=list)
-    """Messages before the conversation, as requests have them."""
+    """Messages before the conversation, in the format of `input`."""
     model: str = ""
-    """The model of requests that name none."""
+    """Model for requests that name none."""
     defaults: dict[str, Any] = field(default_factory=dict)
-    """Parameters of requests that do not set them, such as `temperature` and `tools`."""
+    """Parameters for requests that do not set them, such as `temperature` and `tools`."""

@@ -1,4 +1,8 @@
-"""Every setting, with its type, its default and what it is for."""
+"""Every setting, with its type, its default and its meaning.
+
+`docs/reference/settings.md` is generated from this module: the text below a field is the setting's description, in
+Markdown with links relative to that page, and a comment such as `# --- Server ---` starts a group of settings.
+"""
 
 from typing import Annotated, Literal
 
@@ -8,7 +12,7 @@ from antiphon.config.models import ModelConfig, PromptConfig, ReservedTokens
 
 
 class BackendConfig(Struct, kw_only=True, forbid_unknown_fields=True):
-    """One backend. Its key is never written here: `key_env` names the environment variable that holds it.
+    """One backend. Its key is never part of the settings: `key_env` names the environment variable that holds it.
 
     >>> from antiphon import BackendConfig
     >>> BackendConfig(url="http://127.0.0.1:8000/v1", name="gpu", aliases={"fast": "qwen3-4b"}).weight
@@ -16,57 +20,77 @@ class BackendConfig(Struct, kw_only=True, forbid_unknown_fields=True):
     """
 
     url: str
-    """Base URL, ending in `/v1` or the like."""
+    """Base URL of the backend, usually ending in `/v1`."""
     name: str = ""
-    """What to call it; by default its host and port."""
+    """Unique name of the backend. It is used in logs, metrics and error messages. Default: the host and port, which
+    clients never see; clients then see a name such as `backend-1`."""
     key_env: str = ""
-    """Environment variable with its key; empty where it needs none."""
+    """Environment variable that holds the API key of the backend; empty if the backend needs no key. A key is never
+    read from the settings file or the command line."""
     dialect: str = ""
-    """Family of backends that it belongs to; by default told from its URL and its list of models."""
+    """[Dialect](dialects.md) of the backend: the differences between its API and OpenAI's. Default: detected from the
+    URL and the list of models."""
     api: Literal["auto", "chat", "responses", "ollama"] = "auto"
-    """The API that it is called by: Chat Completions, Responses as it serves them itself, or Ollama's native API."""
+    """API with which Antiphon [calls the backend](../operate/route-across-backends.md#backends-that-speak-responses):
+    `chat` for Chat Completions, `responses` for the backend's own Responses API, `ollama` for Ollama's [native
+    API](../guides/run-local-models.md#ollama). `auto` chooses by the [dialect](dialects.md), or checks what the backend
+    supports."""
     num_ctx: Annotated[int, Meta(ge=1024, le=2**31 - 1)] = 65_536
-    """Tokens of the largest window that Ollama loads a model with, by its native API."""
+    """Largest context window, in tokens, with which Ollama loads a model through its [native
+    API](../guides/run-local-models.md#ollama)."""
     keep_alive: str = ""
-    """How long Ollama keeps a model in memory after an answer, by its native API; empty for the server's own time."""
+    """How long Ollama keeps a model in memory after a response, through its native API: a duration such as `30m`, a
+    number of seconds, or `-1` to keep it permanently. Empty: Ollama's own default."""
     models: list[str] | Literal["*"] = field(default_factory=list)
-    """Models that it serves, or `*` for whatever is asked for; by default those that it lists."""
+    """Models that the backend serves. `"*"`: every model that no other backend serves. Default: the models that the
+    backend lists."""
     aliases: dict[str, str] = field(default_factory=dict)
-    """Names that clients use, each with the model's name at this backend."""
+    """Table of other names for models: each key is a name that clients use, each value is the name of the model at this
+    backend."""
     weight: Annotated[float, Meta(gt=0, le=1000)] = 1.0
-    """How much it is asked beside the others that serve the same model."""
+    """Share of the requests that this backend receives, relative to the other backends that serve the same model."""
     concurrency: Annotated[int, Meta(ge=0, le=1_000_000)] = 0
-    """Requests that it is sent at once; 0 for any number."""
+    """Maximum number of concurrent requests from each process to this backend; 0 for no limit."""
     queue: Annotated[int, Meta(ge=0, le=1_000_000)] = 100
-    """Requests that may wait for it beyond `concurrency`."""
+    """Maximum number of requests that wait for this backend when `concurrency` is reached. Antiphon rejects further
+    requests immediately."""
     tenant_concurrency: Annotated[int, Meta(ge=0, le=1_000_000)] = 0
-    """Requests of one tenant that each process sends it at once; 0 for as many as `concurrency`."""
+    """Maximum number of concurrent requests of one tenant from each process to this backend; 0 for the value of
+    `concurrency`. [When to set it](../operate/route-across-backends.md#several-for-one-model)."""
     cache: bool = False
-    """Whether its answers are kept, and given again to who asks the same."""
+    """Whether to [cache](../guides/cache-responses.md) the responses of this backend and reuse them for identical
+    requests."""
     cache_salt: bool = False
-    """Whether each tenant's requests carry a `cache_salt` of its own: vLLM then reuses no prompt across tenants."""
+    """Whether to send each tenant's requests with a `cache_salt` of its own, so that vLLM [shares no cached prompts
+    between tenants](../guides/reuse-prompt-caches.md#keep-tenants-apart)."""
     passthrough: list[str] | None = None
-    """Parameters beside those of the Responses API that are forwarded to it; by default those of its dialect."""
+    """Names of [parameters outside the Responses API](parameters.md#parameters-of-local-servers) that Antiphon forwards
+    to the backend, such as `["top_k", "min_p"]`; `[]` for none. Default: the parameters of its
+    [dialect](dialects.md)."""
     check_answers: bool | None = None
-    """Whether its models' answers are checked and corrected; by default where its dialect says so."""
+    """Whether to [check and correct](../guides/repair-model-output.md) the output of the backend's models. Default:
+    depends on the [dialect](dialects.md)."""
     connect_timeout: Annotated[float, Meta(gt=0)] | None = None
-    """As the setting of this name, for this backend."""
+    """The setting [`connect_timeout`](#connect_timeout), for this backend only."""
     first_byte_timeout: Annotated[float, Meta(gt=0)] | None = None
-    """As the setting of this name, for this backend."""
+    """The setting [`first_byte_timeout`](#first_byte_timeout), for this backend only."""
     idle_timeout: Annotated[float, Meta(gt=0)] | None = None
-    """As the setting of this name, for this backend."""
+    """The setting [`idle_timeout`](#idle_timeout), for this backend only."""
     ca_file: str = ""
-    """File with the certificate authorities to trust, in PEM; by default those of the system."""
+    """PEM file with the certificate authorities to trust. Default: those of the system. See [TLS and
+    proxies](../operate/route-across-backends.md#tls-and-proxies)."""
     client_cert: str = ""
-    """File with the certificate that this server shows the backend, in PEM."""
+    """PEM file with the client certificate that Antiphon presents to the backend."""
     client_key: str = ""
-    """File with the key of `client_cert`, without a password; empty where that file holds it too."""
+    """PEM file with the private key of `client_cert`, without a password. Empty if the certificate file contains the
+    key."""
     proxy: str = ""
-    """URL of the proxy to it, or `none`; by default the proxy that the environment names."""
+    """URL of an HTTP proxy for connections to this backend, without a password; `none` to connect directly. Default:
+    the proxy in `HTTPS_PROXY` or `HTTP_PROXY`."""
 
 
 class McpServerConfig(Struct, kw_only=True, forbid_unknown_fields=True):
-    """One MCP server: at a URL, or a program of this machine. What is secret stays in the environment.
+    """One MCP server: a URL, or a program on this machine. Credentials stay in environment variables.
 
     >>> from antiphon import McpServerConfig, Settings
     >>> tickets = McpServerConfig(label="tickets", url="https://tickets.example/mcp", key_env="TICKETS_KEY")
@@ -74,25 +98,27 @@ class McpServerConfig(Struct, kw_only=True, forbid_unknown_fields=True):
     """
 
     label: str
-    """What requests call it by: their `server_label`."""
+    """Name that requests use for the server, in `server_label`: 1 to 64 letters, digits, `_` and `-`."""
     url: str = ""
-    """Where it is; empty for a program."""
+    """URL of the server, such as `https://example.com/mcp`. Private networks are allowed. Empty for a program."""
     command: str = ""
-    """The program that it is, which speaks over its standard input and output; empty for a URL."""
+    """Program to start instead of connecting to a URL. It communicates over standard input and output."""
     args: list[str] = field(default_factory=list)
-    """The program's arguments."""
+    """Arguments of the program."""
     env: list[str] = field(default_factory=list)
-    """Names of environment variables that the program gets, beside the likes of `PATH` and `HOME`."""
+    """Names of the environment variables to pass to the program, in addition to `PATH`, `HOME` and similar ones. Each
+    variable must be set."""
     transport: Literal["auto", "http", "sse"] = "auto"
-    """How it is asked at its URL: by Streamable HTTP, by the older events beside posts, or by what it knows."""
+    """Transport to the URL: `http` for Streamable HTTP, `sse` for the older HTTP with server-sent events. `auto` tries
+    Streamable HTTP first, and uses the older transport if the server supports nothing else."""
     key_env: str = ""
-    """Environment variable with its key, which is sent as a bearer token; empty where it needs none."""
+    """Environment variable with the key, which is sent as a bearer token; empty if the server needs no key."""
     connector: str = ""
-    """The `connector_id` that it answers for."""
+    """The `connector_id` of requests for which this server is used."""
     description: str = ""
-    """What it is for, in words for the model."""
+    """Description of the server for the model."""
     timeout: Annotated[float, Meta(gt=0, le=3600)] | None = None
-    """As the setting `mcp_tool_timeout`, for this server."""
+    """The setting [`mcp_tool_timeout`](#mcp_tool_timeout), for this server only."""
 
 
 class Settings(Struct, kw_only=True, forbid_unknown_fields=True):
@@ -103,197 +129,351 @@ class Settings(Struct, kw_only=True, forbid_unknown_fields=True):
     >>> settings = Settings(backends=[fast, large], fallback={"large": ["fast"]}, store="sqlite:///~/answers.db")
     """
 
+    # --- Server ---
+
     host: str = "127.0.0.1"
-    """Address to listen on."""
+    """Address to listen on. The server refuses to start on an address that other machines can reach until the store
+    contains an [API key](../operate/keys-and-budgets.md)."""
     port: Annotated[int, Meta(ge=0, le=65535)] = 8321
-    """Port to listen on; 0 takes a free one."""
-    store: str = "sqlite:///~/.local/share/antiphon/antiphon.db"
-    """Where state is kept: a file, `postgresql://user@host/database`, or `sqlite://` for memory only."""
-    store_connections: Annotated[int, Meta(ge=2, le=1000)] = 10
-    """Connections to PostgreSQL that a process opens at most, beside one to listen."""
+    """Port to listen on; 0 chooses a free port."""
     workers: Annotated[int, Meta(ge=1, le=256)] = 1
-    """Processes that serve the port together."""
-    background_jobs: Annotated[int, Meta(ge=0, le=100_000)] = 64
-    """Background responses that a process makes at once, shared between tenants; 0 leaves them to other processes."""
-    background_jobs_per_tenant: Annotated[int, Meta(ge=1, le=1_000_000)] = 1_000_000
-    """Background responses of one tenant that are made at once, by all processes together."""
-    background_queue_per_tenant: Annotated[int, Meta(ge=1, le=1_000_000)] = 1_000
-    """Background responses of one tenant that may wait to be made; one more is answered with 429."""
-    max_responses: Annotated[int, Meta(ge=0, le=1_000_000)] = 2_000
-    """Responses of requests with an API key that a process makes at once, shared between tenants; 0 for any number."""
+    """Number of processes that serve the port. They share all state through the store."""
     grace: Annotated[float, Meta(ge=0, le=3600)] = 30.0
-    """How long replies may take to finish after SIGTERM."""
+    """Seconds that responses in progress have to finish after SIGTERM."""
     websocket: bool = True
-    """Whether `/v1/responses` takes WebSockets."""
-    webhook_private_addresses: bool = False
-    """Whether webhooks may be delivered by plain HTTP and to private addresses."""
-    webhook_endpoints_per_tenant: Annotated[int, Meta(ge=1, le=100_000)] = 20
-    """Webhook endpoints that a tenant may have; each of its events is delivered to all of them."""
-    outgoing_networks: list[str] = field(default_factory=list)
-    """Private networks in which MCP servers and web pages may be, as CIDR."""
-    retention_days: Annotated[int, Meta(ge=1, le=36_500)] = 30
-    """Days after which a stored response is forgotten."""
-    purge_fraction: Annotated[float, Meta(gt=0, le=1)] = 0.2
-    """Fraction of the stored responses that one purge may delete; a larger purge waits for `antiphon purge --yes`."""
-    facts: bool = True
-    """Whether facts about each response are kept, for lists and timelines."""
-    console_bodies: bool = False
-    """Whether the requests to backends are kept with the facts of stored responses."""
-    strict_tools: bool = False
-    """Whether tools that this server cannot run are refused, instead of left out of what the model sees."""
-    strict_seals: bool = False
-    """Whether an `encrypted_content` that cannot be opened is refused, instead of left out."""
-    seal_keys: list[str] = field(default_factory=list)
-    """Keys that seal `encrypted_content`, 32 bytes in base64 each: the first seals, all open."""
-    backends: list[BackendConfig] = field(default_factory=list)
-    """Chat Completions servers; where none is named, the usual places on this machine are looked at."""
-    fallback: dict[str, list[str]] = field(default_factory=dict)
-    """Models that may answer in another's place, where nobody can serve that one."""
-    models: list[ModelConfig] = field(default_factory=list)
-    """Models with defaults for their requests, or with facts that replace what is known of them."""
-    prompts: dict[str, PromptConfig] = field(default_factory=dict)
-    """Prompts that requests can name, by their ids."""
-    currency: Annotated[str, Meta(min_length=1, max_length=16)] = "USD"
-    """Name of the currency of prices and budgets: a label, nothing is converted."""
-    reserved_output_tokens: ReservedTokens = 1_000
-    """Tokens that budgets and token limits reserve for an answer if the request does not limit its length."""
-    probe: Literal["off", "auto"] = "off"
-    """Whether a model on this machine or a private network is probed in the background once it is used."""
-    compare_prompts: bool = True
-    """Whether prompts are compared with those of the turn before, for local backends that reuse what they have read."""
-    vision: str = ""
-    """Model that describes images to models that see none; empty where images are sent to every model."""
-    cache_ttl: Annotated[int, Meta(ge=1, le=31_536_000)] = 3600
-    """How long an answer is kept to be given again, where the request does not say."""
-    cache_size: Annotated[int, Meta(ge=1, le=1_048_576)] = 256
-    """Megabytes of answers that are kept; beyond, those that were not used for longest are forgotten."""
-    cache_embeddings: str = ""
-    """Model whose embeddings tell which questions mean the same; empty where they must be the same word for word."""
-    cache_similarity: Annotated[float, Meta(gt=0, le=1)] = 0.95
-    """Cosine of two such embeddings from which their questions mean the same."""
-    search_embeddings: str = ""
-    """Embedding model for new vector stores, searched beside keywords; empty for keywords alone."""
-    images_backend: str = ""
-    """Base URL of the server that makes images, with `/images/generations` below it; empty for the `backends`."""
-    images_model: str = ""
-    """Model that makes images, as that server calls it; without it the tool `image_generation` is not offered."""
-    images_key_env: str = ""
-    """Environment variable with the key of `images_backend`; empty for no key."""
-    images_timeout: Annotated[float, Meta(gt=0, le=3600)] = 300.0
-    """How long an image may take to be made."""
-    images_running: Annotated[int, Meta(ge=1, le=1000)] = 2
-    """Images that a process has made at once, shared between tenants; more wait."""
-    tool_rounds: Annotated[int, Meta(ge=1, le=10_000)] = 64
-    """Times that a model may ask for tools of this server in one response."""
-    tool_time: Annotated[float, Meta(gt=0, le=86_400)] = 1800.0
-    """For how long it may."""
-    mcp_servers: list[McpServerConfig] = field(default_factory=list)
-    """MCP servers that requests may use by their label."""
-    mcp_list_ttl: Annotated[float, Meta(ge=0, le=86_400)] = 60.0
-    """How long the list of an MCP server's tools is used before it is asked for anew."""
-    mcp_list_failure: Literal["fail", "continue"] = "fail"
-    """Whether a response fails, as OpenAI's do, or goes on where the tools of an MCP server cannot be listed."""
-    mcp_tool_timeout: Annotated[float, Meta(gt=0, le=3600)] = 60.0
-    """How long the call of an MCP server's tool may take."""
-    web_search: str = ""
-    """Who searches the web: the URL of a SearXNG instance, `brave` or `tavily`; empty where nobody does."""
-    web_search_url: str = ""
-    """Where the provider's API is; by default its own."""
-    web_search_key_env: str = ""
-    """Environment variable with the provider's key; by default `BRAVE_API_KEY` or `TAVILY_API_KEY`."""
-    web_search_timeout: Annotated[float, Meta(gt=0, le=600)] = 10.0
-    """How long a search may take."""
-    web_search_results: Annotated[int, Meta(ge=1, le=20)] = 10
-    """Results that the model is told of a search, where the request asks for a medium context and names no number."""
-    code_sandbox: Literal["", "bubblewrap", "e2b"] = ""
-    """What isolates code of `code_interpreter` and `shell`: `bubblewrap`, `e2b`, or empty for no such tools."""
-    code_python: str = ""
-    """Python of the virtual environment for code, an absolute path; by default the server's Python without packages."""
-    code_timeout: Annotated[float, Meta(gt=0, le=3600)] = 120.0
-    """How long one call of code or of shell commands may run."""
-    code_memory_max: Literal["1g", "4g", "16g", "64g"] = "4g"
-    """Largest `memory_limit` that a container may have."""
-    code_kernels_per_tenant: Annotated[int, Meta(ge=1, le=1_000)] = 10
-    """Containers of a tenant that a process keeps running between calls; the others keep their files only."""
-    code_running: Annotated[int, Meta(ge=0, le=10_000)] = 0
-    """Calls of code that a process runs at once, shared between tenants; 0 for two per core."""
-    code_containers_per_tenant: Annotated[int, Meta(ge=1, le=1_000_000)] = 1_000
-    """Running containers that a tenant may have."""
-    code_e2b_url: str = ""
-    """Base URL of the service that speaks E2B's protocol."""
-    code_e2b_key_env: str = "E2B_API_KEY"
-    """Environment variable with the key of that service."""
-    code_e2b_template: str = "code-interpreter-v1"
-    """Template from which that service makes its sandboxes."""
-    loop_calls: Annotated[int, Meta(ge=0, le=100)] = 4
-    """Identical rounds of calls after which the model gets a note; twice as many end the response. 0 for never."""
-    loop_text: Annotated[int, Meta(ge=0, le=1_000_000)] = 8192
-    """Characters that only repeat themselves, in text or reasoning, after which an answer ends; 0 for never."""
-    check_interval: Annotated[float, Meta(ge=0, le=86_400)] = 10.0
-    """Seconds between looks whether the backends are there and what they have loaded; 0 never looks."""
-    connect_timeout: Annotated[float, Meta(gt=0)] = 2.0
-    """How long a connection to a backend may take, with its name looked up and TLS agreed on."""
-    first_byte_timeout: Annotated[float, Meta(gt=0)] = 900.0
-    """How long a backend may take to its first token."""
-    idle_timeout: Annotated[float, Meta(gt=0)] = 120.0
-    """How long a backend may be silent between two tokens."""
-    max_body: Annotated[int, Meta(ge=1024, le=2**40)] = 32 * 1024 * 1024
-    """Bytes that a request's body may have, inflated, or a WebSocket's message."""
-    max_bodies: Annotated[int, Meta(ge=1024, le=2**40)] = 512 * 1024 * 1024
-    """Bytes of memory that a process uses for clients: requests, histories, and what WebSockets hold."""
-    max_connection_bytes: Annotated[int, Meta(ge=1024, le=2**40)] = 128 * 1024 * 1024
-    """Bytes of `max_bodies` that one WebSocket connection may hold."""
-    max_items: Annotated[int, Meta(ge=1, le=10_000_000)] = 20_000
-    """Items that the input of a request may have."""
-    max_history_items: Annotated[int, Meta(ge=1, le=10_000_000)] = 20_000
-    """Items of a chain or a conversation that one turn may load."""
-    max_history_bytes: Annotated[int, Meta(ge=1024, le=2**40)] = 64 * 1024 * 1024
-    """Bytes of these items."""
-    max_conversation_items: Annotated[int, Meta(ge=1, le=10_000_000)] = 20_000
-    """Items that a conversation may have."""
-    max_conversation_bytes: Annotated[int, Meta(ge=1024, le=2**40)] = 64 * 1024 * 1024
-    """Bytes of these items."""
-    max_stored_bytes: Annotated[int, Meta(ge=0, le=2**60)] = 0
-    """Bytes that a tenant may have stored; 0 for no limit."""
-    file_storage: str = ""
-    """Where the content of files is: a directory, or `s3://bucket/prefix`; empty for the store."""
-    file_storage_endpoint: str = ""
-    """URL of the S3-compatible service; by default that of AWS."""
-    file_storage_region: str = ""
-    """Region of the bucket; by default that of the variable `AWS_REGION`."""
-    max_file: Annotated[int, Meta(ge=1024, le=2**40)] = 512 * 1024 * 1024
-    """Bytes of a file that a client sends in one request."""
-    max_upload: Annotated[int, Meta(ge=1024, le=2**50)] = 8 * 1024**3
-    """Bytes of a file that a client uploads in parts."""
-    max_files: Annotated[int, Meta(ge=1, le=100_000_000)] = 10_000
-    """Files that a tenant may have stored."""
-    max_file_bytes: Annotated[int, Meta(ge=1024, le=2**60)] = 10 * 1024**3
-    """Bytes of these files."""
-    max_connections: Annotated[int, Meta(ge=1, le=1_000_000)] = 10_000
-    """Connections of clients that a process has at most."""
+    """Whether `/v1/responses` accepts WebSocket connections. If false, the server rejects an upgrade with 426, and
+    clients use HTTP."""
     allowed_hosts: list[str] = field(default_factory=list)
-    """Names under which clients may ask, beside this machine's own."""
+    """[Host names](../operate/deploy.md#who-may-ask) that clients can use in addition to those of this machine, without
+    a port; `*` allows every name. If the list is empty and `host` is not a loopback address, every name is allowed. The
+    variable holds them separated by spaces or commas."""
     allowed_origins: list[str] = field(default_factory=list)
-    """Origins whose pages may ask from a browser."""
+    """Origins of [web pages](../operate/deploy.md#who-may-ask) that can send requests from a browser, such as
+    `https://app.example.com`; `*` allows every origin. The variable holds them separated by spaces or commas."""
+
+    # --- Limits of requests ---
+
+    max_responses: Annotated[int, Meta(ge=0, le=1_000_000)] = 2_000
+    """Maximum number of responses that each process generates at the same time for requests with an [API
+    key](../operate/keys-and-budgets.md), [shared](../why/fair-sharing.md) between tenants: one tenant alone uses at
+    most 80 % of them. The same number of requests can wait; the server rejects further requests with 503. An open
+    stream uses 45 kB of memory, so 2,000 streams use 90 MB. 0 means no limit."""
+    max_connections: Annotated[int, Meta(ge=1, le=1_000_000)] = 10_000
+    """Maximum number of client connections to each process, or half the number of files that the process can open, if
+    that is smaller. The server rejects further connections with 503. One tenant alone uses at most [80
+    %](../why/fair-sharing.md) of them."""
+    max_body: Annotated[int, Meta(ge=1024, le=2**40)] = 32 * 1024 * 1024
+    """Maximum size in bytes of a request body after decompression, or of a WebSocket message."""
+    max_bodies: Annotated[int, Meta(ge=1024, le=2**40)] = 512 * 1024 * 1024
+    """Maximum memory in bytes that each process uses for clients: requests and histories in progress ([three to eight
+    times their bytes](../why/fair-sharing.md#how-memory-is-counted) from 64 KiB on), replies of 64 KiB or more that
+    clients have not read yet, waiting WebSocket messages, and unstored responses that WebSocket connections remember.
+    Above this limit, the server rejects a request with 503, a background response waits, and a request that would not
+    fit into an idle server is rejected with 413. One tenant uses at most about 80 %."""
+    max_connection_bytes: Annotated[int, Meta(ge=1024, le=2**40)] = 128 * 1024 * 1024
+    """Maximum number of bytes of `max_bodies` that one WebSocket connection uses; the server rejects further messages
+    with 429. The value must be at least `max_body`. The default has room for four of the largest messages; a context of
+    a million tokens is about 4 MB of text."""
+    max_items: Annotated[int, Meta(ge=1, le=10_000_000)] = 20_000
+    """Maximum number of items in the `input` of a request; a larger input is rejected with 400. A million tokens of an
+    agent's session are about 6,000 items (reasoning, call and output of each step). A client that stores nothing, such
+    as Codex, sends all of them with each request."""
+    max_history_items: Annotated[int, Meta(ge=1, le=10_000_000)] = 20_000
+    """Maximum number of stored items that one turn loads from a chain of responses or a conversation. A request with a
+    longer history is rejected with 400 `context_length_exceeded`, before anything is loaded and before the model is
+    called."""
+    max_history_bytes: Annotated[int, Meta(ge=1024, le=2**40)] = 64 * 1024 * 1024
+    """Maximum size in bytes of the stored items that one turn loads. A million tokens are about 4 MB of text; the rest
+    is room for about 200 screenshots. A history uses about four times its size in memory during the request."""
+    max_conversation_items: Annotated[int, Meta(ge=1, le=10_000_000)] = 20_000
+    """Maximum number of items in a conversation; a request that would add more is rejected with 400. Each turn loads
+    all of them, so a value above `max_history_items` has no effect on turns: they fail first."""
+    max_conversation_bytes: Annotated[int, Meta(ge=1024, le=2**40)] = 64 * 1024 * 1024
+    """Maximum size in bytes of the items in a conversation; a request that would add more is rejected with 400."""
+
+    # --- Store and retention ---
+
+    store: str = "sqlite:///~/.local/share/antiphon/antiphon.db"
+    """Database that stores all state: `sqlite:///absolute/path`, `sqlite:///~/path/in/your/home`,
+    `postgresql://user@host/database`, or `sqlite://` for memory only. A new SQLite file is readable by its owner only.
+    Set the password of PostgreSQL in `PGPASSWORD` or `~/.pgpass` rather than in the URL; Antiphon never displays it."""
+    store_connections: Annotated[int, Meta(ge=2, le=1000)] = 10
+    """Maximum number of connections that each process opens to PostgreSQL, plus one to listen for notifications."""
+    retention_days: Annotated[int, Meta(ge=1, le=36_500)] = 30
+    """Days after which a stored response or chat completion expires. The time counts from its creation, with the value
+    of the setting at that moment. The server deletes expired data every minute."""
+    purge_fraction: Annotated[float, Meta(gt=0, le=1)] = 0.2
+    """Fraction of the stored responses and chat completions that one purge can delete. A purge of more than this
+    fraction, and of more than 1,000 of them, deletes nothing, because the clock or `retention_days` may be wrong. The
+    log, `antiphon status` and the metric `antiphon_purge_held` report it until you run `antiphon purge --yes`."""
+    facts: bool = True
+    """Whether to store facts about each response for `retention_days`: status, model, backend, times, tokens, tools,
+    error, and for stored responses the first 160 characters of the input and the output. `GET /v1/responses` and
+    `antiphon responses` list them. Deleting a response deletes these characters; the numbers stay. If false, nothing is
+    stored and the list stays empty."""
+    max_stored_bytes: Annotated[int, Meta(ge=0, le=2**60)] = 0
+    """Maximum number of bytes that a tenant can store; 0 for no limit. Responses and conversations count with their
+    items and event logs, chat completions with their messages, files and container files with their content, background
+    jobs with their requests, and the stored replies for an `Idempotency-Key` count too. When a tenant reaches the
+    limit, requests that would store more are rejected with 429 before a model is called. [How far a tenant can exceed
+    it](../why/fair-sharing.md#how-exact-the-storage-quota-is). `GET /v1/usage` shows a tenant how much it has stored;
+    `antiphon status` shows the ten tenants that have stored most."""
+    seal_keys: list[str] = field(default_factory=list)
+    """[Keys that encrypt](../operate/deploy.md#keys-that-seal) `encrypted_content`, each 32 bytes in base64. The first
+    key encrypts, and all keys decrypt. The server adds a key at the end of the list, which it generates once and keeps
+    in the store. The variable holds the keys separated by spaces or commas."""
+    strict_seals: bool = False
+    """Whether to reject a request with an `encrypted_content` that cannot be decrypted. If false, Antiphon omits the
+    item from the prompt."""
+
+    # --- Background responses ---
+
+    background_jobs: Annotated[int, Meta(ge=0, le=100_000)] = 64
+    """Maximum number of background responses that each process generates at the same time; 0 leaves them to other
+    processes. One tenant alone uses at most four fifths of them (52 of 64), so another tenant's job starts immediately.
+    A job mostly waits for its model; a streaming job writes to the store 25 times a second, which a store can easily
+    handle from 64 jobs."""
+    background_jobs_per_tenant: Annotated[int, Meta(ge=1, le=1_000_000)] = 1_000_000
+    """Maximum number of background responses of one tenant that run at the same time, in all processes together. The
+    limit of concurrent requests of an [API key](../operate/keys-and-budgets.md) also applies to its background
+    responses."""
+    background_queue_per_tenant: Annotated[int, Meta(ge=1, le=1_000_000)] = 1_000
+    """Maximum number of background responses of one tenant that wait in the queue. The server rejects further ones with
+    429 and the code `background_queue_full`, and does not store them."""
+
+    # --- Backends and routing ---
+
+    backends: list[BackendConfig] = field(default_factory=list)
+    """[Backends](#a-backend-in-the-file): the model servers to use. The file has a table for each; the variable holds
+    base URLs separated by spaces or commas; the flag can be repeated. Default: the backends [found on this
+    machine](#no-backend-configured)."""
+    fallback: dict[str, list[str]] = field(default_factory=dict)
+    """[Fallback models](../operate/route-across-backends.md#another-model-in-its-place): for each model, a list of the
+    models to try, in order, when no backend can serve it. The variable holds `a=b,c d=e`."""
+    check_interval: Annotated[float, Meta(ge=0, le=86_400)] = 10.0
+    """Seconds between two health checks of the backends, which also read the models that each has loaded; 0 disables
+    them."""
+    connect_timeout: Annotated[float, Meta(gt=0)] = 2.0
+    """Seconds that connecting to a backend can take, including the DNS lookup and the TLS handshake."""
+    first_byte_timeout: Annotated[float, Meta(gt=0)] = 900.0
+    """Seconds that a backend can take to send its first token. The default is long because a small machine needs a long
+    time for a long prompt."""
+    idle_timeout: Annotated[float, Meta(gt=0)] = 120.0
+    """Seconds between two tokens after which the connection to a backend times out. Bytes without content, such as
+    comments, do not count as activity."""
+
+    # --- Models and prompts ---
+
+    models: list[ModelConfig] = field(default_factory=list)
+    """[Models](#a-model-in-the-file): defaults for requests to a model, and facts that override what Antiphon knows of
+    it. The file has a table for each; the variable holds a JSON list."""
+    prompts: dict[str, PromptConfig] = field(default_factory=dict)
+    """[Prompts](#a-prompt-in-the-file) that requests can use, by their IDs. The file has a table for each; the variable
+    holds a JSON object."""
+    vision: str = ""
+    """Model that [describes images](../guides/send-images-to-text-models.md) for models that cannot see them: the name
+    that clients use, or `backend/model`. Empty: images are sent to every model."""
+    probe: Literal["off", "auto"] = "off"
+    """`auto` [probes](../guides/probe-a-model.md) each model on this machine or a private network in the background
+    after its first use, while its backend is idle. `off`: you probe models with `antiphon models probe`. A probe keeps
+    a slow machine busy for minutes, often exactly when you want to send the next request."""
+    compare_prompts: bool = True
+    """Whether to compare each prompt with that of the previous turn, for local backends that [cache
+    prompts](../guides/reuse-prompt-caches.md)."""
+    loop_calls: Annotated[int, Meta(ge=0, le=100)] = 4
+    """Number of identical rounds of tool calls after which a local model receives [a note about
+    them](../guides/repair-model-output.md#models-that-repeat-themselves); twice as many end the response. 0 disables
+    the check."""
+    loop_text: Annotated[int, Meta(ge=0, le=1_000_000)] = 8192
+    """Number of characters of repeated text or reasoning after which the output of a local model ends; 0 disables the
+    check."""
+    currency: Annotated[str, Meta(min_length=1, max_length=16)] = "USD"
+    """Name of the currency of [prices](../operate/keys-and-budgets.md#set-prices) and budgets. It is a label: no amount
+    is converted."""
+    reserved_output_tokens: ReservedTokens = 1_000
+    """Output tokens that [budgets](../operate/keys-and-budgets.md#budgets) and token limits reserve for a response if
+    the request sets no `max_output_tokens`. A `[[models]]` table can set another value for its model."""
+
+    # --- Response cache ---
+
+    cache_ttl: Annotated[int, Meta(ge=1, le=31_536_000)] = 3600
+    """Seconds that a [cached response](../guides/cache-responses.md) stays valid if the request sets no other time."""
+    cache_size: Annotated[int, Meta(ge=1, le=1_048_576)] = 256
+    """Maximum size of the cache in megabytes. Above this limit, the least recently used responses are deleted."""
+    cache_embeddings: str = ""
+    """Embedding model that recognizes [questions with the same
+    meaning](../guides/cache-responses.md#questions-that-mean-the-same). Empty: only identical questions match."""
+    cache_similarity: Annotated[float, Meta(gt=0, le=1)] = 0.95
+    """Minimum cosine similarity of two embeddings at which their questions count as equal."""
+
+    # --- Tools and MCP ---
+
+    strict_tools: bool = False
+    """Whether to reject requests with [tools](tools.md) that this server cannot run. If false, Antiphon omits these
+    tools from the prompt."""
+    tool_rounds: Annotated[int, Meta(ge=1, le=10_000)] = 64
+    """Maximum number of rounds in which a model calls tools of this server in one response. After the last one, the
+    response ends with the status `incomplete`."""
+    tool_time: Annotated[float, Meta(gt=0, le=86_400)] = 1800.0
+    """Seconds after which a response makes no further calls of tools of this server, and ends with the status
+    `incomplete`."""
+    mcp_servers: list[McpServerConfig] = field(default_factory=list)
+    """[MCP servers](../hosted-tools/mcp-servers.md) that requests can use by their label. The file has a
+    [table](#an-mcp-server-in-the-file) for each; the variable holds `label=url` separated by spaces."""
+    mcp_list_ttl: Annotated[float, Meta(ge=0, le=86_400)] = 60.0
+    """Seconds after which Antiphon lists the tools of an MCP server again. If the server reports a change, Antiphon
+    lists them immediately."""
+    mcp_list_failure: Literal["fail", "continue"] = "fail"
+    """Behavior if the tools of an MCP server cannot be listed: `fail` ends the response with OpenAI's error (424
+    `external_connector_error`), `continue` generates the response without these tools."""
+    mcp_tool_timeout: Annotated[float, Meta(gt=0, le=3600)] = 60.0
+    """Seconds that one call of an MCP server's tool can take."""
+    outgoing_networks: list[str] = field(default_factory=list)
+    """Private networks in which MCP servers and web pages that requests name can be, such as `10.1.0.0/16` or a single
+    address. MCP servers there can use plain HTTP. By default Antiphon connects to public addresses only. The variable
+    holds them separated by spaces or commas."""
+
+    # --- Web search ---
+
+    web_search: str = ""
+    """Provider of [web search](../hosted-tools/web-search.md): the URL of a SearXNG instance, `brave` or `tavily`.
+    Empty: there is no provider, and the tool is omitted from the prompt."""
+    web_search_url: str = ""
+    """URL of the provider's API; private networks are allowed. Default: the provider's public URL."""
+    web_search_key_env: str = ""
+    """Environment variable with the provider's key, which is never read from the file. Default: `BRAVE_API_KEY` or
+    `TAVILY_API_KEY`."""
+    web_search_timeout: Annotated[float, Meta(gt=0, le=600)] = 10.0
+    """Seconds that a search can take."""
+    web_search_results: Annotated[int, Meta(ge=1, le=20)] = 10
+    """Number of search results that the model receives for a medium context size: half as many for a low one, twice as
+    many for a high one, and at most 20. A request can set another number."""
+
+    # --- File search ---
+
+    search_embeddings: str = ""
+    """Embedding model for new vector stores, which are then searched by meaning and by keywords: any model of your
+    backends that supports `/v1/embeddings`. Empty: vector stores are searched by keywords only, which needs no model. A
+    vector store keeps the model with which it was created; to change it, index the vector store again. Its tokens are
+    charged to the API key that attached the file or searched."""
+
+    # --- Code interpreter and shell ---
+
+    code_sandbox: Literal["", "bubblewrap", "e2b"] = ""
+    """Sandbox for the code of `code_interpreter` and hosted `shell`: `bubblewrap` on this machine, or `e2b` for a
+    remote service with E2B's protocol. Empty: this server runs no code, and both tools are omitted from the prompt. The
+    server tests the sandbox when it starts; if the sandbox does not work, both tools are omitted and the log has the
+    reason. The variables of a container are in one process: with several `workers` or replicas, a later request may run
+    in another process, which uses the same files, and the model is informed that variables are lost."""
+    code_python: str = ""
+    """Absolute path of the Python in a virtual environment in which code runs, such as one with pandas and Matplotlib.
+    Empty: code runs in the server's Python without installed packages."""
+    code_timeout: Annotated[float, Meta(gt=0, le=3600)] = 120.0
+    """Seconds that one call of code, or all commands of one `shell` call, can run. A longer call of code fails: its
+    variables are lost, its files are kept."""
+    code_memory_max: Literal["1g", "4g", "16g", "64g"] = "4g"
+    """Largest `memory_limit` of a container. A request for more is rejected with 400."""
+    code_kernels_per_tenant: Annotated[int, Meta(ge=1, le=1_000)] = 10
+    """Maximum number of containers of one tenant that each process keeps running between calls. For a further one, the
+    process stops the container that was idle longest: it keeps its files and loses its variables."""
+    code_running: Annotated[int, Meta(ge=0, le=10_000)] = 0
+    """Maximum number of calls of code and commands that each process runs at the same time, shared between tenants: one
+    tenant alone leaves one slot free. 0 means two for each core."""
+    code_containers_per_tenant: Annotated[int, Meta(ge=1, le=1_000_000)] = 1_000
+    """Maximum number of containers of one tenant. The server rejects further ones until others expire or are
+    deleted."""
+    code_e2b_url: str = ""
+    """Base URL of the API of the service with E2B's protocol."""
+    code_e2b_key_env: str = "E2B_API_KEY"
+    """Environment variable with the API key of that service."""
+    code_e2b_template: str = "code-interpreter-v1"
+    """Template from which that service creates sandboxes."""
+
+    # --- Image generation ---
+
+    images_model: str = ""
+    """Model that generates images, by the name at its server. If it is empty, the tool `image_generation` is not
+    available. The model that a client names in the tool is ignored."""
+    images_backend: str = ""
+    """Base URL of the server that generates images, such as `http://127.0.0.1:8080/v1`; Antiphon calls
+    `/images/generations` below it. Empty: the one of the `backends` that lists `images_model`."""
+    images_key_env: str = ""
+    """Environment variable with the key of `images_backend`; empty if it needs no key."""
+    images_timeout: Annotated[float, Meta(gt=0, le=3600)] = 300.0
+    """Seconds that generating an image can take."""
+    images_running: Annotated[int, Meta(ge=1, le=1000)] = 2
+    """Maximum number of images that each process generates at the same time with the tool, shared between tenants;
+    further ones wait."""
+
+    # --- Files ---
+
+    file_storage: str = ""
+    """Storage for the content of files: the absolute path of a directory, or an [S3-compatible
+    bucket](../operate/store-files-in-s3.md) as `s3://bucket/prefix`. Empty: the store, which for SQLite uses a second
+    file next to the first (`antiphon-files.db`). A change applies to new files; content in the store stays readable."""
+    file_storage_endpoint: str = ""
+    """URL of the S3-compatible service, such as `http://127.0.0.1:9000`. Empty: AWS."""
+    file_storage_region: str = ""
+    """Region of the bucket. Empty: the value of the variable `AWS_REGION`."""
+    max_file: Annotated[int, Meta(ge=1024, le=2**40)] = 512 * 1024 * 1024
+    """Maximum size in bytes of a file in one request to `POST /v1/files`; a larger one is rejected with 413. Files are
+    streamed to the storage, so neither `max_body` nor `max_bodies` limits them."""
+    max_upload: Annotated[int, Meta(ge=1024, le=2**50)] = 8 * 1024**3
+    """Maximum size in bytes of a file that a client uploads in parts to `/v1/uploads`; a larger one is rejected with
+    413."""
+    max_files: Annotated[int, Meta(ge=1, le=100_000_000)] = 10_000
+    """Maximum number of files that a tenant can store; the server rejects further ones with 429. A pending upload
+    counts as one file."""
+    max_file_bytes: Annotated[int, Meta(ge=1024, le=2**60)] = 10 * 1024**3
+    """Maximum total size in bytes of a tenant's files; the server rejects further ones with 429. A pending upload
+    reserves its bytes. The bytes also count towards `max_stored_bytes`."""
+
+    # --- Webhooks ---
+
+    webhook_private_addresses: bool = False
+    """Whether webhooks can be delivered over plain HTTP and to private addresses."""
+    webhook_endpoints_per_tenant: Annotated[int, Meta(ge=1, le=100_000)] = 20
+    """Maximum number of webhook endpoints of a tenant. Each event is delivered to all of them, so this limits how many
+    deliveries one response causes."""
+
+    # --- Console ---
+
     console: bool = True
-    """Whether `/console/` and its API, `/admin/v1`, are served."""
+    """Whether to serve [the console](../guides/use-the-console.md): `/console/` and its API, `/admin/v1`."""
+    console_bodies: bool = False
+    """Whether to store the requests to backends, compressed, with the facts of each stored response, up to 1 MiB for
+    each response. They can be large, and contain everything that the model received. If false, the console reconstructs
+    them from the stored data."""
+
+    # --- Metrics and traces ---
+
     metrics: bool = True
-    """Whether `/metrics` is served."""
+    """Whether to serve [`/metrics`](../operate/monitor.md)."""
     metrics_key_env: str = ""
-    """Environment variable with the key that opens `/metrics` and `/status`; empty for no key."""
+    """Environment variable with the key that [gives access to `/metrics` and
+    `/status`](../operate/monitor.md#who-may-read-the-metrics), sent as `Authorization: Bearer`; empty for no key."""
     metrics_networks: list[str] = field(default_factory=list)
-    """Networks whose programs may read `/metrics` and `/status` without a key, as CIDR; never through a proxy."""
+    """Networks from which programs can read `/metrics` and `/status` without a key, such as `10.1.0.0/16` or a single
+    address; never through a proxy. Do not list the address of a proxy. The variable holds them separated by spaces or
+    commas."""
     metrics_listen: str = ""
-    """Address of a listener for `/metrics`, `/status`, `/healthz` and `/readyz` alone, such as `127.0.0.1:9321`."""
+    """Address of an additional [listener](../operate/monitor.md#who-may-read-the-metrics) that serves `/metrics`,
+    `/status`, `/healthz` and `/readyz` to everyone who can reach it, such as `127.0.0.1:9321` or `[::1]:9321`."""
     metrics_tenants: Annotated[int, Meta(ge=0, le=10_000)] = 0
-    """Tenants that metrics name; all further ones are `other`. 0 for no metrics by tenant."""
+    """Maximum number of tenants that [metrics by tenant](../operate/monitor.md#metrics-by-tenant) name in each process;
+    further tenants are counted as `other`. 0 disables these metrics."""
     trace_endpoint: str = ""
-    """Collector of OpenTelemetry traces, such as `http://127.0.0.1:4318`; by default the one that `OTEL_…` names."""
+    """Collector of OpenTelemetry [traces](../operate/monitor.md#traces), such as `http://127.0.0.1:4318`. Default: the
+    collector in `OTEL_EXPORTER_OTLP_ENDPOINT`."""
     trace_content: bool = False
-    """Whether traces hold what was said."""
+    """Whether traces contain the input and the output of responses."""
+
+    # --- Logging ---
+
     log_level: Literal["debug", "info", "warning", "error"] = "info"
-    """What is worth a line in the log, on standard error."""
+    """Lowest level of the messages in the log, which is written to standard error. At `debug`, a bug in the server is
+    logged [with its message](../operate/monitor.md#the-log), which can quote data of clients."""
     log_format: Literal["text", "json"] = "text"
-    """Lines for people, or one JSON object each."""
+    """Format of the log: `text` for people, or `json` for [one JSON object per line](../operate/monitor.md#the-log)."""
     access_log: bool = False
-    """Whether every request has a line in the log."""
+    """Whether to log [a line for each request](../operate/monitor.md#the-log)."""

@@ -91,7 +91,7 @@ async def test_a_key_that_is_not_set_is_a_problem(tmp_path: Path, backend: Repla
     missing, present = await findings(tmp_path), await findings(tmp_path, GPU_KEY="sk-secret")
 
     assert (missing[0], present[0]) == (1, 0)
-    assert "takes its key from GPU_KEY, which is not set" in missing[1]["backends"][0]["text"]
+    assert "needs a key from the variable GPU_KEY, which is not set" in missing[1]["backends"][0]["text"]
     assert present[1]["backends"][0]["text"].endswith("lists 1 model, with the key in GPU_KEY.")
     assert "sk-secret" not in str(present)
 

@@ -235,9 +235,9 @@ def test_one_setting_says_who_searches_the_web(value: str) -> None:
     ("values", "words"),
     [
         ({"web_search": "bing"}, "web_search is 'bing', which is not a provider"),
-        ({"web_search": "searxng"}, "Give its URL as web_search_url"),
+        ({"web_search": "searxng"}, "Set web_search_url to the URL of the instance"),
         ({"web_search": "ftp://search.example"}, "is not valid"),
-        ({"web_search": "http://me:secret@search.example"}, "no password"),
+        ({"web_search": "http://me:secret@search.example"}, "without a password"),
         ({"web_search": "http://search.example/?key=secret"}, "web_search_key_env"),
         ({"web_search": "brave", "web_search_url": "search.example"}, "'search.example' is not valid"),
         ({"web_search": "brave", "web_search_results": "21"}, "web_search_results"),
@@ -252,7 +252,7 @@ def test_a_web_search_that_cannot_be_made_is_refused(values: dict[str, str], wor
 @pytest.mark.parametrize(
     ("values", "words"),
     [
-        ({"file_storage": "files"}, "which is neither a directory's absolute path nor s3://bucket/prefix"),
+        ({"file_storage": "files"}, "which is neither the absolute path of a directory nor a bucket"),
         ({"file_storage": "s3://"}, "which is not a bucket"),
         ({"file_storage": "s3://key:secret@bucket/a"}, "which is not a bucket"),
         ({"file_storage": "s3://bucket", "file_storage_endpoint": "http://a:secret@b"}, "is not valid"),
@@ -299,11 +299,11 @@ def test_two_backends_of_one_name_are_refused() -> None:
         ("label = 'a b'\nurl = 'https://a/mcp'", "label 'a b'"),
         ("label = 'a'", "either a `url` or a `command`"),
         ("label = 'a'\nurl = 'https://a/mcp'\ncommand = 'npx'", "either a `url` or a `command`"),
-        ("label = 'a'\nurl = 'ftp://a/mcp'", "is not one"),
-        ("label = 'a'\nurl = 'https://me:sk-secret@a/mcp'", "its key by `key_env`"),
+        ("label = 'a'\nurl = 'ftp://a/mcp'", "is not valid"),
+        ("label = 'a'\nurl = 'https://me:sk-secret@a/mcp'", "holds the key in `key_env`"),
         ("label = 'a'\ncommand = 'npx'\nkey_env = 'K'", "is a program"),
         ("label = 'a'\ncommand = 'npx'\ntransport = 'sse'", "is a program"),
-        ("label = 'a'\nurl = 'https://a/mcp'\nargs = ['x']", "for a `command`"),
+        ("label = 'a'\nurl = 'https://a/mcp'\nargs = ['x']", "apply to a `command` only"),
         (
             "label = 'a'\nurl = 'https://a/mcp'\n[[mcp_servers]]\nlabel = 'a'\ncommand = 'x'",
             "2 MCP servers have the label",
@@ -366,8 +366,8 @@ def test_a_wrong_file_is_refused_by_name(text: str, words: str) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("log_levle = 'info'", "wrong: there is no setting `log_levle`. Did you mean `log_level`?"),
-        ("xyz = 1", "wrong: there is no setting `xyz`."),
+        ("log_levle = 'info'", "wrong: unknown setting `log_levle`. Did you mean `log_level`?"),
+        ("xyz = 1", "wrong: unknown setting `xyz`."),
         ("log_level = 'inf'", "Did you mean 'info'?"),
         ("log_level = 'loud'", "`log_level` is 'loud', which is not allowed. Allowed: debug, info, warning, error."),
         ("workers = 300", "wrong: `workers` must be a whole number, at least 1 and at most 256."),
@@ -387,10 +387,13 @@ def test_a_wrong_file_is_refused_by_name(text: str, words: str) -> None:
             "`models` must be a list of tables, not a table. Begin each table with a line [[models]]",
         ),
         ("[backend]\nurl = 'http://b/v1'", "Did you mean `backends`? Begin the table with [[backends]]."),
-        ("url = 'http://b/v1'", "no setting `url`. It is a key of [[backends]] and [[mcp_servers]]: write it below"),
-        ("[[backends]]\nurl = 'http://b/v1'\nport = 1", "It is a setting of its own: write it above the first [["),
+        (
+            "url = 'http://b/v1'",
+            "unknown setting `url`. It is a key of [[backends]] and [[mcp_servers]]: move it",
+        ),
+        ("[[backends]]\nurl = 'http://b/v1'\nport = 1", "It is a setting of the server: move it above the first [["),
         ("workers = [1]", "`workers` must be a whole number, at least 1 and at most 256, not a list."),
-        ("workers = true", "must be a whole number, at least 1 and at most 256, not a truth value."),
+        ("workers = true", "must be a whole number, at least 1 and at most 256, not a boolean."),
         (
             "[[backends]]\nurl = 'http://b/v1'\nmodels = 'x'",
             """`models` must be a list, such as ["name"] or "*", not text.""",
@@ -401,18 +404,18 @@ def test_a_wrong_file_is_refused_by_name(text: str, words: str) -> None:
         ("[[backends]]\nurl = 'http://b/v1'\n[[backends]]\nname = 'x'", ": backend 2 ('x'): "),
         (
             "[[backends]]\nurl = 'http://b/v1'\nwieght = 2",
-            "backend 1: there is no key `wieght`. Did you mean `weight`?",
+            "backend 1: unknown key `wieght`. Did you mean `weight`?",
         ),
-        ("[[mcp_servers]]\nurl = 'http://b/mcp'", "MCP server 1: `label` is missing."),
+        ("[[mcp_servers]]\nurl = 'http://b/mcp'", "MCP server 1: the required key `label` is missing."),
         (
             "[prompts.p]\ninstruction = 'x'",
-            "a prompt: there is no key `instruction`. Did you mean `instructions`?",
+            "a prompt: unknown key `instruction`. Did you mean `instructions`?",
         ),
         ("[prompts.p]\nversion = 'x'", "a prompt: `prompts.version` must be a whole number, at least 1 and at most"),
         ("[prompts]\np = 'x'", "a prompt: each value of `prompts` must be a table."),
         (
             "[[mcp_servers]]\nlabel = 'x'\ncomand = 'npx'",
-            "MCP server 1 ('x'): there is no key `comand`. Did you mean `command`?",
+            "MCP server 1 ('x'): unknown key `comand`. Did you mean `command`?",
         ),
         (
             "[[backends]]\nurl = 'http://b/v1'\nname = 'x'\napi = 'c'",
@@ -521,7 +524,7 @@ def test_a_mistake_in_prices_names_the_model_and_the_price() -> None:
             "{ input = -1, output = 1 }",
             "model 1 ('m'): `prices.input` must be a number, at least 0 and at most 1000000.",
         ),
-        ("{ input = 1 }", "model 1 ('m'): `prices.output` is missing. Add it."),
+        ("{ input = 1 }", "model 1 ('m'): the required key `prices.output` is missing. Add it."),
         ("3", "model 1 ('m'): `prices` must be a table, not a number."),
     ):
         write(f"[[models]]\nname = 'm'\nprices = {prices}")
