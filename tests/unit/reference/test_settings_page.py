@@ -62,8 +62,8 @@ setting or an invalid value in the file ends the command with exit code 2 and a 
 doctor`](cli.md#check-an-installation) checks the settings without starting a server.
 
 The server reads `backends`, `fallback` and `models` again when it receives `SIGHUP`: [change backends at run
-time](../operate/route-across-backends.md#reload-the-settings-without-a-restart). Other settings need a restart. A `SIGHUP` during
-the start of the server takes effect when the server is ready; several at the same time count as one.
+time](../operate/route-across-backends.md#reload-the-settings-without-a-restart). Other settings need a restart. A
+`SIGHUP` during the start of the server takes effect when the server is ready; several at the same time count as one.
 
 """
 
