@@ -62,7 +62,7 @@ def endpoint(method: str, path: str, operation: Json, document: Json) -> Iterato
         yield from table(("Parameter", "In", "Type", "Default"), rows)
     for media, content in operation.get("requestBody", {}).get("content", {}).items():
         schema, name = content["schema"], content["schema"].get("$ref", "").rpartition("/")[2]
-        kind = f", [{name}](openapi-schemas.md#{name.lower()})" if name else ""
+        kind = f", [{name}](/reference/openapi/schemas.md#{name.lower()})" if name else ""
         yield from (f"**Body**: `{media}`{kind}", "")
         yield from properties(document["components"]["schemas"][name] if name else schema)
     yield from table(("Status", "Response"), (response(*each) for each in operation["responses"].items()))
@@ -117,7 +117,7 @@ def table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[s
 def type_of(schema: Json) -> str:
     """Return the type of a value in words, with links to schemas."""
     if name := schema.get("$ref", "").rpartition("/")[2]:
-        return f"[{name}](openapi-schemas.md#{name.lower()})"
+        return f"[{name}](/reference/openapi/schemas.md#{name.lower()})"
     if "const" in schema:
         return f"`{json.dumps(schema['const'])}`"
     if "enum" in schema:

@@ -19,7 +19,7 @@ PAGES = [
     "reference/dialects.html",
     "reference/server-comparison.html",
     "reference/python-api.html",
-    "reference/python-api-types.html",
+    "reference/python-api/types.html",
     "reference/openapi.html",
     "why/dependencies.html",
 ]
@@ -101,7 +101,8 @@ async def test_colours_follow_the_system_and_the_switch(site: Path, page: Page) 
 
 @needs_browser
 async def test_a_language_that_is_chosen_on_one_page_is_chosen_on_the_others(site: Path, page: Page) -> None:
-    chosen = "[...document.querySelectorAll('.sd-tab-set')].map(each => each.querySelector('input:checked + label').innerText)"
+    label = "each.querySelector('input:checked + label').innerText"
+    chosen = f"[...document.querySelectorAll('.sd-tab-set')].map(each => {label})"
     await show(page, site, "get-started/quickstart.html")
     assert set(await page.evaluate(chosen)) == {"curl"}
 
@@ -125,7 +126,7 @@ async def test_a_row_is_a_block_with_labels_on_a_phone(site: Path, page: Page) -
 @needs_browser
 async def test_the_header_of_a_long_table_stays_visible(site: Path, page: Page) -> None:
     await page.resize(1280)
-    await show(page, site, "reference/python-api-settings.html")
+    await show(page, site, "reference/python-api/settings.html")
     row = "document.querySelector('article table tbody tr:nth-child(30)')"
     await page.evaluate(f"{row}.scrollIntoView({{behavior: 'instant', block: 'center'}})")
 

@@ -32,10 +32,10 @@ def test_an_endpoint_shows_parameters_fields_and_responses() -> None:
     text = "\n".join(pages.endpoint("post", "/v1/responses", DOCUMENT["paths"]["/v1/responses"]["post"], DOCUMENT))
 
     assert "| `Idempotency-Key` | header | string (at most 255 characters) |  |" in text
-    assert "**Body**: `application/json`, [CreateResponse](openapi-schemas.md#createresponse)" in text
+    assert "**Body**: `application/json`, [CreateResponse](/reference/openapi/schemas.md#createresponse)" in text
     assert "| `temperature` | number (from 0 to 2) or null |  |" in text
-    assert "[Response](openapi-schemas.md#response)" in text
-    assert "[Error](openapi-schemas.md#error)" in text
+    assert "[Response](/reference/openapi/schemas.md#response)" in text
+    assert "[Error](/reference/openapi/schemas.md#error)" in text
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,10 @@ def test_an_endpoint_shows_parameters_fields_and_responses() -> None:
         ({"const": "x"}, '`"x"`'),
         ({"type": ["string", "null"]}, "string or null"),
         ({"anyOf": [{"type": "null"}, {"type": "boolean"}]}, "boolean or null"),
-        ({"type": "array", "items": {"$ref": "#/components/schemas/Tool"}}, "array of [Tool](openapi-schemas.md#tool)"),
+        (
+            {"type": "array", "items": {"$ref": "#/components/schemas/Tool"}},
+            "array of [Tool](/reference/openapi/schemas.md#tool)",
+        ),
         ({"anyOf": [{"$ref": f"#/a/{name}"} for name in "abcdefg"]}, "one of 7 objects"),
         ({}, "any JSON value"),
     ],

@@ -9,7 +9,7 @@ import antiphon.testing
 import antiphon.types
 from tests.support.site import ROOT
 
-PAGES = sorted((ROOT / "docs/reference").glob("python-api*.md"))
+PAGES = [ROOT / "docs/reference/python-api.md", *sorted((ROOT / "docs/reference/python-api").glob("*.md"))]
 DIRECTIVE = re.compile(r"^\.\. (?:auto\w+|py:data):: (?P<name>[\w.]+)$", re.MULTILINE)
 STRUCTS = re.compile(r"^\.\. structs:: (?P<module>[\w.]+)\n\n(?P<names>(?:   .+\n)+)", re.MULTILINE)
 SAID_IN_PROSE = {"antiphon.__version__", "antiphon.types"}
