@@ -79,7 +79,7 @@ test-clients: $(VENV)/.installed-test ## run Codex and the SDKs, unmodified, aga
 test-backends: $(VENV)/.installed-test .backends/llama-cpp/.installed .backends/transformers/.installed ## run llama.cpp and transformers behind the server
 	$(BIN)/python -m pytest tests/system/model_servers -rsfE --timeout 600 $(ARGS)
 
-check: $(VENV)/.installed-test $(VENV)/.installed-check ## lint, formatting, types, of Python and of the console
+check: $(VENV)/.installed-test $(VENV)/.installed-check $(VENV)/.installed-docs ## lint, formatting, types, of Python and of the console
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy

@@ -101,7 +101,7 @@ def fields(kind: type) -> Iterator[tuple[str, str, str, str]]:
             yield code(each.name), linked(plain_type(each.type)), default, meanings.get(each.name, "")
     elif typing.is_typeddict(kind):
         for name, annotation in typing.get_type_hints(kind).items():
-            default = "required" if name in kind.__required_keys__ else ""
+            default = "required" if name in getattr(kind, "__required_keys__", ()) else ""
             yield code(name), linked(plain_type(annotation)), default, meanings.get(name, "")
 
 
@@ -205,7 +205,9 @@ def shorten(app: Sphinx, what: str, name: str, obj: Any, options: Any, signature
     is_error = inspect.isclass(obj) and issubclass(obj, Exception)
     if what in {"class", "exception"} and (obj.__module__.startswith(RESOURCES) or is_error) and name not in BUILT:
         return "", None
-    if what == "class" and isinstance(obj, msgspec.StructMeta):  # its fields are documented below it
+    if (
+        what == "class" and inspect.isclass(obj) and issubclass(obj, msgspec.Struct)
+    ):  # its fields are documented below it
         required = [field for field in msgspec.structs.fields(obj) if field.required]
         return f"({', '.join(f'{field.name}: {plain_type(field.type)}' for field in required)}, **fields)", None
     return None

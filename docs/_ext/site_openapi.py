@@ -1,6 +1,6 @@
 """The HTTP API as pages: Markdown from the document that the server serves at `/openapi.json`.
 
-A page with the comment `<!-- openapi: endpoints -->` or `<!-- openapi: schemas -->` gets that part in its place, and
+A page with the comment `<!-- openapi: endpoints -->` or `<!-- openapi: schemas -->` contains that part instead, and
 `openapi.json` is written next to `reference/openapi.html`.
 """
 
