@@ -111,8 +111,10 @@ code-figures: $(VENV)/.installed-test ## figures of the code: files, functions, 
 dist: $(VENV)/.installed-test ## build dist/: the wheel and the sdist
 	$(BIN)/python -m hatchling build --directory dist $(ARGS)
 
-docs: $(VENV)/.installed-docs ## build docs/_build/html, warnings are errors
+docs: $(VENV)/.installed-docs ## build docs/_build/html, and check links, anchors, spelling and alt texts; warnings are errors
+	@rm -rf docs/_build/html
 	$(BIN)/sphinx-build --fail-on-warning --nitpicky --quiet -b html docs docs/_build/html
+	$(BIN)/python scripts/check_docs.py docs/_build/html
 	@echo "docs/_build/html/index.html"
 
 diagrams: $(VENV)/.installed-test ## draw docs/images/*.svg from docs/diagrams/*.toml; ARGS=routing draws one
