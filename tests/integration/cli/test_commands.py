@@ -120,7 +120,7 @@ WRONG: dict[str, tuple[list[str], int, str]] = {
     "no question": (["ask"], 2, "TEXT"),
     "no URL": (["models", "--backend", "localhost:11434"], 2, "is not a URL"),
     "a status without a URL": (["status", "--url", "x"], 2, "is not a URL"),
-    "a key in a URL": (["models", "--backend", "http://sk-secret@127.0.0.1:9/v1"], 2, "must not hold a key"),
+    "a key in a URL": (["models", "--backend", "http://sk-secret@127.0.0.1:9/v1"], 2, "must not contain a key"),
     "a file that is not there": (["serve", "--config", "nowhere.toml"], 2, "nowhere.toml cannot be read"),
     "an unknown store": (["serve", "--port", "0", "--backend", GONE, "--store", "redis://x"], 2, "redis"),
     "a store in no folder": (["serve", "--port", "0", "--backend", GONE, "--store", "sqlite:////proc/x/a.db"], 2, ""),
@@ -128,7 +128,7 @@ WRONG: dict[str, tuple[list[str], int, str]] = {
     "nobody to ask": (
         ["ask", "Hi", "--backend", GONE, "--store", "sqlite://"],
         1,
-        f"No model can be reached. {REFUSED}",
+        f"No model is available. {REFUSED}",
     ),
     "nobody to ask for a model": (
         ["ask", "Hi", "--model", "m", "--backend", GONE, "--store", "sqlite://"],
@@ -160,9 +160,9 @@ async def test_what_is_wrong_is_said_on_one_line(tmp_path: Path, arguments: list
     [
         ({"ANTIPHON_LOG_LEVEL": "loud"}, "loud"),
         ({"ANTIPHON_PORT": "x"}, "port"),
-        ({"ANTIPHON_BACKENDS": "http://sk-secret@127.0.0.1:9/v1"}, "must not hold a key"),
+        ({"ANTIPHON_BACKENDS": "http://sk-secret@127.0.0.1:9/v1"}, "must not contain a key"),
         ({"ANTIPHON_CONFIG": "nowhere.toml"}, "nowhere.toml"),
-        ({"OPENAI_BASE_URL": "http://sk-secret@127.0.0.1:9/v1"}, "must not hold a key"),
+        ({"OPENAI_BASE_URL": "http://sk-secret@127.0.0.1:9/v1"}, "must not contain a key"),
     ],
 )
 async def test_a_wrong_variable_is_said_on_one_line(tmp_path: Path, variables: dict[str, str], words: str) -> None:
