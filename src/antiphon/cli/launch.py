@@ -81,7 +81,7 @@ def launch(
     ):
         catalog = read_catalog(server.url, key)
         known = {str(one["slug"]) for one in catalog} - {SCRIPTED}
-        backends = [] if known else read_backends(server.url, key)  # only then do they explain something
+        backends = [] if known else read_backends(server.url, key)  # needed for the error only
         chosen = choose(catalog, model, backends)
         facts = Facts(server.url, chosen, catalog, folder, key_env or "", key or NO_KEY)
         profile = found.profile(facts)
@@ -94,7 +94,7 @@ def launch(
 
 
 def _client(name: str) -> Client:
-    """Return a client whose command is installed. Raises `ConfigError`."""
+    """Return a client if its command is installed. Raises `ConfigError`."""
     found = CLIENTS.get(name)
     if found is None:
         known = ", ".join(CLIENTS)
@@ -153,7 +153,7 @@ def _announce(client: str, facts: Facts, server: Server) -> None:
     """Print client, model and server on standard error, without control characters, which a model name may have."""
     window = next((one.get("context_window") for one in facts.catalog if one["slug"] == facts.model), None)
     size = f"{window:,} tokens" if window else "unknown"
-    new = f", a server that was started for it; its log is {server.log}" if server.log else ""
+    new = f", which was started for it; the log is {server.log}" if server.log else ""
     line = f"antiphon: {client} uses {facts.model} (context window: {size}) at {server.url}{new}"
     sys.stderr.write("".join(character for character in line if character.isprintable()) + "\n")
     sys.stderr.flush()

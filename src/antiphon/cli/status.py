@@ -247,6 +247,6 @@ def _is_loaded(one: BackendStatus, name: str) -> bool:
 
 
 def _trouble(one: BackendStatus) -> Text:
-    told = one.error if one.last_error_ago is None else f"{one.last_error} ({one.last_error_ago:.0f} s ago)"
-    line = told if told.startswith(f"Backend '{one.name}'") else f"{one.name}: {told}"
+    error = one.error if one.last_error_ago is None else f"{one.last_error} ({one.last_error_ago:.0f} s ago)"
+    line = error if error.startswith(f"Backend '{one.name}'") else f"{one.name}: {error}"
     return Text(line, style="red" if one.error else "")

@@ -1,4 +1,4 @@
-"""`antiphon containers`: what runs is listed, and what is killed is gone with its files."""
+"""`antiphon containers`: running containers are listed, and killed ones are deleted with their files."""
 
 from pathlib import Path
 

@@ -75,7 +75,7 @@ async def test_the_store_is_named_where_a_key_is_made_or_listed(tmp_path: Path, 
 async def test_nothing_in_the_store_is_the_key(tmp_path: Path) -> None:
     key, _ = await made(tmp_path, f"sqlite://{tmp_path}/a.db")
 
-    kept = b"".join(path.read_bytes() for path in tmp_path.glob("a.db*"))  # noqa: ASYNC240 - a test waits for nobody else
+    kept = b"".join(path.read_bytes() for path in tmp_path.glob("a.db*"))  # noqa: ASYNC240 - a test blocks no other task
     assert key[12:].encode() not in kept
 
 

@@ -153,7 +153,7 @@ def test_the_clock_that_differs_most_is_shown() -> None:
     with console.capture() as captured:
         console.print(_shown("http://a", status))
     assert status.storage is None
-    assert "The store did not answer: the stored bytes are unknown." in captured.get()
+    assert "The store did not respond, so the stored bytes are unknown." in captured.get()
     assert "This server's clock is 90 s behind the store's. Nothing is deleted." in captured.get()
 
 

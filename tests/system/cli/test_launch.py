@@ -160,7 +160,7 @@ async def test_a_server_with_api_keys_gets_the_key_of_a_variable(home: Path, bac
         right = await launch(home, "codex", "--base-url", server.url, "--key-env", "KEY", KEY=key)
 
     assert (without.code, wrong.code) == (2, 2)
-    assert "requires an API key. Put one into a variable, and name that with --key-env." in without.err
+    assert "requires an API key. Set it in a variable, and name the variable with --key-env." in without.err
     assert "rejects the API key." in wrong.err
     client = started(right)
     assert client["variables"]["KEY"] == key

@@ -1,4 +1,4 @@
-"""The help of every command in plain words, and what a wrong command line is told."""
+"""The help of every command, and the errors of wrong command lines, in plain words."""
 
 import re
 from typing import Any
@@ -23,7 +23,7 @@ def help_of(name: str) -> str:
 
 
 def wrong(*arguments: str) -> str:
-    """What a wrong command line is told."""
+    """The error of a wrong command line."""
     with pytest.raises(typer.TyperException) as caught:
         ROOT(list(arguments), standalone_mode=False, prog_name="antiphon")
     return usage_message(caught.value)
