@@ -154,8 +154,8 @@ def _needs_key(url: str, key: str) -> str:
 def choose(catalog: Sequence[Mapping[str, Any]], wanted: str | None, backends: Sequence[Mapping[str, Any]] = ()) -> str:
     """Return the model to start with, by the name that the server lists: the requested one, else the only one.
 
-        text = f"The server at {url} returns no model catalog: it is not Antiphon, or an older version."
-    several and none is requested, and if it lists none, with the errors of the backends.
+    A server that lists no models may serve any name. Raises `ConfigError` if the model does not exist, if the server
+    has several and none is requested, and if it lists none, with the errors of the backends.
     """
     names = [str(entry["slug"]) for entry in catalog]
     if not names:
