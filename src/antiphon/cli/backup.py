@@ -15,7 +15,7 @@ FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="File of the 
 
 POSTGRES = {
     "backup": "PGOPTIONS='-c antiphon.tenant=*' pg_dump --enable-row-security --format=custom --file={file} {url}",
-    "restore": "pg_restore --exit-on-error --no-owner --dbname={url} {file}",
+    "restore": "pg_restore --exit-on-error --no-owner --dbname {url} {file}",
 }
 """PostgreSQL's own commands. Without the option and the variable, row-level security hides all rows from `pg_dump`."""
 

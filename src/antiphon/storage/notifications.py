@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from antiphon.storage.contract import Store
 
 STALE = 0.5
-"""Seconds after which what was looked up is looked up again though nothing was told: news may not reach us."""
+"""Seconds after which a lookup is repeated without a notification: a notification may get lost."""
 
 R = TypeVar("R")
 
@@ -29,7 +29,7 @@ class Notifier:
         self._watched: dict[str, Topic] = {}
 
     def listen(self, store: Store) -> None:
-        """Hear what this store tells."""
+        """Receive the notifications of this store."""
         store.on_change(self.wake)
 
     def wake(self, what: str) -> None:
@@ -43,7 +43,7 @@ class Notifier:
                     one.waiter.set_result(None)
 
     def expect(self, what: str) -> "Subscription":
-        """Begin to wait: what is told from now on counts. To be used in `with`, around the look at what there is."""
+        """Start to wait: notifications from now on count. Use it in `with`, around the lookup of the present state."""
         return Subscription(self._watched, what)
 
 
@@ -86,7 +86,7 @@ class Subscription:
             self._watched.looks[key] = found
         task = found[1]
         if not task.done():
-            waiter = self._loop.create_future()  # its own: who no longer waits takes the look from nobody else
+            waiter = self._loop.create_future()  # its own: a waiter that stops does not cancel the lookup of the others
             task.add_done_callback(partial(_looked, waiter))
             await waiter
         result: R = task.result()

@@ -38,7 +38,7 @@ class Room:
 def room_of(limits: FileLimits, tenant: str, use: FileUse, stored: int) -> Room:
     """Return the room for a file of a tenant that uses so much, and has stored so many bytes of everything.
 
-    Raises `ClientError` (429) where there is none.
+    Raises `ClientError` (429) if the limit is reached.
     """
     quota = over_quota(use, limits.quota)
     if use.files >= limits.quota.files or use.size >= limits.quota.size:

@@ -44,7 +44,7 @@ async def shown(
     """Return the object that `make` makes of so many bytes; a `LargeObject`, made in a thread, where they are many.
 
     A large object counts as memory of its tenant until nothing refers to it. Raises as `Memory.take` where that is not
-    free. Without `shared` the object is made here: for a program that serves nobody else meanwhile.
+    free. Without `shared` the object is made here: for a program that has no other clients meanwhile.
     """
     if size <= LARGE or shared is None:
         return make(*args, **kwargs)

@@ -87,7 +87,7 @@ def filters_of(line: str | None, now: float) -> Filters:
 
 
 def shown_page(page: FactsPage, show: Show) -> dict[str, Any]:
-    """Return a page as JSON. One that says `partial` goes on behind `after`, and may have found nothing so far."""
+    """Return a page as JSON. A `partial` page continues after `after`, and may have found nothing so far."""
     data = [show(facts) for facts in page.facts]
     listed: dict[str, Any] = {
         "object": "list",

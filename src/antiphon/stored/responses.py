@@ -90,7 +90,7 @@ async def list_input_items(
 
 
 def page_query(query: InputItemsQuery) -> PageQuery:
-    """Return what a client asks for as it is asked of the store."""
+    """Return the parameters of a client's request as a query of the store."""
     return PageQuery(query.limit, query.after, query.before, query.order == "desc")
 
 
@@ -181,7 +181,7 @@ _ON_DEMAND = (b'"input_image"', b'"computer_call_output"', *(f'"{kind}"'.encode(
 
 
 def shown_item(stored: StoredItem, include: Collection[str], opens: Opens | None = None) -> dict[str, Any]:
-    """Return an item as its JSON object, with what is shown on demand only where that is asked.
+    """Return an item as its JSON object, with the fields of `include` only if they are requested.
 
     `opens` reads what is sealed with an item.
     """
@@ -208,7 +208,7 @@ def _result(field: str, item: dict[str, Any], stored: StoredItem, opens: Opens |
 
 
 def opening(shared: Shared | None, tenant: str, include: Collection[str]) -> Opens | None:
-    """Return what reads a tenant's sealed state, None where nothing of it is asked for."""
+    """Return what reads a tenant's sealed state, None if none of it is requested."""
     is_asked = FILE_RESULTS in include or CODE_OUTPUTS in include
     return None if shared is None or not is_asked else partial(_unsealed, shared.keyring, tenant)
 

@@ -70,7 +70,7 @@ to finish (30 by default); after that, their streams end with a failure event. O
 A second signal stops everything immediately. The exit code is 0.
 
 **Change backends.** On `SIGHUP`, the server
-[reads its backends again](../operate/route-across-backends.md#change-them-while-it-runs).
+[reads its backends again](../operate/route-across-backends.md#reload-the-settings-without-a-restart).
 """,
     "models": """
 A name such as `fast → qwen3` is an alias and its target, and `(not listed)` marks a model that the backend does not list. The
@@ -101,12 +101,13 @@ Each area has a time limit of 15 s. A finding is `ok`, a `note`, which needs no 
     "files": "\nSee [files](endpoints.md#files).\n",
     "containers": "\nSee [containers](endpoints.md#containers).\n",
     "keys": "\nSee [keys and budgets](../operate/keys-and-budgets.md).\n",
+    "keys usage": "\nSee [report usage and costs](../operate/keys-and-budgets.md#report-usage-and-costs).\n",
     "keys create": "\nSee [roles](../guides/use-the-console.md#roles).\n",
     "stores": "\nSee [vector stores](endpoints.md#vector-stores).\n",
     "verify": "\nSee [check conformance](../guides/check-conformance.md) and the [requirements](requirements.md).\n",
     "demo-backend": """
-See [judge a gateway](../guides/check-conformance.md#judge-a-gateway), and for `--weak`
-[what a gateway supplies](../guides/check-conformance.md#judge-what-a-gateway-supplies).
+See [judge a gateway](../guides/check-conformance.md#check-a-gateway), and for `--weak`
+[what a gateway supplies](../guides/check-conformance.md#check-what-a-gateway-adds).
 """,
 }
 """Text below the generated description of a command."""

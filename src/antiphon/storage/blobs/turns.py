@@ -20,7 +20,7 @@ def part_turns() -> FairScheduler:
 
 @asynccontextmanager
 async def turn_of(turns: FairScheduler, tenant: str) -> AsyncGenerator[None, None]:
-    """Wait for the tenant's turn: however many files one tenant sends, those of others go on. Raises `StoreError`."""
+    """Wait for the tenant's turn, so many files of one tenant do not delay those of others. Raises `StoreError`."""
     try:
         async with turns.slot(tenant):
             yield

@@ -222,7 +222,7 @@ class Store(
         ...
 
     async def check_writable(self) -> None:
-        """Raise `StoreError` unless something can be written now and is durable. Nobody reads what is written."""
+        """Raise `StoreError` unless something can be written now and is durable. The value itself is never read."""
         ...
 
     async def inspect(self) -> Mapping[str, int]:

@@ -21,7 +21,7 @@ from antiphon.storage.records.tenants import Reply
 class Containers(Protocol):
     """Containers and their files. Each method raises `StoreError`.
 
-    Rows of an expired container stay readable for the retention time; its files are gone, and their blobs are stale.
+    Rows of an expired container stay readable for the retention time; its files are deleted, and their blobs are stale.
     """
 
     async def put_container(
@@ -62,7 +62,7 @@ class Containers(Protocol):
         ...
 
     async def renew_hold(self, tenant: str, container_id: str, holder: str, seconds: float) -> bool:
-        """Hold on for `seconds` from now; False if the hold or the container is gone: end the call."""
+        """Extend the hold to `seconds` from now; False if the hold or the container no longer exists: end the call."""
         ...
 
     async def end_hold(self, tenant: str, container_id: str, holder: str) -> None:

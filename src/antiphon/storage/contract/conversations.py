@@ -69,7 +69,7 @@ class Conversations(Protocol):
         ...
 
     async def unlock(self, conversation_id: str, response_id: str) -> None:
-        """Let go of a conversation, if the response holds it."""
+        """Release a conversation, if the response holds it."""
         ...
 
 

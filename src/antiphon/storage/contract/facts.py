@@ -9,10 +9,10 @@ from antiphon.storage.records import Facts, FactsFamily, FactsPage, FactsQuery, 
 class ResponseFacts(Protocol):
     """Facts about responses. `save`, `enqueue` and `finish` keep those of their response in the same step.
 
-    Facts that are kept again under the same id replace those before, but for when the response began: the time from
-    then until the later facts began is added to `queued` and `first`. Once a background response is claimed, its status
-    is `in_progress`. `delete` of a response removes its words, tags, spans and bodies; its numbers stay until they
-    expire, and no list has them.
+    Facts that are stored again under the same id replace the earlier facts, except the time when the response began:
+    the time from then until the later facts began is added to `queued` and `first`. Once a background response is
+    claimed, its status is `in_progress`. `delete` of a response removes its words, tags, spans and bodies; its numbers
+    stay until they expire, and no list has them.
     """
 
     async def put_facts(self, facts: Sequence[Facts]) -> None:
@@ -51,5 +51,5 @@ class ResponseFacts(Protocol):
         ...
 
     async def spans(self, tenant: str, response_id: str) -> bytes | None:
-        """Return the spans of a response as they were kept; None where there are none."""
+        """Return the spans of a response as they were stored, or None."""
         ...

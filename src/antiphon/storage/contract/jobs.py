@@ -18,7 +18,7 @@ from antiphon.storage.records import (
 )
 
 JOBS = "jobs"
-"""What is told in place of a response's id when a job waits."""
+"""The notification, instead of a response's id, that a job waits."""
 
 
 class Pulse(Protocol):
@@ -36,7 +36,7 @@ class Pulse(Protocol):
 class Jobs(Protocol):
     """Background responses. The row is the job: it waits in the queue, belongs to one worker, and is fenced.
 
-    A worker is a name. It shows that it lives by its heartbeat; others may `expire_worker` one whose beat stands still.
+    A worker is a name. Its heartbeat shows that it is alive; others may `expire_worker` it when the heartbeat stops.
     An expired worker keeps what it owns until another worker takes it, and is alive again with its next beat.
     """
 
@@ -59,10 +59,10 @@ class Jobs(Protocol):
         ...
 
     async def claim(self, worker: str, per_tenant: int, per_tenant_here: int | None = None) -> Job | None:
-        """Give the worker the next job that waits, which is in progress from now on; None where there is none.
+        """Assign the next waiting job to the worker and mark it in progress; None if no job waits.
 
         A job waits if no worker owns it, or an expired one. Next is the tenant with the fewest jobs in progress, and of
-        its jobs the oldest. Left out are a tenant with `per_tenant` jobs in progress at all workers, or with
+        its jobs the oldest. Skipped are a tenant with `per_tenant` jobs in progress at all workers, or with
         `per_tenant_here` at this one (None for any number), and an API key with as many in progress as its limit for
         concurrent requests. A job of an expired worker loses the events since the last `keep`, and counts as lost.
         A large job comes without its request and its items, and has a flag for that: `find_job` returns all of it.
@@ -90,7 +90,7 @@ class Jobs(Protocol):
         ...
 
     async def find_job(self, tenant: str, response_id: str, *, few: bool = False) -> Job | None:
-        """Return the job of a response as it stands, whoever runs it; None where there is none.
+        """Return the current job of a response, whichever worker runs it, or None.
 
         With `few`, a large one comes as `claim` returns it.
         """
@@ -130,8 +130,9 @@ class Jobs(Protocol):
     async def expire_worker(self, worker: str, beat: int | None) -> bool:
         """Offer what a worker owns to others, if its beat is still this; False where it is not.
 
-        Its jobs, conversations and idempotency keys may be taken now; what nobody took it may still finish. None as
-        `beat` comes from the worker itself, which ends: its jobs wait again, uncounted, and the rest is free.
+        Its jobs, conversations and idempotency keys can be claimed now; the worker can still finish what no other
+        worker has claimed. `beat` is None if the worker itself calls this when it stops: its jobs wait again, without
+        counting an attempt, and the rest is released.
         """
         ...
 
@@ -142,14 +143,14 @@ class Jobs(Protocol):
     async def tail(self, tenant: str, response_id: str, after: int) -> Tail | None:
         """Return a response's log: its events of greater numbers than `after`. None where it is unknown.
 
-        Frames may begin before `after`; those that end before it are left out.
+        Frames may begin before `after`; those that end before it are omitted.
         """
         ...
 
     def on_change(self, listener: Callable[[str], None]) -> None:
         """Have a listener called, on the event loop, soon after a response or its job has changed, with its id.
 
-        It is `JOBS` where a job waits to be claimed, and empty where it is not known what changed. A change may be told
-        more than once; one that another process made may not be told at all, so ask again after a while.
+        It is `JOBS` if a job waits to be claimed, and empty if it is unknown what changed. A change may be announced
+        more than once, and a change by another process not at all, so query again after a while.
         """
         ...

@@ -23,7 +23,7 @@ class Responses(Protocol):
     async def save(self, response: StoredResponse, *, append: bool = False, reply: Reply | None = None) -> bool:
         """Keep a response that has ended, durable before this returns; the same id again replaces all of it.
 
-        Where it is part of a conversation, lets go of the conversation, and with `append` first puts the response's
+        If it is part of a conversation, releases the conversation, and with `append` first puts the response's
         items at the conversation's end; False, and nothing kept, where the response does not hold the conversation
         any more. `reply` is kept for its `Idempotency-Key` in the same step.
         """
@@ -32,7 +32,7 @@ class Responses(Protocol):
     async def load(self, tenant: str, response_id: str, *, few: bool = False) -> StoredResponse | None:
         """Return the response with its input and output in order, or None where it is unknown.
 
-        With `few`, one with many or large items comes without them, and says so; a large body is left out too.
+        With `few`, one with many or large items comes without them, and says so; a large body is omitted too.
         """
         ...
 
@@ -51,7 +51,7 @@ class Responses(Protocol):
         The order is each ancestor's input, then its output, down to this response's own input and output; before
         them, where the oldest was made in a conversation, what stood in that conversation. None where this response
         or any ancestor is unknown, or is its own ancestor: a chain without a head is no chain. Linear in the length
-        of the chain. `extent` is what `measure_chain` said of it, where the caller has asked.
+        of the chain. `extent` is the result of `measure_chain`, if the caller has it.
         """
         ...
 
@@ -73,7 +73,7 @@ class Responses(Protocol):
         ...
 
     async def find_item(self, tenant: str, item_id: str, *, few: bool = False) -> StoredItem | None:
-        """Return the newest stored item of that id, else one of a conversation; None where there is none.
+        """Return the newest stored item with that id, else one of a conversation, else None.
 
         With `few`, a large one comes as a `LargeItem`.
         """

@@ -28,7 +28,7 @@ class ApiKeys(Protocol):
         ...
 
     async def find_api_key(self, digest: bytes) -> ApiKey | None:
-        """Return the key of this digest; None where there is none, or it is revoked or has expired."""
+        """Return the key with this digest; None if it is unknown, revoked or expired."""
         ...
 
     async def api_keys(self) -> list[ApiKey]:
@@ -97,7 +97,7 @@ class Sizes(Protocol):
 
 
 class Answers(Protocol):
-    """Answers of models, kept to be given again. What has expired is unknown."""
+    """Cached answers of models. An expired answer is unknown."""
 
     async def keep_answer(self, answer: StoredAnswer) -> None:
         """Keep an answer in place of the one that its tenant has under this key."""
@@ -139,14 +139,14 @@ class Webhooks(Protocol):
         ...
 
     async def due(self, limit: int) -> list[DueDelivery]:
-        """Return deliveries whose time has come: the first of each tenant, then the second of each, and so on.
+        """Return deliveries that are due: the first of each tenant, then the second of each, and so on.
 
         So the deliveries of one tenant, however many, hide those of no other.
         """
         ...
 
     async def claim_delivery(self, delivery_id: str, hold: int) -> Delivery | None:
-        """Take a delivery for `hold` seconds, in which nobody else gets it; None where its time has not come."""
+        """Claim a delivery for `hold` seconds, exclusively; None if it is not due."""
         ...
 
     async def delivered(self, delivery_id: str) -> None:
@@ -158,18 +158,18 @@ class Webhooks(Protocol):
         ...
 
     async def retry_delivery(self, delivery_id: str) -> bool:
-        """Have a delivery that waits or was given up attempted now, as if for the first time.
+        """Schedule a waiting or failed delivery for now, as if it were the first attempt.
 
         Return False for an unknown one.
         """
         ...
 
     async def retry_failed_deliveries(self) -> int:
-        """Have every delivery that was given up attempted now, as if for the first time; return how many."""
+        """Schedule every failed delivery for now, as if it were the first attempt; return how many."""
         ...
 
     async def deliveries(self) -> list[Delivery]:
-        """Return every delivery that waits or was given up, oldest first."""
+        """Return every waiting or failed delivery, oldest first."""
         ...
 
     async def list_deliveries(
@@ -184,8 +184,8 @@ class Webhooks(Protocol):
 
 
 class Secrets(Protocol):
-    """What the servers of one store must share and nobody else may know."""
+    """Secrets that the servers of one store share."""
 
     async def secret(self, name: str, fresh: bytes) -> bytes:
-        """Return the secret of that name; where there is none yet, `fresh` becomes it."""
+        """Return the secret with that name; if it does not exist yet, store `fresh` as the secret."""
         ...

@@ -103,7 +103,7 @@ class VectorStores(Protocol):
         """Assign the next waiting file to the worker; None if no file waits.
 
         A file waits if no worker owns it, or an expired one. Next is the tenant with the fewest files in work, and of
-        its files the oldest. Left out are tenants of which this worker has `per_tenant` in work.
+        its files the oldest. Skipped are tenants of which this worker has `per_tenant` in work.
         """
         ...
 

@@ -1,4 +1,4 @@
-"""Answers of models, kept to be given again."""
+"""Cached answers of models."""
 
 from antiphon.storage.operations.step import Operation, ask, first
 from antiphon.storage.records import StoredAnswer
@@ -17,7 +17,7 @@ def find(tenant: str, key: bytes, now: int) -> Operation[StoredAnswer | None]:
 
 
 def use(tenant: str, key: bytes, now: int) -> Operation[None]:
-    """Note that an answer was given again."""
+    """Record that a cached answer was used."""
     yield from ask("use_answer", tenant, key, now)
 
 

@@ -1,7 +1,7 @@
 """API keys, their limits, and what they used.
 
 A minute's limit is one number: the time until which it is used up. A request moves it on by what it costs, 60 seconds
-divided by the limit, and is granted where that leads no further than a minute from now. So the limit comes back evenly,
+divided by the limit, and is granted where that leads no further than a minute from now. So the limit recovers evenly,
 and one statement both looks and takes.
 """
 
@@ -115,7 +115,7 @@ def _refused(key_id: str, now: float) -> Operation[BucketState]:
 
 def charge(uses: Sequence[UsageRecord], now: float) -> Operation[None]:
     """Count what was used, and settle what was taken."""
-    # In one order whoever writes: two that meet wait for each other only one way.
+    # In one order for all writers, so two writers never deadlock.
     yield from ask_many("add_use", sorted(map(_used, uses)))
     yield from budgets.settle(uses)
     yield from ask_many("settle", sorted(_settling(use, int(now * 1_000_000)) for use in uses))
@@ -125,7 +125,7 @@ def usage(
     tenant: str | None, begin: int, end: int, by: Collection[UsageField], most: int | None
 ) -> Operation[list[UsageRow]]:
     """Get what was used, summed up, in the largest rows."""
-    yield from announce_read(FEW_ITEMS + 1)  # nobody knows how many rows are summed up
+    yield from announce_read(FEW_ITEMS + 1)  # the number of rows to sum up is unknown
     apart = [int(field in by) for field in ("tenant", "key", "model", "day")]
     query, whose = ("usage_of_all", ()) if tenant is None else ("usage", (tenant,))
     return [

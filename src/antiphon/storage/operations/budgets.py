@@ -1,7 +1,7 @@
 """Budgets of keys and tenants: what was spent and reserved in this day and month.
 
 A request that is admitted locks the rows of its budgets, so requests of one tenant in any process decide one after the
-other. Whoever locks budgets and the levels of limits locks the budgets first, in the order of their ids.
+other. An operation that locks budgets and levels of limits locks the budgets first, in the order of their ids.
 
 Each day begins with what was recorded as spent, so what a killed process had reserved is free again the next day.
 """
@@ -61,7 +61,7 @@ def exhausted(claim: MoneyClaim, levels: Levels) -> ExhaustedBudget | None:
 
 
 def spend(claim: MoneyClaim) -> Operation[None]:
-    """Count what is reserved for a request whose budgets are locked."""
+    """Count the reservation of a request. Its budgets must be locked."""
     yield from ask_many("spend_budget", [(claim.tenant, account, claim.fit()) for account, _ in claim.accounts()])
 
 

@@ -2,7 +2,7 @@
 
 What stands above a response changes only when a response is deleted or expires. Each deletion changes the tenant's mark
 in the database, in the same transaction. So what was measured holds as long as the mark is the same and none of it has
-expired. Replicas need not hear of each other's deletions for that.
+expired. Replicas need no notification of each other's deletions for that.
 """
 
 import math
@@ -117,7 +117,7 @@ def _measure_before(tenant: str, conversation_id: str | None, end: int | None) -
 
 
 def _below(above: ChainExtent, steps: Sequence[_Step]) -> ChainExtent:
-    """Return the extent of a chain that goes on with these responses."""
+    """Return the extent of a chain that continues with these responses."""
     return ChainExtent(
         above.length + len(steps),
         above.is_in_conversation,

@@ -4,7 +4,7 @@ from antiphon.storage.operations.step import Operation, ask
 
 
 def read() -> Operation[tuple[float, str, int]]:
-    """Get the time that was written, its writer, and how often servers have asked for it."""
+    """Get the time that was written, its writer, and how often servers have requested it."""
     (row,) = yield from ask("read_clock")
     at, written_by, asked = row
     return float(at), written_by, asked

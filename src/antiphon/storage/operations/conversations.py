@@ -103,6 +103,6 @@ def _usable(row: Row | None) -> LockResult:
 
 
 def _take(conversation_id: str, row: Row) -> Operation[None]:
-    """Take a conversation from a response whose worker expired: it was made from items that change now."""
+    """Take a conversation from a response after its worker expired: the items that it was generated from change now."""
     if row[1] is not None:
         yield from ask("let_go", conversation_id, row[1])

@@ -1,7 +1,7 @@
 """Lists of facts by filters: each becomes one statement, put together from fixed parts.
 
-A list reads at most so many rows. Where the page is not full by then, it says how far it read, and the next one goes on
-from there. So a filter that no index has costs no more than its share of the database.
+A list reads a limited number of rows. If the page is not full by then, it says how far it read, and the next page
+continues from there. So a filter without an index costs no more than its share of the database.
 """
 
 from collections.abc import Sequence

@@ -52,7 +52,7 @@ class Statement:
 
 
 def add_filters(statement: Statement, filters: Filters, tenant: str | None) -> None:
-    """Add all conditions and words of filters, but for the times."""
+    """Add all conditions and words of filters, except the times."""
     for condition in filters.conditions:
         statement.where(_condition(statement, condition, tenant))
     for word in filters.words:

@@ -62,15 +62,15 @@ def delete(tenant: str, file_id: str, now: int) -> Operation[bool]:
 
 def page(tenant: str | None, query: FileQuery, now: int) -> Operation[FilePage]:
     """Read a part of a tenant's files, or of the files of all tenants."""
-    whose, own = ("_of_all", ()) if tenant is None else ("", (tenant,))
+    scope, own = ("_of_all", ()) if tenant is None else ("", (tenant,))
     places: dict[str, int] = {}
     if query.after is not None:
-        row = yield from first(f"file_place{whose}", query.after, *own, now)
+        row = yield from first(f"file_place{scope}", query.after, *own, now)
         if row is None:
             return FilePage(is_unknown=True)
         places["after"] = row[0]
     yield from announce_read(query.limit)
-    rows, has_more = yield from part_of_list(f"files{whose}", own, (now, query.purpose), query, places)
+    rows, has_more = yield from part_of_list(f"files{scope}", own, (now, query.purpose), query, places)
     return FilePage(tuple(map(_file, rows)), has_more)
 
 

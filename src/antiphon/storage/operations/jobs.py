@@ -44,7 +44,7 @@ from antiphon.storage.records import (
 )
 
 QUEUE = ""
-"""The worker without a name, whose row everybody locks who looks for a job."""
+"""The worker without a name; every worker that looks for a job locks its row."""
 
 FRAMES_AT_ONCE = 256
 """Frames of a log that are read at once."""
@@ -96,7 +96,7 @@ def _is_full(tenant: str, most: int) -> Operation[bool]:
 
 
 def hold(tenant: str, conversation_id: str, response_id: str, worker: str | None) -> Operation[LockResult]:
-    """Have a response hold a conversation, for a worker or for whoever runs its job."""
+    """Have a response hold a conversation, for a worker or for the future worker of its job."""
     row = yield from first("lock_conversation", conversation_id, tenant)
     if row is None:
         return LockResult.UNKNOWN
@@ -115,7 +115,7 @@ def _revive(worker: str | None, rows: Rows) -> Operation[None]:
 
 def claim(worker: str, per_tenant: int, per_tenant_here: int) -> Operation[Job | None]:
     """Take the next job; see `Store.claim`."""
-    yield Query("lock_worker", (QUEUE,))  # straight: this is asked for again and again
+    yield Query("lock_worker", (QUEUE,))  # straight: this is queried frequently
     rows = yield Query("next_waiting", (per_tenant, worker, per_tenant_here))
     if not rows:
         return None
@@ -132,7 +132,7 @@ def claim(worker: str, per_tenant: int, per_tenant_here: int) -> Operation[Job |
 
 
 def advance(job: Job, progress: Progress) -> Operation[Job | None]:
-    """Keep progress, if nobody else wrote; see `Store.advance`."""
+    """Store progress, unless another worker wrote; see `Store.advance`."""
     next_number = max(job.next_number, _next(progress.frames))
     made = [item for _, item in progress.output]
     sizes = _size(progress.frames), extent_of(made)[1]
@@ -159,7 +159,7 @@ def advance(job: Job, progress: Progress) -> Operation[Job | None]:
 def finish(
     job: Job, response: StoredResponse, frames: Sequence[Frames], append: bool, announcement: Announcement | None
 ) -> Operation[bool]:
-    """End a job, if nobody else wrote; see `Store.finish`."""
+    """End a job, unless another worker wrote; see `Store.finish`."""
     row = yield from first("finish", job.response.id, job.version)
     if row is None:
         return False
@@ -271,7 +271,7 @@ def backlog() -> Operation[Backlog]:
 
 def tail(tenant: str, response_id: str, after: int, now: int) -> Operation[Tail | None]:
     """Get a response's events from some number on."""
-    rows = yield Query("tail", (response_id, tenant, now))  # straight: this is asked for again and again
+    rows = yield Query("tail", (response_id, tenant, now))  # straight: this is queried frequently
     if not rows:
         return None
     seq, status, is_streamed, generation, item_bytes = rows[0]

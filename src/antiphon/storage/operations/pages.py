@@ -18,7 +18,7 @@ BEHIND_ALL = 2**31 - 1
 """Places that no item has. More items than this have no place in a response, and too little time in a conversation."""
 
 _INDEX = re.compile(r"0|[1-9][0-9]{0,8}")
-"""The index of a message, as it stands in the message's id."""
+"""The index of a message, which is part of the message's id."""
 
 BLOCK = 100
 """Responses of a chain that one statement finds on the way up, at first."""

@@ -53,7 +53,7 @@ def held_position(response: StoredResponse) -> Operation[int | None]:
 
 
 def leave_conversation(response: StoredResponse, position: int, append: bool) -> Operation[None]:
-    """Let go of a response's conversation, its items put at the end, `position`, where that is asked."""
+    """Release a response's conversation; on request first append its items at the end, `position`."""
     if response.conversation_id is None:
         return
     if append:
@@ -63,7 +63,7 @@ def leave_conversation(response: StoredResponse, position: int, append: bool) ->
 
 
 def append_items(conversation_id: str, position: int, items: Sequence[StoredItem], tenant: str) -> Operation[None]:
-    """Put items at a conversation's end, which is at `position`. Nobody else changes it meanwhile."""
+    """Append items to a conversation, at `position`, its end. No other operation changes it meanwhile."""
     rows = [
         (conversation_id, position + i, item.id, sealed_column(item.sealed), item.body) for i, item in enumerate(items)
     ]

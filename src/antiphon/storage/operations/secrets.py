@@ -4,7 +4,7 @@ from antiphon.storage.operations.step import Operation, ask, first
 
 
 def try_to_write(value: bytes) -> Operation[None]:
-    """Write a value that nobody reads, in a row of its own; it has to differ from the last one."""
+    """Write a value in a row of its own, only to prove that writing works; it has to differ from the last one."""
     yield from ask("try_to_write", value)
 
 

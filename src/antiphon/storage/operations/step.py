@@ -30,7 +30,7 @@ Rows = Sequence[Row]
 
 
 class QueryInSlices(Struct, frozen=True):
-    """One statement whose rows may be many: `take` is called with a part of them at a time; nothing is sent back."""
+    """One statement with possibly many rows: `take` is called with a part of them at a time; nothing is sent back."""
 
     query: str
     values: tuple[Any, ...]
@@ -45,7 +45,7 @@ class Composed(Struct, frozen=True):
 
 
 class QueryWhere(Struct, frozen=True):
-    """One statement by its name, whose `{where}` is a condition put together from fixed parts; its rows are sent back.
+    """One statement by its name, with a condition built from fixed parts as its `{where}`; its rows are sent back.
 
     `values` are the parameters of the statement and then those of the condition, which counts on.
     """
@@ -58,9 +58,9 @@ class QueryWhere(Struct, frozen=True):
 class ReadSize(Struct, frozen=True):
     """How many rows, and bytes of them, the statements that follow will read.
 
-    An act that reads much is performed where it blocks nobody.
+    An act that reads much is performed where it does not block others.
 
-    Then it begins anew, so an act announces before it reads. Nothing is sent back.
+    Then it starts again, so an act announces before it reads. Nothing is sent back.
     """
 
     items: int

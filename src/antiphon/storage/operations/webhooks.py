@@ -58,7 +58,7 @@ def announce(tenant: str, event: Announcement) -> Operation[None]:
 
 
 def due(limit: int, now: int) -> Operation[list[DueDelivery]]:
-    """Get the deliveries whose time has come, in turns by tenant."""
+    """Get the due deliveries, in turns by tenant."""
     ((count,),) = yield from ask("count_due", now, 2 * limit + 1)
     if count <= 2 * limit:
         return [DueDelivery(*row) for row in (yield from ask("due", now, limit))]
@@ -113,7 +113,7 @@ def retry(delivery_id: str, now: int) -> Operation[bool]:
 
 
 def retry_failed(now: int) -> Operation[int]:
-    """Have all that were given up attempted now."""
+    """Schedule all failed deliveries for now."""
     return len((yield from ask("retry_failed_deliveries", now)))
 
 

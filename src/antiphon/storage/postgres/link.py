@@ -55,7 +55,7 @@ async def migrate(connection: Any, scripts: Sequence[str]) -> None:
             await connection.execute("SELECT pg_advisory_xact_lock($1)", _LOCK)
             await connection.execute(SEE, EVERY_TENANT, True)
             await connection.execute(_MARK)
-            # Asked again under the lock, and of the table itself: another process may have been faster.
+            # Checked again under the lock, in the table itself: another process may have been faster.
             done = await connection.fetchval(_VERSION)
             if done < len(scripts):
                 await connection.execute(scripts[done], timeout=MIGRATION_TIMEOUT)
@@ -133,16 +133,16 @@ def _words(cause: BaseException) -> str:
 SEE = "SELECT set_config('antiphon.tenant', $1, $2)"
 
 EVERY_TENANT = "*"
-"""What work for all tenants tells the database in place of one."""
+"""The tenant that work for all tenants sets in the database."""
 
 
 def whose(tenant: str | None) -> str:
-    """Return how the database is told whose rows a statement sees (`postgres/0005_row_security.sql`)."""
+    """Return the statement that sets the tenant for row security (`postgres/0005_row_security.sql`)."""
     return EVERY_TENANT if tenant is None else f"={tenant}"
 
 
 class Session(asyncpg.Connection):  # type: ignore[misc]
-    """A connection that remembers whose rows it sees, so that telling it again costs nothing."""
+    """A connection that remembers its tenant, so that setting the same tenant again costs nothing."""
 
     _seen: str | None = None
 
@@ -233,7 +233,7 @@ def _reason(error: BaseException) -> str:
 
 
 async def listen(url: str, hear: Callable[[str], None]) -> None:
-    """Call `hear` with what other replicas tell, for ever; with an empty text whenever something was perhaps missed."""
+    """Call `hear` with the notifications of other replicas, forever; with an empty text after a possible gap."""
     while True:
         try:
             connection = await asyncpg.connect(plain(url), timeout=CONNECT_TIMEOUT)

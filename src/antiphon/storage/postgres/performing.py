@@ -31,7 +31,7 @@ class Attempt:
     """One try to perform an act."""
 
     is_decided: bool = False
-    """The commit was sent: if its answer is lost, nobody knows whether it was done."""
+    """The commit was sent: if its answer is lost, it is unknown whether it was done."""
 
 
 async def use(connection: Any, act: Callable[[Any, Attempt], Awaitable[Any]], attempt: Attempt) -> Any:
@@ -39,7 +39,7 @@ async def use(connection: Any, act: Callable[[Any, Attempt], Awaitable[Any]], at
     try:
         return await act(connection, attempt)
     except (asyncpg.InternalClientError, asyncpg.ReadOnlySQLTransactionError, OSError):
-        # Killed in the middle of something, or led to a standby: nobody is to get it again.
+        # Killed in the middle of something, or connected to a standby: it must not be reused.
         connection.terminate()
         raise
 

@@ -10,7 +10,7 @@ from antiphon.storage.sql import QUERIES
 
 
 class PostgresPulse:
-    """See `Pulse`. The connection is opened with the first beat, and anew after a failure."""
+    """See `Pulse`. The connection is opened with the first beat, and again after a failure."""
 
     def __init__(self, url: str, worker: str) -> None:
         self._url, self._worker = url, worker

@@ -1,8 +1,8 @@
 """The store in a PostgreSQL database, which many replicas share.
 
-Plain saves that come together share one statement; everything else is a transaction of its own. Replicas tell each
+Plain saves that arrive together share one statement; everything else is a transaction of its own. Replicas notify each
 other of changes by LISTEN and NOTIFY on a connection of its own. Behind a pooler that passes no notifications on,
-everything works still, since whoever waits asks again after a while.
+everything still works, since each waiter queries again after a while.
 """
 
 import asyncio
@@ -38,7 +38,7 @@ from antiphon.storage.records import StoredResponse
 from antiphon.storage.sql_store import OVERLOADED, MakeAct, SqlStore, shared_reads
 
 TRIES = 4
-"""How often an act is performed that was in another's way, or whose connection broke."""
+"""Attempts of an act that conflicted with another or lost its connection."""
 
 BATCH = 256
 """Responses in one statement."""
@@ -129,7 +129,7 @@ class PostgresStore(SqlStore):
         return float(skew)
 
     async def close(self) -> None:
-        """Finish what was begun and let go of the connections; closing again does nothing."""
+        """Finish started work and close the connections; closing again does nothing."""
         if self._closed:
             return
         self._closed = True
@@ -206,7 +206,7 @@ class PostgresStore(SqlStore):
         return saved
 
     async def _write(self, make: MakeAct[R], tenant: str | None = None) -> R:
-        """A write whose caller is cancelled is done all the same, whole."""
+        """A write completes even if its caller is cancelled."""
         self._refuse_closed()
         return await asyncio.shield(self._keep(self._in_transaction(performing(make), tenant)))
 
@@ -225,9 +225,9 @@ class PostgresStore(SqlStore):
             raise StoreError(OVERLOADED) from error
 
     async def _read_by(self, read: Callable[[Any], Awaitable[R]], tenant: str | None) -> R:
-        """Read over a connection, whatever is asked there."""
+        """Read over a connection, with any statements."""
         self._refuse_closed()
-        if self._is_pooled:  # only within a transaction a statement is asked where it was prepared
+        if self._is_pooled:  # only within a transaction a statement runs where it was prepared
             return await self._in_transaction(read, tenant)
 
         async def perform(connection: Any, _: Attempt) -> R:
@@ -259,7 +259,7 @@ class PostgresStore(SqlStore):
         return result
 
     async def _retrying(self, act: Callable[[Any, "Attempt"], Awaitable[Any]]) -> Any:
-        """Do it again where somebody was in the way or the connection broke, unless it may have been done."""
+        """Retry after a conflict or a broken connection, unless the act may have been done."""
         for left in reversed(range(TRIES)):
             attempt = Attempt()
             try:
@@ -280,7 +280,7 @@ class PostgresStore(SqlStore):
     def _done(self, task: "asyncio.Task[Any]") -> None:
         self._tasks.discard(task)
         if not task.cancelled():
-            task.exception()  # whoever waited has it; if nobody did, nobody is to be told
+            task.exception()  # the waiter has it; without a waiter there is nothing to report
 
     def _tell(self, response_id: str) -> None:
         super()._tell(response_id)
@@ -290,7 +290,7 @@ class PostgresStore(SqlStore):
                 self._keep(self._notify())
 
     async def _notify(self) -> None:
-        """Tell the other replicas, all that is new at once."""
+        """Notify the other replicas of all news at once."""
         await asyncio.sleep(0)
         news, self._news = self._news, []
         try:
@@ -298,7 +298,7 @@ class PostgresStore(SqlStore):
                 tell = "SELECT pg_notify($1, id) FROM unnest($2::text[]) AS id"
                 await connection.execute(tell, CHANNEL, list(dict.fromkeys(news)))
         except TROUBLE as error:
-            log.debug("Other replicas were not told of a change: %s", error)
+            log.debug("Other replicas were not notified of a change: %s", error)
 
     def _hear(self, response_id: str) -> None:
         super()._tell(response_id)

@@ -16,7 +16,7 @@ class StoredContainer:
     created_at: int
     last_active_at: int
     idle_minutes: int
-    """Minutes after the last use at which it expires; then its files are gone and its row stays readable."""
+    """Minutes after the last use at which it expires; then its files are deleted and its row stays readable."""
     memory_limit: str = "1g"
     network_policy: str = ""
     """The `network_policy` as JSON, empty where the request had none."""

@@ -112,7 +112,7 @@ class FactsPage(Struct, frozen=True, gc=False):
     """A part of a list of facts, without their spans. `unknown` is `after` or `before` where it names no row.
 
     `read_to` is the id of the last row that was compared, where there may be more matches behind it than were looked
-    for; a list goes on behind it.
+    for; a list continues after it.
     """
 
     facts: Sequence[Facts] = ()

@@ -19,7 +19,7 @@ class Frames(Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """By which key something was asked for, empty where by none, and what was taken in advance for it."""
+    """The API key of the request, empty if it had none, and the reservation for it."""
 
     key_id: str = ""
     tokens: int = 0
@@ -34,7 +34,7 @@ NOTHING_RESERVED = Reservation()
 class Job:
     """The work on a background response, as one who may write to it sees it.
 
-    `response` holds the output items that are done. `version` is the fence: whoever writes names the version that he
+    `response` holds the output items that are done. `version` is the fence: a writer names the version that it
     has seen, and every write makes a new one.
     """
 
@@ -43,7 +43,7 @@ class Job:
     """The body of the request, as the client sent it."""
     version: int
     next_number: int
-    """The number of the next event; numbers below were given out, also those of events that are gone."""
+    """The number of the next event; numbers below were assigned, also those of deleted events."""
     kept_number: int
     """The number of the first event that is dropped if this attempt ends."""
     attempt: int
@@ -52,7 +52,7 @@ class Job:
     """How often its worker died of it."""
     taken: Reservation = NOTHING_RESERVED
     called: bytes = b""
-    """What was put down last of the calls that are being carried out for it."""
+    """The last record of the calls that are running for it."""
     is_partial: bool = False
     """It was read without its request, its items and `called`, which are large."""
     items: int = 0
@@ -65,7 +65,7 @@ class Progress:
     """What was made of a background response since the last time.
 
     `output` holds the items that closed, each with its output index. With `keep`, everything so far outlives this
-    attempt; events since the last such moment are dropped when the work begins anew. `called` is kept in any case, in
+    attempt; events since the last such moment are dropped when the work starts again. `called` is kept in any case, in
     place of what was there.
     """
 
@@ -77,7 +77,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Backlog:
-    """How much waits: jobs that nobody has claimed, deliveries that are neither received nor given up."""
+    """How much waits: unclaimed jobs, and deliveries that are neither received nor failed."""
 
     jobs: int
     deliveries: int

@@ -13,7 +13,7 @@ class StoredItem:
     """One item as it is kept.
 
     `body` is the item's JSON as a client sees it. `sealed` is its `encrypted_content`, kept apart because only
-    clients that ask for it see it; None where there is none. An id holds no NUL.
+    clients that request it see it; None if it has none. An id contains no NUL.
     """
 
     id: str
@@ -35,7 +35,7 @@ class LargeItem(StoredItem):
 class StoredResponse:
     """One response with its own new input and its output, never its history.
 
-    `body` is the response object's JSON with an empty `output`; `status` outdoes the one in it.
+    `body` is the response object's JSON with an empty `output`; `status` overrides the one in it.
     `previous_response_id` names the parent in the chain, None at its head.
     """
 
@@ -64,7 +64,7 @@ class StoredResponse:
 
 @dataclass(frozen=True, slots=True)
 class ChainExtent:
-    """How many responses stand in a chain, and whether one of them was made in a conversation, as its head may be.
+    """The number of responses in a chain, and whether one of them belongs to a conversation, as its head may.
 
     `items` are all that its history has, those of the conversation included, and `size` the bytes of their bodies and
     of what is sealed with them. Where it `is_whole`, its head was found.
@@ -81,7 +81,7 @@ class ChainExtent:
 class PageQuery:
     """Which part of a list of items to read: at most `limit` items and `most_bytes`, but at least one item.
 
-    `after` and `before` are ids of items, in the order that is asked for; of items with the same id, the first counts.
+    `after` and `before` are ids of items, in the requested order; of items with the same id, the first counts.
     """
 
     limit: int

@@ -22,7 +22,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class KeyReservation:
-    """An `Idempotency-Key` that was seen. `fingerprint` tells the request; `reply` is None while it is worked on."""
+    """A used `Idempotency-Key`. `fingerprint` identifies the request; `reply` is None while the request runs."""
 
     fingerprint: bytes
     response_id: str
@@ -32,13 +32,13 @@ class KeyReservation:
 
 @dataclass(frozen=True, slots=True)
 class StoredAnswer:
-    """A model's answer as it is kept to be given again. `key` is a digest of all that was asked."""
+    """A cached answer of a model. `key` is a digest of the whole request."""
 
     tenant: str
     key: bytes
     body: bytes
     used_at: int
-    """When it was given last, to a minute or so."""
+    """When it was last used, to a minute or so."""
     expires_at: int = 0
 
 
@@ -70,7 +70,7 @@ class WebhookEndpoint:
 
 @dataclass(frozen=True, slots=True)
 class DueDelivery:
-    """A delivery whose time has come, before anyone has claimed it."""
+    """A due delivery, before it is claimed."""
 
     id: str
     tenant: str
@@ -78,7 +78,7 @@ class DueDelivery:
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """One event on its way to one endpoint. `attempts` counts those begun; `failed_at` is set once it was given up."""
+    """One event on its way to one endpoint. `attempts` counts started attempts; `failed_at` is set after the last."""
 
     id: str
     endpoint: WebhookEndpoint
@@ -155,7 +155,7 @@ class ApiKey:
 class BucketState:
     """How far a key's limits are used up, and whether one request more was granted.
 
-    A minute's limit comes back evenly: `requests_in` and `tokens_in` are the seconds until it is whole again, so that
+    A minute's limit recovers evenly: `requests_in` and `tokens_in` are the seconds until it is whole again, so that
     60 stands for nothing left. They may be more, where a response was longer than was reserved for it.
     """
 
@@ -178,7 +178,7 @@ class UsageRecord:
     input_tokens: int
     output_tokens: int
     taken: int = 0
-    """Tokens that were taken in advance, and are given back for those that were used."""
+    """Reserved tokens, which the used tokens replace at the end."""
     model: str = ""
     cached_tokens: int = 0
     """Of the input tokens, those that the backend had in its prefix cache."""
@@ -186,7 +186,7 @@ class UsageRecord:
     is_budgeted: bool = False
     """Whether the budgets of the key and its tenant count it."""
     cost_taken: int = 0
-    """What was reserved for it on the day of `at`, and is given back."""
+    """The reservation on the day of `at`, which is released."""
 
 
 UsageField = Literal["tenant", "key", "model", "day"]
@@ -195,7 +195,7 @@ UsageField = Literal["tenant", "key", "model", "day"]
 
 @dataclass(frozen=True, slots=True)
 class UsageRow:
-    """What was used, summed up; None stands for what was not asked to be kept apart."""
+    """The sum of what was used; a field is None if the request did not group by it."""
 
     tenant: str | None
     key_id: str | None

@@ -24,7 +24,7 @@ READS_WAITING = 1000
 OVERLOADED = "The store is overloaded: too many large reads are waiting."
 
 MakeAct = Callable[[], Operation[R]]
-"""Makes the act anew each time that it must be performed."""
+"""Creates the act again for each attempt."""
 
 
 def shared_reads() -> FairScheduler:
@@ -33,7 +33,7 @@ def shared_reads() -> FairScheduler:
 
 
 class Performer(ABC):
-    """Performs acts in a database, corrects times by the store's clock, and tells listeners of changes."""
+    """Performs acts in a database, corrects times by the store's clock, and notifies listeners of changes."""
 
     def __init__(self, url: str, now: Clock) -> None:
         self.url = url

@@ -18,7 +18,7 @@ from antiphon.storage.records import (
 from antiphon.storage.sql_store.performer import Performer
 
 KEPT_FAILURES = 30 * 86_400
-"""Seconds for which a delivery that was given up is still listed."""
+"""Seconds for which a failed delivery is still listed."""
 
 LONGEST = 1_000_000
 """Responses of a chain that are counted: a circle has no end."""
@@ -92,7 +92,7 @@ class SqlResponses(Performer):
         return await self._read(lambda: pages.input_page(tenant, head, self._now(), query, length), tenant)
 
     async def measure_chain(self, tenant: str, response_id: str, most: int) -> ChainExtent:
-        """See `Store.measure_chain`. Walked up anew only once something of the tenant's was deleted."""
+        """See `Store.measure_chain`. Walked again only after something of the tenant was deleted."""
         return await self._read(
             lambda: chains.measure_chain(tenant, response_id, self._now(), most, self._measured), tenant
         )

@@ -37,7 +37,7 @@ class SqlStore(
     SqlPrompts,
     SqlContainerCounts,
 ):
-    """A `Store` but for its database: how an act is performed, and how many plain saves go in together."""
+    """A `Store` except for its database: how an act is performed, and how many plain saves are combined."""
 
     async def purge(self, retention: int = RETENTION, *, dry_run: bool = False) -> Mapping[str, int]:
         """See `Store.purge`."""

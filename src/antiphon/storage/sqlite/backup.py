@@ -1,4 +1,4 @@
-"""Copies the database file while servers use it, and puts a copy back in its place.
+"""Copies the database file while servers use it, and restores a copy.
 
 A copy is one file without a write-ahead log. It appears under its name only when it is whole, checked and on disk.
 """
@@ -22,7 +22,7 @@ _BESIDE = ("-wal", "-shm", "-journal")
 
 
 def back_up(store: Path, to: Path) -> int:
-    """Copy a store to a new file; return its bytes. Servers go on reading and writing.
+    """Copy a store to a new file; return its bytes. Servers continue to read and write.
 
     The copy has everything that was stored before it began, as of one moment. Raises `ConfigError` where there is no
     store, the file exists, or the copy cannot be made or is damaged.
@@ -38,7 +38,7 @@ def back_up(store: Path, to: Path) -> int:
 
 
 def restore(backup: Path, store: Path, *, replaces: bool) -> Path | None:
-    """Put a backup in the place of a store; return where the store from before is kept, None where there was none.
+    """Replace a store with a backup; return the path where the old store is kept, or None.
 
     Raises `ConfigError`, having changed nothing, where the backup is damaged, another program's, or of a newer
     Antiphon; where a server uses the store; and where there is a store, unless it `replaces` that.
@@ -46,7 +46,7 @@ def restore(backup: Path, store: Path, *, replaces: bool) -> Path | None:
     _check_exists(backup, "backup")
     _check(backup, backup)
     if store.exists() and not replaces:
-        raise ConfigError(f"store: {store} exists. Use --replace to restore in its place; the old file is kept beside.")
+        raise ConfigError(f"store: {store} exists. Use --replace to replace it; the old file is kept next to it.")
     store.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with _part_of(store) as part:
         _copy(backup, part)
@@ -59,7 +59,7 @@ def restore(backup: Path, store: Path, *, replaces: bool) -> Path | None:
 
 @contextmanager
 def _part_of(path: Path) -> Iterator[Path]:
-    """Lend an empty file beside `path`, which is removed at the end unless it was published."""
+    """Provide an empty file next to `path`, which is removed at the end unless it was published."""
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         part.touch(mode=0o600, exist_ok=False)
@@ -102,7 +102,7 @@ def _alone(store: Path) -> Iterator[None]:
 
 
 def _keep_old(store: Path) -> Path | None:
-    """Give the old file a second name, so that there is a store at any time; return it, None where there is none."""
+    """Give the old file a second name, so that a store exists at any time; return the name, or None."""
     if not store.exists():
         return None
     kept = store.with_name(f"{store.name}.replaced-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}")
@@ -114,7 +114,7 @@ def _keep_old(store: Path) -> Path | None:
 
 
 def _copy(source: Path, target: Path) -> None:
-    """Copy all pages in one step: a copy in many steps would begin anew with each write of a server."""
+    """Copy all pages in one step: a copy in many steps would start again with each write of a server."""
     with closing(_connect(source, reads_only=True)) as old, closing(_connect(target)) as new:
         old.backup(new, pages=-1)
         new.execute("PRAGMA journal_mode = DELETE")

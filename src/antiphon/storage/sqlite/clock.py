@@ -1,7 +1,7 @@
 """Whether this process's clock agrees with those of the other servers of one SQLite file.
 
-A file has no clock, so its servers write their time into it. A server whose clock differs from the time that another
-server keeps writing does not write its own. A time that no server renews is only old: then this clock counts.
+A file has no clock, so its servers write their time into it. A server does not write its own time if its clock differs
+from the time that another server keeps writing. A time that no server renews is only old: then this clock counts.
 """
 
 import math
@@ -11,7 +11,7 @@ MOST = 60.0
 """Seconds by which two clocks that agree may differ."""
 
 WRITE_EVERY = 60.0
-"""Seconds after which a server writes the time without being asked."""
+"""Seconds after which a server writes the time without a request."""
 
 ASK_EVERY = 5.0
 """Seconds after which a server that disagrees asks the others to write theirs."""
@@ -30,7 +30,7 @@ class Verdict:
 
 
 class ClockMarks:
-    """Judges the written time, look by look. `now` is the wall clock, `ticks` a clock that nobody sets, in seconds."""
+    """Judges the written time, look by look. `now` is the wall clock, `ticks` a clock that is never set, in seconds."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -46,7 +46,7 @@ class ClockMarks:
         self._is_live = False
 
     def judge(self, mark: tuple[float, str], asked: int, now: float, ticks: float) -> Verdict:
-        """Return what the time that was written, and how often it was asked for, mean now."""
+        """Return what the written time, and the number of requests for it, mean now."""
         is_asked, self._asked = self._mark is not None and asked != self._asked, asked
         if not mark[1]:
             return self._write(now, ticks)

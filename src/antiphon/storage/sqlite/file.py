@@ -12,7 +12,7 @@ from antiphon.storage.sqlite import forks
 
 SYNCHRONOUS = "FULL"  # NORMAL would lose the last commits in a power cut
 APPLICATION_ID = 0x416E7470
-"""`Antp`, in the file's header: how we tell our database from another program's."""
+"""`Antp`, in the file's header: it distinguishes our database from another program's."""
 
 
 def version(connection: sqlite3.Connection) -> int:
@@ -36,7 +36,7 @@ def migrate(connection: sqlite3.Connection, scripts: Sequence[str]) -> None:
     while version(connection) < len(scripts):
         with connection:
             connection.execute("BEGIN IMMEDIATE")
-            # Asked again under the lock: another process may have been faster.
+            # Checked again under the lock: another process may have been faster.
             done = version(connection)
             if done < len(scripts):
                 _run(connection, done + 1, scripts[done])
@@ -70,7 +70,7 @@ _READ_THROUGH = 64 * 1024 * 1024  # bytes; a larger file is not read whole at ev
 _CHECKPOINT_PAGES = 4096  # of 4 KiB: how much log is copied into the file at once
 _LOG_BYTES = 64 * 1024 * 1024  # what a log that a slow reader made grow is cut back to
 
-_PATIENCE = 2  # times `busy_timeout`, until a file that is busy at the start is given up
+_PATIENCE = 2  # times `busy_timeout`, for a file that is busy at the start
 _PAUSE = 0.05  # seconds between two tries
 
 _REFUSALS = {
@@ -116,7 +116,7 @@ def open_memory() -> sqlite3.Connection:
 
 
 def open_file(path: Path, busy_timeout: float) -> tuple[sqlite3.Connection, sqlite3.Connection]:
-    """Return a connection that writes and one that reads; make the file (for its owner alone) where there is none.
+    """Return a connection that writes and one that reads; create the file (for its owner alone) if it does not exist.
 
     `busy_timeout` is how long the writing one waits for other programs, in seconds; the reading one never waits.
     Raises `ConfigError` where the file cannot be used, naming the path and the reason.
@@ -184,13 +184,13 @@ def connect(name: str, busy_timeout: float) -> sqlite3.Connection:
     )
     forks.opened(connection)
     connection.execute("PRAGMA foreign_keys = ON")
-    # A row that replaces another deletes it, and what counts rows hears of that.
+    # A row that replaces another deletes it, and the triggers that count rows must run.
     connection.execute("PRAGMA recursive_triggers = ON")
     return connection
 
 
 def make_file(path: Path) -> None:
-    """Make the file and its folders, for their owner alone, where there are none."""
+    """Create the file and its folders if they do not exist, for their owner alone."""
     if path.is_dir():
         raise _refused(path, "is a folder; name a file in it")
     for folder in reversed(path.parents):

@@ -49,6 +49,6 @@ class SqlitePulse:
     def _beat(self) -> None:
         if self._connection is None:
             self._connection = self._connect()
-            # A beat that a power cut takes back is of no use to anybody, so it does not wait for the disk.
+            # A heartbeat that a power cut undoes is useless anyway, so it does not wait for the disk.
             self._connection.execute("PRAGMA synchronous = NORMAL")
         self._connection.execute(statement("beat"), (self._worker,))

@@ -1,6 +1,6 @@
 """How acts are performed on an SQLite connection, inside whatever transaction is open there.
 
-The writer hands over several of a kind at once, because plain saves go in together: a statement lets go of Python's
+The writer hands over several of a kind at once, because plain saves go in together: a statement releases Python's
 lock once for each row that it steps over, and a busy event loop takes its time to give it back. So 64 responses with
 their items are two statements of many rows, not some hundreds of one.
 """

@@ -40,7 +40,7 @@ LOOK_EVERY = 0.2
 
 
 def ticks() -> float:
-    """Return seconds of a clock that nobody sets, and that goes on while the machine sleeps, where it can be read."""
+    """Return seconds of a clock that is never set, and that runs while the machine sleeps, if the system has one."""
     return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
 
 
@@ -77,11 +77,11 @@ class SqliteStore(SqlStore):
     ) -> "SqliteStore":
         """Open `sqlite:///absolute/path`, `sqlite:///~/path`, or `sqlite://` for one in memory that ends with it.
 
-        The file and its folders are made where there are none, for their owner alone, and an older schema is brought up
-        to date. `busy_timeout` is how many seconds a write waits for another program that is writing; `reads` shares
-        large reads between tenants.
-        Raises `ConfigError`, having changed nothing, where the address is none or the file is a folder, read-only,
-        locked, damaged, another program's, or of a newer Antiphon.
+        The file and its folders are created if they do not exist, for their owner alone, and an older schema is
+        migrated. `busy_timeout` is the time in seconds that a write waits for another program that is writing; `reads`
+        shares large reads between tenants.
+        Raises `ConfigError`, without changes, if the address is invalid or the file is a folder, read-only, locked,
+        damaged, from another program, or from a newer Antiphon.
         """
         path = path_of(url)
         if path is None:
@@ -114,7 +114,7 @@ class SqliteStore(SqlStore):
         elif verdict.asks:
             await self._write(clock.request)
         if verdict.skew is not None:
-            # Which of the two is right nobody knows, so nothing expires earlier than by either.
+            # Which of the two is right is unknown, so nothing expires earlier than by either.
             self._correct(verdict.skew, min(0.0, -verdict.skew))
         return verdict.skew
 
@@ -207,7 +207,7 @@ class SqliteStore(SqlStore):
             raise store_error(error) from error
 
     async def _look(self) -> None:
-        """Tell when `data_version` changes: the writing connection's own commits do not change it."""
+        """Notify when `data_version` changes: the writing connection's own commits do not change it."""
         seen: int | None = None
         while True:
             with suppress(StoreError):
@@ -219,7 +219,7 @@ class SqliteStore(SqlStore):
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
-    """Return what tells a file from others, None where there is none."""
+    """Return the identity of a file, or None if it does not exist."""
     try:
         found = path.stat()
     except OSError:

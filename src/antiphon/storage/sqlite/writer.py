@@ -64,10 +64,10 @@ class _Job:
 
 
 class Writer:
-    """Runs acts in the order in which they came; what fails fails alone. The connection is the writer's from now on.
+    """Runs acts in the order of their arrival; an act that fails does not affect others. Owns the connection.
 
-    After an error of the disk it goes on with a connection that `renew` opens: what the kernel forgot of a file when a
-    write to it failed is not to be relied on through the same handle.
+    After a disk error it continues with a connection that `renew` opens: after a failed write the kernel may have
+    dropped data, so the same handle is not reliable.
     """
 
     def __init__(self, connection: sqlite3.Connection, renew: Callable[[], sqlite3.Connection] | None = None) -> None:
@@ -164,7 +164,7 @@ class Writer:
 def _deliver(jobs: Sequence[_Job], results: Sequence[Any]) -> None:
     pairs = zip((job.future for job in jobs), results, strict=True)
     for loop, group in groupby(pairs, key=lambda pair: pair[0].get_loop()):
-        with suppress(RuntimeError):  # a closed loop: nobody waits any more
+        with suppress(RuntimeError):  # a closed loop: there is no waiter any more
             loop.call_soon_threadsafe(_resolve, list(group))
 
 

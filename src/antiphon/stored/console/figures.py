@@ -8,7 +8,7 @@ from antiphon.stored.console.summaries import in_units
 
 
 def shown_figures(query: FiguresQuery, found: FiguresFound, names: dict[str, str]) -> dict[str, Any]:
-    """Return figures as JSON. Spans without responses are left out."""
+    """Return figures as JSON. Spans without responses are omitted."""
     spans = sorted(found.spans.items())
     shown: dict[str, Any] = {
         "object": "figures",

@@ -114,7 +114,7 @@ class ConsoleReader:
         return await rebuild_calls(self._engine, stored, facts)
 
     async def events(self, facts: Facts, after: int, limit: int) -> Json:
-        """Return stored events after a number, at most `limit`, and `EVENT_BYTES` of them but for the last."""
+        """Return stored events after a number, at most `limit`, and `EVENT_BYTES` of them, not counting the last."""
         owner = facts.tenant
         found: list[Json] = []
         size, place, is_whole = 0, after, False

@@ -54,7 +54,7 @@ def rebuild_request(stored: StoredResponse, facts: Facts) -> dict[str, Any]:
 
 
 async def rebuild_calls(engine: Engine, stored: StoredResponse, facts: Facts) -> dict[str, Any]:
-    """Return the list of requests to the backend, in order; `has_more` says that the last ones are left out.
+    """Return the list of requests to the backend, in order; `has_more` says that the last ones are omitted.
 
     Each is made in a thread where it is large, and counts as memory of the tenant.
     Raises `AntiphonError` where the model is no longer served, or no memory is free.

@@ -1,6 +1,6 @@
 """Reports of `antiphon verify`, as `/admin/v1/reports` keeps, lists and compares them.
 
-What servers were asked and answered is not kept: it is most of a report, and `antiphon verify --replay` shows it again.
+The requests and answers are not stored: they are most of a report, and `antiphon verify --replay` shows it again.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ from antiphon.stored.large import decoded
 Json = dict[str, Any]
 
 MOST_BYTES = 2 * 1024 * 1024
-"""Bytes of a report as JSON, without what servers were asked and answered."""
+"""Bytes of a report as JSON, without requests and answers."""
 
 LONGEST_NAME = 200
 """Characters of the name of a server or a model."""
