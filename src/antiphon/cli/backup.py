@@ -15,7 +15,7 @@ FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="The file of 
 
 POSTGRES = {
     "backup": "PGOPTIONS='-c antiphon.tenant=*' pg_dump --enable-row-security --format=custom --file={file} {url}",
-    "restore": "pg_restore --exit-on-error --no-owner --dbname={url} {file}",
+    "restore": "pg_restore --exit-on-error --no-owner --dbname {url} {file}",
 }
 """PostgreSQL's own commands. Row-level security would hide every row from `pg_dump` without the option and variable."""
 
