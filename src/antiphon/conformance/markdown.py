@@ -1,4 +1,4 @@
-"""Servers side by side as a page of Markdown: how each was run, what each area keeps, and every root cause."""
+"""Servers side by side as a Markdown page: how each was run, the results of each area, and every root cause."""
 
 from collections.abc import Iterable, Sequence
 
@@ -7,24 +7,24 @@ from antiphon.conformance.page import counted, cut, day, server
 from antiphon.conformance.report import Cause, Report
 
 LONGEST = 220
-"""Characters that are shown of what came."""
+"""Characters of the response that are shown."""
 
 MOST_CAUSES = 40
-"""Root causes that are shown of a server; the report has all of them."""
+"""Root causes that are shown per server; the report has all of them."""
 
 HEAD = """\
 # Servers side by side
 
-What servers keep of the two APIs, as `antiphon verify` judged them. Each number is what passed of what was judged. Not
-counted is a requirement that the server says it lacks, and one that is blocked by another failure.
-`antiphon verify matrix --markdown` writes this page from the reports in `reports/`.
+The requirements of the two APIs that servers meet, as `antiphon verify` judged them. Each number is how many
+requirements passed of those judged. Requirements that a server reports as not offered, and those blocked by another
+failure, are not counted. `antiphon verify matrix --markdown` writes this page from the reports in `reports/`.
 """
 
 
 def matrix_markdown(reports: Sequence[Report]) -> str:
     """Return the matrix as a page of Markdown."""
     parts = [HEAD, "## The runs\n", *_runs(reports), "", "## By area\n", *_areas(reports), ""]
-    parts += ["## Root causes\n", "Each with the request that shows it; `BASE_URL` ends in `/v1`.\n"]
+    parts += ["## Root causes\n", "Each with the request that reproduces it; `BASE_URL` ends in `/v1`.\n"]
     parts += [line for report in reports for line in _causes(report)]
     return "\n".join(parts).rstrip() + "\n"
 
@@ -51,23 +51,23 @@ def _causes(report: Report) -> list[str]:
     for one in causes[:MOST_CAUSES]:
         lines += ["", *_cause(one)]
     if len(causes) > MOST_CAUSES:
-        lines += ["", f"{len(causes) - MOST_CAUSES} more are in the report."]
+        lines += ["", f"The report lists {len(causes) - MOST_CAUSES} more."]
     return [*lines, ""]
 
 
 def _cause(cause: Cause) -> list[str]:
     one, same, blocked = cause
     notes = [f"blocks {len(blocked)}"] if blocked else []
-    notes += [f"{len(same)} more got the same answer"] if same else []
+    notes += [f"{len(same)} more with the same response"] if same else []
     came = cut(one.came, LONGEST).replace("`", "'")
-    lines = [f"- `{one.id}` ({', '.join((one.level, *notes))}): {one.sentence} Came: `{came or 'nothing'}`"]
+    lines = [f"- `{one.id}` ({', '.join((one.level, *notes))}): {one.sentence} Received: `{came or 'nothing'}`"]
     if one.place:
         lines.append(f"  at `{cut(one.place, LONGEST).replace('`', chr(39))}`")
     return [*lines, "", "  ```sh", f"  {one.curl}", "  ```"] if one.curl else lines
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> list[str]:
-    """Return the lines of a table of Markdown."""
+    """Return the lines of a Markdown table."""
     columns = tuple(head)
     lines = [_line(columns), _line(("---",) * len(columns))]
     return [*lines, *map(_line, rows)]
