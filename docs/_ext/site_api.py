@@ -182,13 +182,15 @@ def linked(text: str) -> str:
 
 def without_limits(annotation: Any) -> Any:
     """Return a type without the limits of its `Annotated` parts."""
-    origin, parts = typing.get_origin(annotation), typing.get_args(annotation)
+    origin: Any = typing.get_origin(annotation)
+    parts = typing.get_args(annotation)
     if origin is typing.Annotated:
         return without_limits(parts[0])
     if origin in {typing.Union, types.UnionType}:
         return functools.reduce(operator.or_, map(without_limits, parts))
     if inspect.isclass(origin) and parts and not any(isinstance(part, list) for part in parts):
-        return origin[tuple(map(without_limits, parts))]
+        generic: Any = origin
+        return generic[tuple(map(without_limits, parts))]
     return annotation
 
 
