@@ -304,7 +304,7 @@ class Settings(Struct, kw_only=True, forbid_unknown_fields=True):
     """Maximum size of the cache in megabytes. Above this limit, the least recently used responses are deleted."""
     cache_embeddings: str = ""
     """Embedding model that recognizes [questions with the same
-    meaning](../guides/cache-responses.md#questions-that-mean-the-same). Empty: only identical questions match."""
+    meaning](../guides/cache-responses.md#match-questions-by-meaning). Empty: only identical questions match."""
     cache_similarity: Annotated[float, Meta(gt=0, le=1)] = 0.95
     """Minimum cosine similarity of two embeddings at which their questions count as equal."""
 
