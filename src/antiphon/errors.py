@@ -197,7 +197,7 @@ def _option(pair: str) -> str:
 
 
 def meant(name: str, names: Iterable[str]) -> str:
-    """Return the one of these names that a misspelt one was probably meant to be; empty where none is near."""
+    """Return the one of these names that a misspelt one was probably meant to be; empty if none is near."""
     from difflib import get_close_matches  # noqa: PLC0415 - for mistakes alone
 
     lower = {one.lower(): one for one in names}
