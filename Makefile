@@ -83,6 +83,7 @@ check: $(VENV)/.installed-test $(VENV)/.installed-check $(VENV)/.installed-docs 
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/python scripts/plain_english.py
 	$(BIN)/python console/build.py check
 
 format: $(VENV)/.installed-check ## put the code into its form
