@@ -18,56 +18,57 @@ INTRODUCTION = """\
 
 # Dialects
 
-Look up how Antiphon adapts requests to each family of model servers. Servers with a Chat Completions API differ, so Antiphon
-has a dialect for each family; the evidence is in `src/antiphon/translation/dialects/`.
+Look up how Antiphon adapts requests to each family of model servers. Servers with a Chat Completions API differ, so
+Antiphon has a dialect for each family; the evidence is in `src/antiphon/translation/dialects/`.
 
-Antiphon detects the dialect of a backend from, in this order: `dialect` in the [settings](settings.md#backendsdialect), its
-host, the `server` header and the `owned_by` in its list of models, and its port. `antiphon models` shows the result. A
-backend that matches no family has the dialect `generic`.
+Antiphon detects the dialect of a backend from, in this order: `dialect` in the
+[settings](settings.md#backendsdialect), its host, the `server` header and the `owned_by` in its list of models, and
+its port. `antiphon models` shows the result. A backend that matches no family has the dialect `generic`.
 
-If a backend rejects a parameter by name, Antiphon repeats the request without it, and omits it from further requests until
-the server restarts. If a backend rejects tools, Antiphon
-[describes them in the prompt](../guides/fix-tool-calls.md#models-without-tool-calling).
+If a backend rejects a parameter by name, Antiphon repeats the request without it, and omits it from further requests
+until the server restarts. If a backend rejects tools, Antiphon [describes them in the
+prompt](../guides/fix-tool-calls.md#models-without-tool-calling).
 """
 
 SECTIONS: dict[str, str] = {
     "Detection and API": """\
-**API** is the API that `api = "auto"` selects. *Responses*: the family's own Responses API offers more than Antiphon's
-translation from Chat Completions (its reasoning, the tools that it runs). *Chat*: that API offers less, or is unknown.
-*tested*: Antiphon sends one empty request to `/responses`; a reply that reports a missing model (400, 422) shows that the
-backend has this API. See [how to choose](../operate/route-across-backends.md#use-backends-with-a-responses-api). The other
-tables concern Chat Completions.
+**API** is the API that `api = "auto"` selects. *Responses*: the family's own Responses API offers more than
+Antiphon's translation from Chat Completions (its reasoning, the tools that it runs). *Chat*: that API offers less, or
+is unknown. *tested*: Antiphon sends one empty request to `/responses`; a reply that reports a missing model (400,
+422) shows that the backend has this API. See [how to
+choose](../operate/route-across-backends.md#use-backends-with-a-responses-api). The other tables concern Chat
+Completions.
 
 **Output limit** is the name of the parameter for `max_output_tokens`.
 """,
     "Reasoning": """\
-**Effort** is the parameter for `reasoning.effort`. `chat_template_kwargs` contains `enable_thinking`, which is false for
-`none` and true for every other effort, for models such as Qwen's that control reasoning in their chat template;
-`reasoning_effort` is sent in addition. If the backend rejects `chat_template_kwargs`, as vLLM does with Mistral's tokenizer,
-only `reasoning_effort` is sent from then on.
+**Effort** is the parameter for `reasoning.effort`. `chat_template_kwargs` contains `enable_thinking`, which is false
+for `none` and true for every other effort, for models such as Qwen's that control reasoning in their chat template;
+`reasoning_effort` is sent in addition. If the backend rejects `chat_template_kwargs`, as vLLM does with Mistral's
+tokenizer, only `reasoning_effort` is sent from then on.
 
-**Returned reasoning** is the place in which the reasoning of earlier turns is sent back, and the turns to which this applies.
-Signatures of calls always go back to the family that created them.
+**Returned reasoning** is the place in which the reasoning of earlier turns is sent back, and the turns to which this
+applies. Signatures of calls always go back to the family that created them.
 """,
     "Tools and formats": """\
-**Tool choice** lists the supported values; *modes* are `none`, `auto` and `required`. If a named function or `allowed_tools`
-is not supported, Antiphon sends only the tools in question. If a call cannot be required at all, or only of a named function
-and there are several, the request is rejected.
+**Tool choice** lists the supported values; *modes* are `none`, `auto` and `required`. If a named function or
+`allowed_tools` is not supported, Antiphon sends only the tools in question. If a call cannot be required at all, or
+only of a named function and there are several, the request is rejected.
 
 **Calls in text**: whether a call that the model writes as text, in one of these
-[formats](../guides/fix-tool-calls.md#calls-written-as-text), becomes a tool call. Hosted services parse the calls of their
-models themselves.
+[formats](../guides/fix-tool-calls.md#calls-written-as-text), becomes a tool call. Hosted services parse the calls of
+their models themselves.
 
 **JSON formats**: the supported types of `response_format`. The prompt describes every other format.
 
-**Patterns**: whether the backend enforces a `pattern` in a schema. If so, the regular expression of a custom tool is sent as
-one; otherwise, its input is only checked afterwards.
+**Patterns**: whether the backend enforces a `pattern` in a schema. If so, the regular expression of a custom tool is
+sent as one; otherwise, its input is only checked afterwards.
 
 **Files**: the content part for files that are not text. Text files are part of the message for every backend.
 """,
     "Parameters": """\
-**Not sent**: common parameters that the family does not support. A hint is omitted; a request that needs the parameter is
-rejected.
+**Not sent**: common parameters that the family does not support. A hint is omitted; a request that needs the
+parameter is rejected.
 
 **Forwarded**: parameters outside the Responses API that the backend receives unchanged. `passthrough` of a backend
 [replaces](parameters.md#parameters-of-local-servers) this list.
@@ -79,12 +80,12 @@ rejected.
 - **arguments are parsed**: arguments of an earlier call that are not a JSON object are sent inside an object.
 - **prompt cache**: the backend processes a prompt only from its first difference to an earlier prompt, so Antiphon
   [compares the prompts](../guides/reuse-prompt-caches.md).
-- **tools in the prompt**: no `tools` are sent, as if the backend had rejected them. With **JSON**, a schema also restricts
-  every output to JSON, for models that follow no other format.
+- **tools in the prompt**: no `tools` are sent, as if the backend had rejected them. With **JSON**, a schema also
+  restricts every output to JSON, for models that follow no other format.
 - **output is checked**: Antiphon checks the output of the model, and
   [corrects what it can](../guides/repair-model-output.md).
-- **weaker schemas**: the family rejects some JSON Schema keywords, so Antiphon removes them. It also remembers the keywords
-  that a backend rejects.
+- **weaker schemas**: the family rejects some JSON Schema keywords, so Antiphon removes them. It also remembers the
+  keywords that a backend rejects.
 - **prompts are truncated**: the reported tokens are
   [compared with the request](../guides/run-local-models.md#when-a-backend-cuts-prompts-silently).
 """,
