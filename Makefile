@@ -59,7 +59,7 @@ test-resolve: $(RESOLVE)/.installed ## prove that other packages keep their newe
 # Code runs with these packages in the tests, and where `code_python` names this environment.
 code-environment: $(CODE)/.installed ## install NumPy, pandas, Matplotlib, Pillow and openpyxl for code in containers
 
-test-system: $(VENV)/.installed-test ## run the tests with processes, kills, clients and examples
+test-system: $(VENV)/.installed-test $(VENV)/.installed-docs ## run the tests with processes, kills, clients and examples
 	@$(MAKE) --no-print-directory code-environment || echo "Without .venv-code the tests of pandas and Matplotlib are skipped."
 	$(PYTEST) --timeout 400 tests/system $(ARGS)
 
@@ -113,7 +113,7 @@ dist: $(VENV)/.installed-test ## build dist/: the wheel and the sdist
 
 docs: $(VENV)/.installed-docs ## build docs/_build/html, and check links, anchors, spelling and alt texts; warnings are errors
 	@rm -rf docs/_build/html
-	$(BIN)/sphinx-build --fail-on-warning --nitpicky --quiet -b html docs docs/_build/html
+	$(BIN)/sphinx-build --fail-on-warning --nitpicky --quiet -j auto -b html docs docs/_build/html
 	$(BIN)/python scripts/check_docs.py docs/_build/html
 	@echo "docs/_build/html/index.html"
 

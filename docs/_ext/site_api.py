@@ -8,6 +8,7 @@ mostly fields: one table for each, with the type, the default and the meaning of
        Message Reasoning
 """
 
+import dataclasses
 import inspect
 import re
 import typing
@@ -92,11 +93,21 @@ def fields(kind: type) -> Iterator[tuple[str, str, str, str]]:
             yield code(config.tag_field or "type"), code(f'"{config.tag}"'), "", ""
         for field in msgspec.structs.fields(kind):
             default = "required" if field.required else code(repr_of(field))
-            yield code(field.name), code(plain_type(field.type)), default, meanings.get(field.name, "")
+            yield code(field.name), linked(plain_type(field.type)), default, meanings.get(field.name, "")
+    elif dataclasses.is_dataclass(kind):
+        for each in dataclasses.fields(kind):
+            is_required = each.default is each.default_factory is dataclasses.MISSING
+            default = "required" if is_required else code(shown(each.default))
+            yield code(each.name), linked(plain_type(each.type)), default, meanings.get(each.name, "")
     elif typing.is_typeddict(kind):
         for name, annotation in typing.get_type_hints(kind).items():
             default = "required" if name in kind.__required_keys__ else ""
-            yield code(name), code(plain_type(annotation)), default, meanings.get(name, "")
+            yield code(name), linked(plain_type(annotation)), default, meanings.get(name, "")
+
+
+def shown(value: Any) -> str:
+    """Return a value as Python writes it, sets in order."""
+    return f"{{{', '.join(map(repr, sorted(value)))}}}" if isinstance(value, frozenset) and value else repr(value)
 
 
 def repr_of(field: Any) -> str:
@@ -131,9 +142,25 @@ def sources(kind: type) -> list[type]:
 
 def plain_type(annotation: Any) -> str:
     """Return a type as a reader writes it, without modules and limits."""
-    text = stringify_annotation(without_limits(annotation), "fully-qualified-except-typing", short_literals=True)
+    text = stringified(without_limits(annotation))
+    for name in ("InputItem", "OutputItem"):
+        union = getattr(import_module("antiphon.types"), name)
+        if annotation is not union:
+            text = text.replace(stringified(union), name)
     bare = re.sub(r"('[^']*')|\b(?:\w+\.)+(?=[A-Za-z_])", lambda found: found[1] or "", text)
     return bare.replace("UnsetType", "absent")
+
+
+def stringified(annotation: Any) -> str:
+    """Return a type as Python writes it."""
+    return stringify_annotation(annotation, "fully-qualified-except-typing", short_literals=True)
+
+
+def linked(text: str) -> str:
+    """Return a type as code, each name linked to its entry if the type only consists of names."""
+    if not re.fullmatch(r"[A-Za-z]\w*( \| [A-Za-z]\w*)*", text):
+        return code(text)
+    return " or ".join(f"`{name}`" for name in text.split(" | "))
 
 
 def without_limits(annotation: Any) -> Any:
@@ -173,11 +200,14 @@ def resolve_name(app: Sphinx, env: BuildEnvironment, node: pending_xref, content
     return reference
 
 
-def hide_constructor(app: Sphinx, what: str, name: str, obj: Any, options: Any, signature: str, returns: str) -> Any:
-    """Show no parameters for classes that programs do not construct: resources of a client, streams and errors."""
+def shorten(app: Sphinx, what: str, name: str, obj: Any, options: Any, signature: str, returns: str) -> Any:
+    """Show no parameters for classes that programs do not construct, and only the required ones of structs."""
     is_error = inspect.isclass(obj) and issubclass(obj, Exception)
     if what in {"class", "exception"} and (obj.__module__.startswith(RESOURCES) or is_error) and name not in BUILT:
         return "", None
+    if what == "class" and isinstance(obj, msgspec.StructMeta):  # its fields are documented below it
+        required = [field for field in msgspec.structs.fields(obj) if field.required]
+        return f"({', '.join(f'{field.name}: {plain_type(field.type)}' for field in required)}, **fields)", None
     return None
 
 
@@ -186,5 +216,5 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_role("name", NameRole())
     app.add_directive("structs", Structs)
     app.connect("missing-reference", resolve_name)
-    app.connect("autodoc-process-signature", hide_constructor)
+    app.connect("autodoc-process-signature", shorten)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -249,13 +249,13 @@ def indented(lines: Lines, mark: str) -> Lines:
 
 
 def signature(node: nodes.Element) -> str:
-    """Return a signature as one line of Python."""
+    """Return a signature as one line of Python, methods with their class."""
     parts: list[str] = []
     for child in node.children:
         if isinstance(child, addnodes.desc_parameterlist):
             parts.append(f"({', '.join(each.astext() for each in child.children)})")
-        elif isinstance(child, addnodes.desc_returns):
-            parts.append(f" -> {child.astext()}")
+        elif isinstance(child, addnodes.desc_name):
+            parts.append(str(node.get("fullname") or child.astext()))
         elif not isinstance(child, addnodes.desc_addname):
             parts.append(child.astext())
     return "".join(parts).strip()

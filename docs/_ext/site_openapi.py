@@ -34,6 +34,8 @@ GROUPS = (
 FEW = 6
 """A union of more objects is shown by its size: the schema lists them."""
 
+PAGE = "reference/openapi"
+
 Json = dict[str, Any]
 
 
@@ -60,7 +62,7 @@ def endpoint(method: str, path: str, operation: Json, document: Json) -> Iterato
         yield from table(("Parameter", "In", "Type", "Default"), rows)
     for media, content in operation.get("requestBody", {}).get("content", {}).items():
         schema, name = content["schema"], content["schema"].get("$ref", "").rpartition("/")[2]
-        kind = f", [{name}](openapi-schemas.md#{name.lower()})" if name else ""
+        kind = f", [{name}](/reference/openapi/schemas.md#{name.lower()})" if name else ""
         yield from (f"**Body**: `{media}`{kind}", "")
         yield from properties(document["components"]["schemas"][name] if name else schema)
     yield from table(("Status", "Response"), (response(*each) for each in operation["responses"].items()))
@@ -115,7 +117,7 @@ def table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[s
 def type_of(schema: Json) -> str:
     """Return the type of a value in words, with links to schemas."""
     if name := schema.get("$ref", "").rpartition("/")[2]:
-        return f"[{name}](openapi-schemas.md#{name.lower()})"
+        return f"[{name}](/reference/openapi/schemas.md#{name.lower()})"
     if "const" in schema:
         return f"`{json.dumps(schema['const'])}`"
     if "enum" in schema:
@@ -172,8 +174,8 @@ def fill(app: "Sphinx", docname: str, source: list[str]) -> None:
 
 def write(app: "Sphinx", error: Exception | None) -> None:
     """Write the document next to its page."""
-    if error is None and app.builder.format == "html":
-        Path(app.outdir, "reference", "openapi.json").write_text(json.dumps(describe(), indent=2) + "\n")
+    if error is None and app.builder.format == "html" and PAGE in app.env.found_docs:
+        Path(app.outdir, f"{PAGE}.json").write_text(json.dumps(describe(), indent=2) + "\n")
 
 
 def setup(app: "Sphinx") -> Json:

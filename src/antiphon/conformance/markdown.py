@@ -1,4 +1,4 @@
-"""Servers side by side as a page of Markdown: how each was run, the passed requirements by area, every root cause."""
+"""Servers side by side as a Markdown page: how each was run, the results of each area, and every root cause."""
 
 from collections.abc import Iterable, Sequence
 
@@ -8,10 +8,10 @@ from antiphon.conformance.page import counted, cut, day, server
 from antiphon.conformance.report import Cause, Report
 
 LONGEST = 220
-"""Characters that are shown of what was received."""
+"""Characters of the response that are shown."""
 
 MOST_CAUSES = 40
-"""Root causes that are shown for each server; the report has all of them."""
+"""Root causes that are shown per server; the report has all of them."""
 
 HEAD = """\
 # Servers side by side
@@ -61,14 +61,14 @@ def _causes(report: Report) -> list[str]:
     for one in causes[:MOST_CAUSES]:
         lines += ["", *_cause(one)]
     if len(causes) > MOST_CAUSES:
-        lines += ["", f"{len(causes) - MOST_CAUSES} more are in the report."]
+        lines += ["", f"The report lists {len(causes) - MOST_CAUSES} more."]
     return [*lines, ""]
 
 
 def _cause(cause: Cause) -> list[str]:
     one, same, blocked = cause
     notes = [f"blocks {len(blocked)}"] if blocked else []
-    notes += [f"{len(same)} more received the same reply"] if same else []
+    notes += [f"{len(same)} more with the same response"] if same else []
     came = cut(one.came, LONGEST).replace("`", "'")
     sentence = REQUIREMENTS.get(one.id, one).sentence  # as it is worded today, also for a report of an older version
     lines = [f"- `{one.id}` ({', '.join((one.level, *notes))}): {sentence} Received: `{came or 'nothing'}`"]
