@@ -100,9 +100,7 @@ async def test_requirements_are_listed_a_line_each(tmp_path: Path) -> None:
     assert [line.split()[1] for line in area.out.splitlines()] == [
         requirement.level for requirement in REQUIREMENTS.values() if requirement.id.startswith("responses:models:")
     ]
-    assert area.out.splitlines()[0].endswith(
-        "`GET /models` returns an object of type `list` with a list in `data`."
-    )
+    assert area.out.splitlines()[0].endswith("`GET /models` returns an object of type `list` with a list in `data`.")
 
 
 async def test_what_is_left_out_is_not_asked(tmp_path: Path, url: str) -> None:
@@ -251,7 +249,7 @@ async def test_what_got_worse_fails_and_what_is_the_same_does_not(tmp_path: Path
 MISUSED: dict[str, tuple[list[str], str]] = {
     "no value about it": (["--about", "version"], "KEY=VALUE"),
     "more names than reports": (["matrix", "a.json", "--name", "x", "--name", "y"], "2 names for 1"),
-    "a form of the future": (["badge", "future.json"], "form 99"),
+    "a form of the future": (["badge", "future.json"], "format 99"),
 }
 
 
