@@ -205,7 +205,7 @@ async def test_what_is_found_is_marked_as_untrusted_and_cannot_leave_its_frame(w
 @pytest.mark.parametrize(
     ("status", "words"),
     [
-        (401, "refused this server's key"),
+        (401, "rejected this server's key"),
         (403, "refused this server"),
         (402, "used up"),
         (404, "has no search"),
@@ -323,8 +323,8 @@ async def test_the_operator_is_told_once_that_the_provider_is_gone_and_once_that
             web.failing = failing
             await tool.run(asking({"query": "harbour"}))
     assert [(one.levelname, one.getMessage()) for one in caplog.records] == [
-        ("WARNING", "The web search by brave fails: the provider refused this server's key (status 401)."),
-        ("INFO", "The web search by brave works again."),
+        ("WARNING", "The web search with brave failed: the provider rejected this server's key (status 401)."),
+        ("INFO", "The web search with brave works again."),
     ]
 
 
@@ -341,4 +341,4 @@ async def test_a_provider_that_is_not_there_is_told_without_its_address(caplog: 
     tool = WebSearch(engine, Fetcher(Reach()))
     await tool.run(asking({"query": "harbour"}))
     await tool.close()
-    assert caplog.messages == ["The web search by searxng fails: the provider could not be reached."]
+    assert caplog.messages == ["The web search with searxng failed: the provider is unreachable."]
