@@ -145,7 +145,7 @@ async def test_an_attempt_that_never_ends_is_over_before_another_process_repeats
     async with hanging() as silent, running(store):
         await fill(store, silent, 1)
         (delivery,) = await postponed(store)
-    assert delivery.last_error == "its name was not looked up in time"
+    assert delivery.last_error == "its name was not resolved in time"
     assert couriers.LONGEST_ATTEMPT < couriers.HOLD
 
 

@@ -52,7 +52,7 @@ async def test_a_list_that_fails_is_not_mended_by_calls_that_work(caplog: pytest
         for _ in range(2):
             listing = await servers.list(OURS)
             assert not (await call(servers, OURS, "good")).is_failed
-    assert listing.error == "The MCP server 'ours' refuses: Words of the server."
+    assert listing.error == "The MCP server 'ours' returned: Words of the server."
     assert told(caplog) == [
         ("WARNING", "The MCP server 'ours' failed: it returned a protocol error with the code -32603."),
     ]

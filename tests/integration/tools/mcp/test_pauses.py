@@ -68,7 +68,7 @@ async def test_a_server_that_refuses_the_connection_is_asked_again() -> None:
     async with using(list_ttl=0) as servers:
         for _ in range(2):
             listing = await servers.list(at("http://127.0.0.1:1/mcp"))
-            assert listing.error == "The MCP server 'tests' is unreachable."
+            assert listing.error == "The MCP server 'tests' failed: it is unreachable."
 
 
 async def test_a_name_that_is_never_resolved_costs_the_limit_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,6 +84,6 @@ async def test_a_name_that_is_never_resolved_costs_the_limit_once(monkeypatch: p
     async with using(reach=reach, list_ttl=0) as servers:
         errors = [(await servers.list(at("https://hung.example/mcp"))).error for _ in range(2)]
     over.set()
-    assert "cannot be reached" in errors[0]
+    assert "is unreachable" in errors[0]
     assert "Try again in a moment" in errors[1]
     assert asked == ["hung.example"]

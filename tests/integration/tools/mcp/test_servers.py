@@ -143,7 +143,7 @@ async def test_a_server_that_is_not_there_is_an_error_of_http_without_a_status(w
         asked = at(WAYS[way](server))
         listing = await servers.list(asked)
         outcome = await call(servers, asked, "add", a=1, b=1)
-    message = "The MCP server 'tests' is unreachable."
+    message = "The MCP server 'tests' failed: it is unreachable."
     assert (list(listing.tools), listing.error) == ([], message)
     assert outcome.fields == {"output": None, "error": {"type": "http_error", "code": 0, "message": message}}
     assert outcome.is_failed
