@@ -40,7 +40,7 @@ class Ingester:
     _strays: dict[int, float] = field(default_factory=dict)
     """Files that this worker owns in the store without knowing of them, with the time of detection."""
     _loop: "asyncio.Task[None] | None" = None
-    _asked: "asyncio.Future[Ingestion | None] | None" = None
+    _pending: "asyncio.Future[Ingestion | None] | None" = None
     """The claim that was made last."""
     _ingest: Callable[[Engine, Ingestion], Awaitable[None]] | None = None
     """Loaded once a file waits."""
@@ -55,8 +55,8 @@ class Ingester:
         await _cancel([loop] if loop is not None else [])
         await _cancel([task for _, task in self._running.values()])
         with suppress(StoreError):
-            if self._asked is not None:  # a claim that was under way may have been granted
-                await self._asked
+            if self._pending is not None:  # a claim in progress may have been granted
+                await self._pending
                 for seq in await self.engine.store.owned_ingestions(self.engine.worker):
                     await self.engine.store.release_ingestion(self.engine.worker, seq)
 
@@ -82,8 +82,8 @@ class Ingester:
             self._ingest = (await load("antiphon.jobs.ingestion")).ingest
         while not self._slots.is_full:
             here = max(1, int(SHARE * self._slots.free))
-            self._asked = asyncio.ensure_future(store.claim_ingestion(worker, here))
-            ingestion = await asyncio.shield(self._asked)
+            self._pending = asyncio.ensure_future(store.claim_ingestion(worker, here))
+            ingestion = await asyncio.shield(self._pending)
             if ingestion is None:
                 return
             if not self._slots.take(ingestion.file.tenant):  # a file that it lost here has not ended yet

@@ -251,12 +251,12 @@ class BackgroundRecorder:
 
     async def _persist(self, write: Callable[[], Awaitable[R]]) -> R:
         """Write, and wait for the store while it fails: the model's output must not be lost."""
-        is_told = False
+        is_logged = False
         while True:
             try:
                 return await write()
             except StoreError as error:
-                if not is_told:
+                if not is_logged:
                     log.warning("Cannot store a background response; retrying: %s", error)
-                is_told = True
+                is_logged = True
                 await asyncio.sleep(TRY_AGAIN)

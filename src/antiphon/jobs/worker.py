@@ -53,7 +53,7 @@ class Worker:
     _looked: float = 0.0
     _heartbeat: Heartbeat | None = None
     _slots: FairScheduler = field(init=False)
-    _asked: "asyncio.Future[Job | None] | None" = None
+    _pending: "asyncio.Future[Job | None] | None" = None
     """The claim that was made last."""
     _soon: asyncio.TimerHandle | None = None
     _looks: "set[asyncio.Future[None]]" = field(default_factory=set)
@@ -87,8 +87,8 @@ class Worker:
         await _cancel([*claiming, *self._looks])
         await _cancel(list(self._running.values()))
         with suppress(StoreError):
-            if self._asked is not None:  # a claim that was under way may have been granted
-                await self._asked
+            if self._pending is not None:  # a claim in progress may have been granted
+                await self._pending
             for response_id in await self.engine.store.owned(self.engine.worker):
                 await self.engine.store.release_job(self.engine.worker, response_id)
 
@@ -115,8 +115,8 @@ class Worker:
     async def _claim(self) -> None:
         while len(self._running) < self.concurrency:
             here = int(SHARE * self._slots.free)  # the scheduler's limit for one tenant
-            self._asked = asyncio.ensure_future(self.engine.store.claim(self.engine.worker, self.per_tenant, here))
-            job = await asyncio.shield(self._asked)
+            self._pending = asyncio.ensure_future(self.engine.store.claim(self.engine.worker, self.per_tenant, here))
+            job = await asyncio.shield(self._pending)
             if job is None:
                 return
             self._slots.take(job.response.tenant)

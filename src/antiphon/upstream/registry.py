@@ -269,8 +269,8 @@ class ModelRegistry:
         that does not know the name reports that itself.
         """
         only = self.backends[0] if len(self.backends) == 1 else None
-        is_asked = only is not None and only.models and only.backend.url and INSISTED_ON.match(model)
-        return only if is_asked else None
+        is_suitable = only is not None and only.models and only.backend.url and INSISTED_ON.match(model)
+        return only if is_suitable else None
 
     def _none_for(self, model: str, *, suggests: bool) -> Exception:
         if self.backends and all(state.error for state in self.backends):

@@ -426,7 +426,9 @@ async def test_a_rejected_list_of_models_is_told_from_one_that_failed(status: in
 
 @pytest.mark.parametrize("body", [b"404 page not found", b'{"detail": "Not Found"}'])
 async def test_who_is_asked_at_a_url_without_v1_is_asked_about_that(body: bytes) -> None:
-    with pytest.raises(BackendError, match=r"status 404 for its list of models\. Check that its URL is .+ usually ends in /v1\.$"):
+    with pytest.raises(
+        BackendError, match=r"status 404 for its list of models\. Check that its URL is .+ usually ends in /v1\.$"
+    ):
         await listing(body, 404, base="")
     with pytest.raises(BackendError, match=r"status 404 for its list of models\.$"):
         await listing(body, 404)

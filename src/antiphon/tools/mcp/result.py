@@ -132,7 +132,7 @@ def came(result: Mapping[str, Any]) -> ToolResult:
     content: Content = result["content"]
     text = _whole(content)
     if result["isError"]:
-        error = {"type": "mcp_tool_execution_error", "content": _told(content)}
+        error = {"type": "mcp_tool_execution_error", "content": _error_content(content)}
         return ToolResult(f"The tool failed: {text}", {"output": None, "error": error}, is_failed=True)
     images = _images(content)
     said: list[InputText | InputImage] = [InputText(text=text), *images]
@@ -172,7 +172,7 @@ def _bytes(data: str) -> int:
     return len(data) * 3 // 4 - data[-2:].count("=")
 
 
-def _told(content: Content) -> list[Mapping[str, Any]]:
+def _error_content(content: Content) -> list[Mapping[str, Any]]:
     """Return the content of an error: its text, without large data."""
     told: list[Mapping[str, Any]] = []
     left = MAX_OUTPUT

@@ -116,7 +116,7 @@ class McpServers:
         try:
             target = self._targets.find(use.tool)
             return came(
-                await self._heard(target, use.tenant, "call", lambda session: session.call(use.name, use.arguments))
+                await self._request(target, use.tenant, "call", lambda session: session.call(use.name, use.arguments))
             )
         except ServerError as error:
             return failed(error)
@@ -134,12 +134,12 @@ class McpServers:
 
     async def _ask(self, target: Target, tenant: str) -> Listing:
         try:
-            found = await self._heard(target, tenant, "list", lambda session: session.list_tools())
+            found = await self._request(target, tenant, "list", lambda session: session.list_tools())
         except ServerError as error:
             server = f"The MCP server '{target.label}'"
-            is_told = error.type == "http_error" or error.message.startswith(server)
+            is_full = error.type == "http_error" or error.message.startswith(server)
             status = error.code if error.type == "http_error" else 0
-            return Listing(error=error.message if is_told else f"{server} returned: {error.message}", status=status)
+            return Listing(error=error.message if is_full else f"{server} returned: {error.message}", status=status)
         except Exception as error:
             return Listing(error=reportable(error).message)
         for flaw, count in found.left_out.items():
@@ -147,7 +147,7 @@ class McpServers:
         self._standing.listed(target, found)
         return Listing(found.tools)
 
-    async def _heard(self, target: Target, tenant: str, what: What, ask: Callable[["Session"], Awaitable[T]]) -> T:
+    async def _request(self, target: Target, tenant: str, what: What, ask: Callable[["Session"], Awaitable[T]]) -> T:
         """Call the server, unless it just timed out, and record the outcome. Raises `ServerError`."""
         # A program runs once per tenant; any other server that hangs, hangs for all tenants.
         pause = target.key + (tenant if target.command else "")
@@ -175,7 +175,7 @@ class McpServers:
                 if not self._sessions.is_open(target, tenant):
                     await _resolve(target, tenant)
                     await self._sessions.space(target, tenant)
-                asked = self._asked(target, tenant, ask, may_repeat=what == "list")
+                asked = self._through_session(target, tenant, ask, may_repeat=what == "list")
                 return await _discreet(target.secrets, self._within(self._limit(target, what), asked, target))
         except NoRoomError as error:
             raise ServerError("Too many calls of MCP servers are waiting. Try again later.") from error
@@ -191,7 +191,7 @@ class McpServers:
         is_slow_tool = error.is_slow and not error.may_repeat and self._sessions.is_open(target, tenant)
         return is_slow_tool or error.type == "mcp_protocol_error"
 
-    async def _asked(
+    async def _through_session(
         self, target: Target, tenant: str, ask: Callable[["Session"], Awaitable[T]], *, may_repeat: bool = False
     ) -> T:
         """Call through a session, and retry once through another if the first ended before anything was executed."""

@@ -272,8 +272,8 @@ class Session:
         if exchange.lost_session or _is_closed(error):
             self._ended.set()
         failure = self._of_http(exchange) or self._of_session(error)
-        is_unheard = failure.type == "http_error" and not exchange.was_sent
-        failure.may_repeat = exchange.lost_session or is_unheard
+        is_unsent = failure.type == "http_error" and not exchange.was_sent
+        failure.may_repeat = exchange.lost_session or is_unsent
         return failure
 
     def _of_http(self, exchange: Exchange) -> ServerError | None:

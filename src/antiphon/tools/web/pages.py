@@ -80,13 +80,13 @@ TYPES = (
 _LONGEST_TITLE = 200
 
 _TROUBLES: dict[FetchTrouble, str] = {
-    "dead": "it could not be reached",
+    "dead": "it is unreachable",
     "slow": "it did not answer in time",
-    "too_big": "it is too big",
+    "too_big": "it is too large",
     "wrong_type": "it is neither HTML nor any other text, such as JSON or XML; files of other kinds are not read",
-    "private": "its address is none that this server may ask",
-    "refused": "it leads to where this request does not allow",
-    "too_many_redirects": "it redirects again and again",
+    "private": "its address is private, which this server does not permit",
+    "refused": "its address, or a redirect, is not permitted by this request",
+    "too_many_redirects": "it redirects too many times",
 }
 """In this server's words, since those of a page's server could be instructions for the model."""
 
@@ -193,15 +193,15 @@ def _address(use: Use, given: str) -> str:
     url = text if has_scheme else f"https://{text}"
     if not has_scheme and "." not in text.partition("/")[0]:
         # A word of the user is not an address: resolving it would reveal it to DNS servers.
-        raise PageError("this is no address of a page")
+        raise PageError("this is not the address of a page")
     try:
         read = str(read_url(url))
     except ValueError as error:
-        raise PageError("this is no address of a page") from error
+        raise PageError("this is not the address of a page") from error
     if not any(one in use.sources or use.was_provided(one) for one in _spellings(text)):
         raise PageError(
-            "its address stands in nothing that you were given, neither by the user nor by a search or a page. "
-            "Only such an address may be opened, word for word, since one that is made up could carry off what you "
+            "its address is in none of the texts that you received, neither from the user nor from a search or a page. "
+            "Only an address from these can be opened, word for word, since an invented one could leak what you "
             "know. Search for the page instead"
         )
     return read

@@ -42,7 +42,7 @@ async def find_in_page(use: Use, options: Options, pages: Pages) -> ToolResult:
         return _failed("This page was not opened", error, action)
     places = list(_places(page.text, pattern, options.context.snippet))
     if not places:
-        said = "This does not stand in the page, at least not word for word."
+        said = "This does not occur in the page, at least not word for word."
         return ToolResult(said, {"action": action, "results": []})
     return _shown(use, page, "\n\n…\n\n".join(places[:MOST_PLACES]), _more(len(places)), action)
 
@@ -66,7 +66,7 @@ def _part(page: Page, parts: Sequence[str], number: int) -> str:
 
 def _next(page: Page, parts: Sequence[str], number: int) -> str:
     if number < len(parts):
-        return f" The page goes on: open it again with `page` {number + 1}."
+        return f" The page continues: open it again with `page` {number + 1}."
     return " The page is longer, but more of it is not kept." if page.is_cut else ""
 
 
@@ -89,7 +89,7 @@ def _folded(text: str) -> str:
 
 
 def _more(count: int) -> str:
-    return f" It stands in {count - MOST_PLACES} more places, which are not shown." if count > MOST_PLACES else ""
+    return f" It occurs in {count - MOST_PLACES} more places, which are not shown." if count > MOST_PLACES else ""
 
 
 def _shown(use: Use, page: Page, text: str, more: str, action: dict[str, Any]) -> ToolResult:

@@ -35,7 +35,7 @@ async def search(use: Use, options: Options, engine: SearchEngine, usual: int) -
         return _outcome("The search was not made: `web_search` needs a `query`.", queries, is_failed=True)
     count = options.count(usual)
     found = await asyncio.gather(*(_found(engine, query, count, options, use.tenant) for query in queries))
-    return _told(use, options, queries, found, _notes(options, engine))
+    return _result_of(use, options, queries, found, _notes(options, engine))
 
 
 def _queries(arguments: Mapping[str, Any]) -> list[str]:
@@ -60,7 +60,7 @@ def _is_plain(url: str) -> bool:
     return len(url) <= _LONGEST_URL and len(url.split()) == 1 and clean(url) == url
 
 
-def _told(
+def _result_of(
     use: Use, options: Options, queries: Sequence[str], found: Sequence[Found], notes: Sequence[str]
 ) -> ToolResult:
     numbers, shown = SourceNumbers(use.sources), dict[str, Hit]()

@@ -210,7 +210,9 @@ async def test_an_answer_that_was_packed_unasked_is_not_unpacked() -> None:
 
     async with raw(say) as server, using() as servers:
         listing = await servers.list(at(server.url))
-    assert listing.error == "The MCP server 'tests' failed: its response is compressed, which the request did not accept."
+    assert (
+        listing.error == "The MCP server 'tests' failed: its response is compressed, which the request did not accept."
+    )
     assert {request.headers["accept-encoding"] for request in server.requests} == {"identity"}
 
 
