@@ -112,7 +112,7 @@ class Similar:
 
         # A server that makes no vectors says so by all sorts of statuses: it is none the worse as a model's backend.
         upstream, answer = await call(
-            route, "/embeddings", body, Unobserved(), lambda _: Unobserved(), _whole, takes_any_status=True
+            route, "/embeddings", body, Unobserved(), lambda _: Unobserved(), _whole, any_status=True
         )
         try:
             if upstream.reply.status >= 400:

@@ -83,7 +83,7 @@ class Gateway:
         self.new_id, self.now = engine.new_id, engine.now
         self.conversations = Conversations(engine)
         self.completions = ChatCompletions(engine)
-        self.takes = engine.models.takes
+        self.accepts = engine.models.accepts
         """Whether any backend accepts the parameter with this name, which is not in the API."""
         self.offload = engine.offload.run
         """Runs a function on large data in a thread, in the tenant's turn."""
@@ -143,9 +143,9 @@ class Gateway:
     # The state of this process.
 
     @property
-    def takes_work(self) -> bool:
+    def accepts_work(self) -> bool:
         """False once this process is shutting down."""
-        return self._engine.takes_work
+        return self._engine.accepts_work
 
     @property
     def requests(self) -> RequestCounter:
@@ -309,7 +309,7 @@ class Gateway:
         self, path: str, request: JsonObject, tenant: str, grant: UsageLease | None, *, is_large: bool = False
     ) -> Passing:
         """Select a backend for a request that is passed on; a large one is encoded in a thread."""
-        if not self._engine.takes_work:
+        if not self._engine.accepts_work:
             raise going_away()
         route = await self._engine.router.route(request["model"], tenant=tenant)
         passing = Passing(self._engine.observers, route, path, request, grant, tenant)
@@ -322,7 +322,7 @@ class Gateway:
     ) -> Passing:
         """Select a backend for a request for images, as JSON or as a `form`: the image server for its model."""
         engine = self._engine
-        if not engine.takes_work:
+        if not engine.accepts_work:
             raise going_away()
         router = engine.image_router if request["model"] == engine.images_model else engine.router
         route = await router.route(request["model"], tenant=tenant)

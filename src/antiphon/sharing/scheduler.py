@@ -123,7 +123,7 @@ class FairScheduler:
         """Estimated seconds until the queue is empty, and one more operation has ended."""
         return self._took * (self.waiting + 1) / (self.capacity or 1)
 
-    def takes(self, tenant: str) -> bool:
+    def admits(self, tenant: str) -> bool:
         """Whether an operation of this tenant is accepted now, if only to wait."""
         return self.is_free_for(tenant) or self.waiting < self.bound or self._to_drop(tenant) is not None
 

@@ -147,7 +147,7 @@ class ModelRegistry:
         """Whether a request for this model would be sent to a backend, by the current state."""
         return bool(self._serving(name)) or self._silent() is not None
 
-    def takes(self, name: str) -> bool:
+    def accepts(self, name: str) -> bool:
         """Whether any backend may accept the parameter of this name, which is not in the API."""
         return any(state.may_take(name) for state in self.backends)
 

@@ -51,10 +51,10 @@ USER_AGENT = "OpenAI/1.0 (+https://platform.openai.com/docs/webhooks)"
 """Receivers that check it accept no other (specification section 12)."""
 
 
-def webhook_reach(*, takes_private: bool, look_up: LookUp | None = None) -> Reach:
+def webhook_reach(*, allows_private: bool, look_up: LookUp | None = None) -> Reach:
     """Return the permitted addresses of webhooks: public ones, or all."""
     look_up = look_up or Lookups(lookup_turns())
-    return Reach(ANYWHERE if takes_private else (), setting="webhook_private_addresses", look_up=look_up)
+    return Reach(ANYWHERE if allows_private else (), setting="webhook_private_addresses", look_up=look_up)
 
 
 def wait_after(attempts: int, chance: float) -> float:

@@ -177,7 +177,7 @@ class CodeTools:
         return ToolResult(str(failure), nothing_of(use.name), is_failed=True)
 
     async def _run(self, use: Use, call: _Call) -> ToolResult:
-        if not self._turns.takes(use.tenant):
+        if not self._turns.admits(use.tenant):
             raise CallError("overloaded", OVERLOADED, is_rejection=True)
         try:
             async with self._queues.turn(use.container_id):

@@ -39,7 +39,7 @@ class Standing:
 
     def failed(self, target: Target, what: What, error: ServerError) -> None:
         """Record that a server's list, or a call, failed."""
-        if not target.is_ours or target.is_lent:
+        if not target.is_ours or target.has_request_headers:
             log.debug("A server of a request failed: %s", _words(target, error))
         elif target.label not in self._failing:
             self._failing[target.label] = what
@@ -47,7 +47,7 @@ class Standing:
 
     def answered(self, target: Target, what: What) -> None:
         """Record that it answered. A successful call does not reset a failed list."""
-        if target.is_ours and not target.is_lent and self._failing.get(target.label) in (what, "call"):
+        if target.is_ours and not target.has_request_headers and self._failing.get(target.label) in (what, "call"):
             del self._failing[target.label]
             log.info("The MCP server '%s' works again.", target.label)
 
@@ -62,7 +62,7 @@ class Standing:
         self._left_out[target.key] = count
         if len(self._left_out) > MAX_LISTS:
             del self._left_out[next(iter(self._left_out))]
-        level = logging.WARNING if target.is_ours and not target.is_lent else logging.DEBUG
+        level = logging.WARNING if target.is_ours and not target.has_request_headers else logging.DEBUG
         reasons = ", ".join(f"{count} {_FLAWS[flaw]}" for flaw, count in sorted(found.left_out.items()))
         log.log(level, "Tools of the MCP server '%s' cannot be used: %s.", target.label, reasons)
 

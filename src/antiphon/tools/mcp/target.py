@@ -84,7 +84,7 @@ class Target:
     """The addresses that its name can resolve to."""
     is_ours: bool = False
     """Whether the settings name it: a request with the same URL does not share a session without an address check."""
-    is_lent: bool = False
+    has_request_headers: bool = False
     """Whether a request adds headers: its failures do not count against the server."""
     timeout: float | None = None
 
@@ -172,7 +172,7 @@ class Targets:
             if name in _OURS or not _HEADER.fullmatch(name) or not _VALUE.fullmatch(value):
                 shown = name if _HEADER.fullmatch(name) else "…"
                 raise _refused(f"The header '{shown}' of '{tool.server_label}' cannot be sent to an MCP server.")
-        return replace(target, headers={**target.headers, **lent}, is_lent=True) if lent else target
+        return replace(target, headers={**target.headers, **lent}, has_request_headers=True) if lent else target
 
 
 def _refused(message: str) -> ClientError:

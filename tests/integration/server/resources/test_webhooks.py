@@ -141,7 +141,7 @@ async def test_a_rotated_secret_overlaps_where_that_is_asked(stateful: Served) -
     ],
 )
 async def test_an_address_that_is_not_public_is_refused(url: str) -> None:
-    async with serve(DemoBackend(), takes_private=False) as served:
+    async with serve(DemoBackend(), allows_private=False) as served:
         body = {"name": "n", "url": url, "event_types": ALL}
         status, reply = await served.post("/webhook_endpoints", json=body)
 
@@ -150,7 +150,7 @@ async def test_an_address_that_is_not_public_is_refused(url: str) -> None:
 
 @pytest.mark.parametrize("host", ["localhost", "127.1", "2130706433", "0x7f000001", "localhost."])
 async def test_a_name_that_leads_home_is_not_connected_to(host: str) -> None:
-    async with receiving() as receiver, serve(DemoBackend(), takes_private=False) as served:
+    async with receiving() as receiver, serve(DemoBackend(), allows_private=False) as served:
         port = receiver.url.rpartition(":")[2]
         body = {"name": "n", "url": f"https://{host}:{port}", "event_types": ALL}
         _, made = await served.post("/webhook_endpoints", json=body)
