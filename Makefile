@@ -27,7 +27,7 @@ $(info antiphon: $(VENV) exists and keeps its Python. PYTHON=$(PYTHON) is for ne
 endif
 endif
 
-.PHONY: help serve console screenshots test test-lowest test-resolve code-environment dist test-system test-nightly test-faults test-clients test-backends check format bench bench-peers mutate trace code-figures docs constraints clean
+.PHONY: help serve console screenshots test test-lowest test-resolve code-environment dist test-system test-nightly test-faults test-clients test-backends check format bench bench-peers mutate trace code-figures docs diagrams constraints clean
 
 help: ## list the verbs
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-20s %s\n", $$1, $$2 }'
@@ -59,7 +59,7 @@ test-resolve: $(RESOLVE)/.installed ## prove that other packages keep their newe
 # Code runs with these packages in the tests, and where `code_python` names this environment.
 code-environment: $(CODE)/.installed ## install NumPy, pandas, Matplotlib, Pillow and openpyxl for code in containers
 
-test-system: $(VENV)/.installed-test ## run the tests with processes, kills, clients and examples
+test-system: $(VENV)/.installed-test $(VENV)/.installed-docs ## run the tests with processes, kills, clients and examples
 	@$(MAKE) --no-print-directory code-environment || echo "Without .venv-code the tests of pandas and Matplotlib are skipped."
 	$(PYTEST) --timeout 400 tests/system $(ARGS)
 
@@ -79,10 +79,11 @@ test-clients: $(VENV)/.installed-test ## run Codex and the SDKs, unmodified, aga
 test-backends: $(VENV)/.installed-test .backends/llama-cpp/.installed .backends/transformers/.installed ## run llama.cpp and transformers behind the server
 	$(BIN)/python -m pytest tests/system/model_servers -rsfE --timeout 600 $(ARGS)
 
-check: $(VENV)/.installed-test $(VENV)/.installed-check ## lint, formatting, types, of Python and of the console
+check: $(VENV)/.installed-test $(VENV)/.installed-check $(VENV)/.installed-docs ## lint, formatting, types, of Python and of the console
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/python scripts/plain_english.py
 	$(BIN)/python console/build.py check
 
 format: $(VENV)/.installed-check ## put the code into its form
@@ -111,9 +112,14 @@ code-figures: $(VENV)/.installed-test ## figures of the code: files, functions, 
 dist: $(VENV)/.installed-test ## build dist/: the wheel and the sdist
 	$(BIN)/python -m hatchling build --directory dist $(ARGS)
 
-docs: $(VENV)/.installed-docs ## build docs/_build/html, warnings are errors
-	$(BIN)/sphinx-build --fail-on-warning --nitpicky --quiet -b html docs docs/_build/html
+docs: $(VENV)/.installed-docs ## build docs/_build/html, and check links, anchors, spelling and alt texts; warnings are errors
+	@rm -rf docs/_build/html
+	$(BIN)/sphinx-build --fail-on-warning --nitpicky --quiet -j auto -b html docs docs/_build/html
+	$(BIN)/python scripts/check_docs.py docs/_build/html
 	@echo "docs/_build/html/index.html"
+
+diagrams: $(VENV)/.installed-test ## draw docs/images/*.svg from docs/diagrams/*.toml; ARGS=routing draws one
+	@$(BIN)/python scripts/diagrams.py $(ARGS)
 
 # With the oldest Python that pyproject.toml allows: what that one can install, the newer ones can too.
 constraints: ## renew the files of constraints within what pyproject.toml allows

@@ -12,13 +12,34 @@ author = "The Antiphon authors"
 copyright = f"2026, {author}"
 version = release = __version__
 
-extensions = ["myst_parser", "sphinx_design", "sphinx_copybutton", "site_tables"]
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx_design",
+    "sphinx_copybutton",
+    "site_tables",
+    "site_api",
+    "site_openapi",
+    "site_markdown",
+]
 exclude_patterns = ["_build", "_ext", "_templates"]
 templates_path = ["_templates"]
 nitpicky = True
+smartquotes_action = "q"  # no dashes: `--flag` stays what it is
 
 myst_enable_extensions = ["attrs_inline", "colon_fence", "deflist"]
 myst_heading_anchors = 4
+
+# The Python API. Docstrings have code in single backticks; `site_api` links it to what it names.
+default_role = "name"
+add_module_names = False
+autodoc_member_order = "bysource"
+autodoc_typehints_format = "short"
+autodoc_preserve_defaults = True
+autodoc_default_options = {"members": True}
+python_use_unqualified_type_names = True
+python_maximum_signature_line_length = 72
+toc_object_entries_show_parents = "hide"
 
 # The copy button copies commands without their prompts.
 copybutton_prompt_text = r">>> |\.\.\. |\$ "

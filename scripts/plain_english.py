@@ -21,7 +21,7 @@ PATTERNS = {
     r"who(m)?(so)?ever|nobody|somebody|anybody|everybody": "name the actor: client, request, tenant, operator, backend",
     r"(of|to|from|by|for|with) whom": "name the actor",
     r"whose": "two sentences, or 'with', or 'of the request'",
-    r"told|tells?|telling": "send, report, show, inform, detect, distinguish",
+    r"told|tells?(?! (?:me|us)\b)|telling": "send, report, show, inform, detect, distinguish",
     r"asked": "called, requested, queried, sent to",
     r"lent|lends?": "shared, reserved, provided",
     r"hear|hears|heard": "receive, notice",
@@ -30,7 +30,7 @@ PATTERNS = {
     r"there (is|are|was|were) none": "no X exists; without X",
     r"(is|are|was|were|be|been|has|have) gone": "deleted, disconnected, expired, unavailable",
     r"(come|comes|came|coming) back": "return, are returned, reconnect, recover",
-    r"(go|goes|went|going) on": "continue",
+    r"(go|goes|went|going) on(?!\.\")": "continue",
     r"(take|takes|took|taken|taking) up": "resume, start, use",
     r"(let|lets|letting) go": "release",
     r"(put|puts|putting) down": "store, record, write",
@@ -59,7 +59,6 @@ EVERYWHERE = (
     "deploy/*",
     "console/src/*",
     "scripts/*",
-    "bench/*.py",
     "Makefile",
     "*.toml",
 )
@@ -68,9 +67,19 @@ NOT_OURS_TO_WORD = re.compile(
 )
 
 CODE_FENCE = re.compile(
-    r"^([ ]*)(`{3,})(?!\{(?:warning|note|tip|important|admonition))[^\n]*\n.*?^\1\2[ ]*$", re.MULTILINE | re.DOTALL
+    r"^([ ]*)(`{3,})(?!\{(?!literalinclude|include|toctree|code-block|raw))[^\n]*\n.*?^\1\2[ ]*$",
+    re.MULTILINE | re.DOTALL,
 )
+FENCE_MARKS = re.compile(r"^[ ]*(?:`{3,}|:{3,}).*$", re.MULTILINE)
 INLINE_CODE = re.compile(r"(`+)(?!`).+?(?<!`)\1(?!`)", re.DOTALL)
+SCRIPT_PROSE = re.compile(
+    r"/\*.*?\*/|//[^\n]*|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`|>[^<>{}=;()]+<", re.DOTALL
+)
+"""Comments, strings and the text of elements in TypeScript."""
+
+REPLACED = re.compile(r"\{[^{}]*\}")
+"""The code in an f-string."""
+
 LINK_TARGET = re.compile(r"\]\([^)]*\)")
 
 
@@ -81,7 +90,7 @@ def blanked(match: re.Match[str]) -> str:
 
 def prose_of_markdown(text: str) -> Iterator[tuple[int, str]]:
     """Each line of a page, without code and link targets."""
-    text = LINK_TARGET.sub("]", INLINE_CODE.sub(blanked, CODE_FENCE.sub(blanked, text)))
+    text = LINK_TARGET.sub("]", INLINE_CODE.sub(blanked, FENCE_MARKS.sub("", CODE_FENCE.sub(blanked, text))))
     yield from enumerate(text.splitlines(), 1)
 
 
@@ -89,7 +98,8 @@ def prose_of_python(text: str) -> Iterator[tuple[int, str]]:
     """Each line of a comment or of a string, docstrings included, without code in backticks and doctests."""
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type == tokenize.COMMENT or (token.type == tokenize.STRING and not is_bytes(token.string)):
-            lines = INLINE_CODE.sub(blanked, token.string).splitlines()
+            text = REPLACED.sub("", token.string) if is_formatted(token.string) else token.string
+            lines = INLINE_CODE.sub(blanked, text).splitlines()
             yield from (
                 (number, line)
                 for number, line in enumerate(lines, token.start[0])
@@ -97,6 +107,18 @@ def prose_of_python(text: str) -> Iterator[tuple[int, str]]:
             )
         elif token.type == getattr(tokenize, "FSTRING_MIDDLE", -1):
             yield token.start[0], token.string
+
+
+def prose_of_script(text: str) -> Iterator[tuple[int, str]]:
+    """Each line of a comment, a string or an element's text in TypeScript."""
+    for match in SCRIPT_PROSE.finditer(text):
+        first = text.count("\n", 0, match.start()) + 1
+        yield from enumerate(INLINE_CODE.sub(blanked, match[0]).splitlines(), first)
+
+
+def is_formatted(literal: str) -> bool:
+    """Whether a literal is an f-string, as one token: Python 3.12 and newer split it."""
+    return "f" in literal[:2].lower()
 
 
 def is_bytes(literal: str) -> bool:
@@ -114,6 +136,8 @@ def prose_of(path: Path) -> Iterator[tuple[int, str]]:
         return prose_of_markdown(text)
     if path.suffix == ".py":
         return prose_of_python(text)
+    if path.suffix in {".ts", ".tsx", ".mjs"}:
+        return prose_of_script(text)
     return iter(enumerate(INLINE_CODE.sub(blanked, text).splitlines(), 1))
 
 

@@ -89,7 +89,7 @@ def resolved(requirements: Iterable[str], python: str, *flags: str) -> dict[str,
 
 @cache
 def newest(package: str, python: str) -> str:
-    """Return the version of a package by itself. Raises `RuntimeError` if there is none for this Python."""
+    """Return the version of a package alone. Raises `RuntimeError` if none exists for this Python."""
     return resolved([package], python)[package.partition("[")[0]]
 
 

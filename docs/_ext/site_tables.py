@@ -15,7 +15,7 @@ from sphinx.writers.html5 import HTML5Translator
 
 WIDE = 6
 UNBROKEN = 16
-"""Code up to this length stays on one line in a table; longer code may break after its punctuation."""
+"""Code up to this length stays on one line; longer code may break after its punctuation."""
 
 
 class LabelTables(SphinxTransform):
@@ -35,6 +35,7 @@ class LabelTables(SphinxTransform):
                     continue
                 for label, entry in zip(labels, row, strict=True):
                     entry["label"] = label
+                    entry["classes"] += [] if entry.astext() or any(entry.findall(nodes.image)) else ["empty"]
 
 
 def _visit_entry(self: HTML5Translator, node: nodes.Element) -> None:
@@ -45,10 +46,7 @@ def _visit_entry(self: HTML5Translator, node: nodes.Element) -> None:
 
 
 def _visit_literal(self: HTML5Translator, node: nodes.Element) -> None:
-    cell: nodes.Node | None = node
-    while cell is not None and not isinstance(cell, nodes.entry):
-        cell = cell.parent
-    if cell is None or "code" in node["classes"]:
+    if len(node["classes"]) or len(node) != 1 or not isinstance(node[0], nodes.Text):
         HTML5Translator.visit_literal(self, node)
         return
     text = node.astext()

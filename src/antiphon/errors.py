@@ -1,12 +1,12 @@
-"""Every error that Antiphon reports, by whose fault it is.
+"""Every error that Antiphon reports, by its cause.
 
     AntiphonError
-    ├── ClientError          the request is wrong: 4xx, with `param`
-    ├── BackendError         the model's server is: 502 or 503, in a stream `error` and `response.failed`
-    ├── StoreError           the store is: 503, worth a retry
-    └── ConfigError          the operator's settings are: the command ends with code 2
+    ├── ClientError          the request is invalid: 4xx, with `param`
+    ├── BackendError         the backend failed: 502 or 503, in a stream `error` and `response.failed`
+    ├── StoreError           the store failed: 503, worth a retry
+    └── ConfigError          the settings are invalid: the command ends with code 2
 
-On the wire each is one envelope, `{"error": {"message", "type", "param", "code"}}`, all four keys always there
+On the wire each is one envelope, `{"error": {"message", "type", "param", "code"}}`, always with all four keys
 (specification section 13). `status`, `type` and `code` are HTTP status, error type and error code.
 """
 
@@ -19,9 +19,9 @@ log = logging.getLogger("antiphon")
 
 
 class AntiphonError(Exception):
-    """Something went wrong. `message` is what a client may read; `str(error)` is for the operator, and may say more.
+    """Something went wrong. `message` is for the client; `str(error)` is for the operator, and can have more details.
 
-    `detail` is what `str(error)` says instead of the message, such as the URL of a backend and what to do about it.
+    `detail` is the text of `str(error)`, with details such as the URL of a backend and what to do about it.
 
     >>> from antiphon import Antiphon, AntiphonError
     >>> with Antiphon() as client:
@@ -65,7 +65,7 @@ class AntiphonError(Exception):
 
     @property
     def gist(self) -> str:
-        """What a log may show: `str(error)`, without what it quotes from a client or a backend."""
+        """The text for the log: `str(error)`, without quotes from a client or a backend."""
         return str(self) if self._gist is None else self._gist
 
     def body(self) -> dict[str, Any]:
@@ -91,7 +91,7 @@ class ClientError(AntiphonError):
     @property
     def gist(self) -> str:
         """See `AntiphonError.gist`."""
-        return f"The request was refused with status {self.status}." if self._gist is None else self._gist
+        return f"The request was rejected with status {self.status}." if self._gist is None else self._gist
 
 
 class BackendError(AntiphonError):
@@ -112,7 +112,7 @@ class BackendError(AntiphonError):
     def __init__(self, message: str, *, code: str = "server_error", is_broken: bool = False, **fields: Any) -> None:
         super().__init__(message, code=code, **fields)
         self.is_broken = is_broken
-        """The backend was reached, but its answer did not begin or did not end."""
+        """The backend was reached, but its answer did not start or did not end."""
 
 
 class StoreError(AntiphonError):
@@ -155,9 +155,9 @@ _WORD = re.compile(r"[^\s'\"`<>]*[@?#][^\s'\"`<>]+|[^\s'\"`<>]+://[^\s'\"`<>]+")
 _PACKAGE = re.compile(r"@[a-z0-9-]+/[a-z0-9-]+")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _PASSWORD_CUT_OFF = re.compile(r"^([^/\[:]*):(?!\d*[.,;:]?(?:/|$))[^/]*")
-"""What stands for host and port where the text ends within the password, as at a space."""
+"""Replaces host and port if the text ends within the password, as at a space."""
 _SHOWN_OPTIONS = {"mode", "host", "port", "user", "dbname", "sslmode", "pooler", "application_name"}
-"""Of a URL's query, the parameters whose values are shown: the others may be secret."""
+"""Parameters of a URL's query with values that are shown: all others may be secret."""
 
 
 def without_secrets(text: str) -> str:
@@ -197,7 +197,7 @@ def _option(pair: str) -> str:
 
 
 def meant(name: str, names: Iterable[str]) -> str:
-    """Return the one of these names that a misspelt one was probably meant to be; empty where none is near."""
+    """Return the name that a misspelled one probably means; empty if no name is similar."""
     from difflib import get_close_matches  # noqa: PLC0415 - for mistakes alone
 
     lower = {one.lower(): one for one in names}
@@ -206,7 +206,7 @@ def meant(name: str, names: Iterable[str]) -> str:
 
 
 def reportable(error: Exception) -> AntiphonError:
-    """Return an error as a client may see it: ours as they are; a fault in Antiphon itself goes to the log, whole."""
+    """Return an error for the client: an Antiphon error is unchanged; a bug in Antiphon goes to the log, in full."""
     if isinstance(error, AntiphonError):
         return error
     log.error("A fault in Antiphon", exc_info=error)

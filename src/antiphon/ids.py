@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 
 NewId = Callable[[str], str]
-"""Takes a prefix such as `msg`, returns an id such as `msg_1f…`."""
+"""Accepts a prefix such as `msg`, returns an id such as `msg_1f…`."""
 
 Clock = Callable[[], float]
 """Seconds since the epoch."""
@@ -15,8 +15,8 @@ Clock = Callable[[], float]
 def new_id(prefix: str) -> str:
     """Return `prefix_`, 48 bits of the time in milliseconds and 144 random bits, in hexadecimal.
 
-    Nobody guesses another's id; and ids made one after the other stand side by side in a database's index, which
-    halves the work of keeping it. The kernel is asked for many random bytes at once: the call costs more than they do.
+    An id cannot be guessed, and consecutive ids are adjacent in a database index, which halves the work of the
+    index. Random bytes are read from the kernel in batches: the call costs more than the bytes.
     """
     try:
         random = _pool.pop()  # which no other thread can do at the same time
@@ -40,7 +40,7 @@ TENANT_RULE = "A tenant's name has 1 to 200 visible characters and does not begi
 
 
 def is_tenant_name(name: object) -> bool:
-    """Whether this can be a tenant's name: two that look alike to an operator must not be two tenants."""
+    """Whether this can be a tenant's name: two names that look alike to an operator must not be two tenants."""
     return isinstance(name, str) and 0 < len(name) <= 200 and name.isprintable() and name == name.strip()
 
 
@@ -52,7 +52,7 @@ _SIZE = 18
 """Random bytes of an id."""
 
 _BLOCK = 64
-"""Ids for which random bytes are made at once."""
+"""Ids for which random bytes are read at once."""
 
 _pool: list[str] = []
-"""Random bytes, in hexadecimal, that no id has yet."""
+"""Random bytes, in hexadecimal, that no id uses yet."""

@@ -132,6 +132,7 @@ PLACED_OTHERWISE = [
     *SEARCHING_FILES,
     *RUNNING_CODE,
     "generate_image",
+    "copy_conversation",
 ]
 """Examples with a test of their own."""
 
@@ -153,7 +154,8 @@ def placed(folder: Path, replaced: Mapping[str, str]) -> Path:
 @asynccontextmanager
 async def running(name: str, replaced: Mapping[str, str], *arguments: str) -> AsyncIterator[asyncio.subprocess.Process]:
     """Run an example as a user does: from a folder with all the others, which Python then searches first."""
-    quiet = {name: value for name, value in os.environ.items() if not name.startswith(("ANTIPHON_", "OPENAI_"))}
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("ANTIPHON_", "OPENAI_"))}
+    quiet = {**kept, "OPENAI_API_KEY": "none"}
     with TemporaryDirectory() as folder:
         program = placed(Path(folder), replaced) / f"{name}.py"
         process = await asyncio.create_subprocess_exec(
@@ -316,6 +318,20 @@ async def test_the_example_of_images_draws_one_and_changes_it(tmp_path: Path) ->
     images = [look_at((tmp_path / name).read_bytes()) for name in ("circle.png", "blue-circle.png")]
     assert [image.size for image in images] == ["512x512"] * 2
     assert images[0].data != images[1].data
+
+
+async def test_the_example_of_copying_takes_a_conversation_to_another_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with serve(DemoBackend()) as old, serve(DemoBackend()) as new:
+        talk = await old.sdk.conversations.create(items=[{"role": "user", "content": f"Line {n}."} for n in range(20)])
+        await old.sdk.responses.create(
+            model="demo", conversation=talk.id, input="My name is Ada.", reasoning={"effort": "low"}
+        )
+        monkeypatch.setenv("SOURCE_BASE_URL", old.url)
+        printed, _ = await said_by("copy_conversation", talk.id, server=new.url)
+        found = re.fullmatch(r"(conv_\w+) 22 items copied, 1 skipped\n", printed)
+        assert found is not None, printed
+        answer = await new.sdk.responses.create(model="demo", conversation=found[1], input="What is my name?")
+    assert answer.output_text == "Your name is Ada."
 
 
 class Nothing:

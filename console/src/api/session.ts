@@ -3,7 +3,7 @@ import { signal } from "@preact/signals";
 import { ApiError, onSignedOut, request } from "./client.ts";
 import type { Session } from "./types.ts";
 
-/** `loading`, then the session, or why there is none. */
+/** `loading`, then the session, or why no session exists. */
 export type Access = { is: "loading" } | { is: "open"; session: Session } | { is: "closed"; error: string };
 
 /** The state of the session. */

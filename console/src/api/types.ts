@@ -142,7 +142,7 @@ export type ResponseBody = Json & { id: string; status: Status; output: Item[] }
 export interface UpstreamRequests {
   data: UpstreamRequest[];
   is_rebuilt: boolean;
-  /** Whether later requests are left out. */
+  /** Whether later requests are omitted. */
   has_more: boolean;
 }
 

@@ -21,7 +21,7 @@ export function useRefresh(reload: () => void, answers: readonly unknown[]): voi
   }, [...answers]);
 }
 
-/** Whether the looks have ended before what they wait for, and how to go on. */
+/** Whether polling ended before its condition was met, and how to continue. */
 export interface Polling {
   isPaused: boolean;
   resume: () => void;
@@ -31,7 +31,7 @@ export interface Polling {
 export function usePolling(isInProgress: boolean, look: () => void): Polling {
   const isPaused = useSignal(false);
   const turn = useSignal(0);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the looks begin anew with each turn.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: polling starts again with each turn.
   useEffect(() => {
     if (!isInProgress) return;
     let timer: ReturnType<typeof setTimeout>;

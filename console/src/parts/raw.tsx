@@ -83,7 +83,7 @@ export function LongText({ text, nodes = visible, class: name = "", label }: Tex
   );
 }
 
-/** Return the value of a JSON text, or the text itself where it is no JSON. */
+/** Return the value of a JSON text, or the text itself if it is not JSON. */
 export function jsonOrText(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text);

@@ -33,7 +33,7 @@ export function statusWord(status: Status): string {
   return status.replace("_", " ");
 }
 
-/** The shape of a status; screen readers hear its word. */
+/** The shape of a status; screen readers read its word. */
 export function StatusIcon({ status }: { status: Status }) {
   const shape = SHAPES[status] ?? SHAPES.cancelled;
   return (

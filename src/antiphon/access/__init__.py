@@ -1,1 +1,1 @@
-"""Who may do what, and with which keys: API keys, limits, metering, sealed state, credentials."""
+"""Authorization and accounting: API keys, limits, metering, sealed state, credentials."""

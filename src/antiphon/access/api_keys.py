@@ -1,8 +1,8 @@
-"""Which API keys are good: asked of the store, and remembered for a moment.
+"""Validates API keys against the store, and caches the result for a moment.
 
-As long as nobody has made a key nobody needs one, and a request asks the store nothing. What is remembered is found by
-the digest of the whole key, and who does not know the store's secret can aim at no digest: so how long it takes to
-look one up tells nothing of the keys that there are.
+Until a first key exists, requests need no key and query nothing in the store. The cache is indexed by the digest of
+the whole key, and without the store's secret an attacker cannot choose a digest: so the time of a lookup reveals
+nothing about existing keys.
 
 Once a key existed, requests need one for as long as the server lives, even if the store is lost with its keys:
 deleting a file must not open the server to everyone.
@@ -22,7 +22,7 @@ from antiphon.storage.contract import ApiKey, Limits, Store
 
 PREFIX = "sk-antiphon-"
 
-SECRET = "api_keys"  # noqa: S105 - the name of one
+SECRET = "api_keys"  # noqa: S105 - a name, not a secret
 """The name of the store's secret with which keys are digested."""
 
 SHOWN = 4
@@ -31,9 +31,9 @@ SHOWN = 4
 
 @dataclass(frozen=True, slots=True)
 class Mint:
-    """Makes keys for one store, and digests them.
+    """Creates keys for one store, and digests them.
 
-    A key has 256 random bits, and what is stored is its HMAC-SHA-256: who reads the database cannot ask for anything.
+    A key has 256 random bits, and the store has its HMAC-SHA-256: a reader of the database cannot send requests.
     """
 
     secret: bytes
@@ -44,20 +44,20 @@ class Mint:
         return cls(await store.secret(SECRET, secrets.token_bytes(32)))
 
     def digest(self, key: bytes) -> bytes:
-        """Return what a key is known by: all of it counts."""
+        """Return the digest of the whole key."""
         return hmac.digest(self.secret, key, "sha256")
 
     def issue(
         self, key_id: str, tenant: str, name: str, limits: Limits, now: int, expires_at: int | None
     ) -> tuple[str, ApiKey]:
-        """Return a new key, to be shown once, and what the store keeps of it. Raises `ConfigError` for a bad tenant."""
+        """Return a new key, to be shown once, and its stored form. Raises `ConfigError` for an invalid tenant."""
         if not is_tenant_name(tenant):
             raise ConfigError(TENANT_RULE)
         key = _new()
         return key, ApiKey(key_id, tenant, name, self._digest(key), _shown(key), now, expires_at, limits=limits)
 
     def rotate(self, old: ApiKey, old_until: int) -> tuple[str, ApiKey]:
-        """Return a new key in the place of an old one, which is good until `old_until`; its id and limits stay."""
+        """Return a new key that replaces an old one, valid until `old_until`; its id and limits stay."""
         key = _new()
         kept = replace(old, digest=self._digest(key), shown=_shown(key), old_digest=old.digest, old_until=old_until)
         return key, kept
@@ -75,7 +75,7 @@ def _shown(key: str) -> str:
 
 
 FRESH = 2.0
-"""Seconds for which the store's word is good: a key that is revoked there is refused everywhere soon after."""
+"""Seconds for which a result is cached: a key that is revoked is rejected everywhere soon after."""
 
 MOST = 10_000
 """Digests that are remembered."""
@@ -91,14 +91,14 @@ COMPLAIN_EVERY = 60.0
 
 
 class KeyMemory(Protocol):
-    """What a server remembers of its keys; it outlives the process and the store."""
+    """Remembers whether keys existed; it outlives the process and the store."""
 
     had_keys: bool
     """Whether a key ever existed: then requests need one."""
 
 
 class KnownKeys:
-    """The keys of one store. `clock` never goes back, in seconds."""
+    """The keys of one store. `clock` is monotonic, in seconds."""
 
     def __init__(self, store: Store, clock: Clock = time.monotonic) -> None:
         self._store = store
@@ -111,7 +111,7 @@ class KnownKeys:
         self._complained = float("-inf")
         self._looked = float("-inf")
         self.open_until = float("-inf")
-        """Until when no request needs a key: the store was asked, and has none."""
+        """The time until which no request needs a key: the store was queried, and has no keys."""
         self._known: dict[bytes, tuple[float, ApiKey | None]] = {}
         self._asked: dict[bytes, asyncio.Future[ApiKey | None]] = {}
 
@@ -133,39 +133,39 @@ class KnownKeys:
         return True
 
     async def are_needed(self) -> bool:
-        """Whether a key was ever made. Raises `StoreError` where that was never known."""
+        """Whether a key was ever created. Raises `StoreError` if that was never known."""
         if self._has_any or (self._has_any is not None and self._clock() - self._looked < FRESH):
             return self._has_any
         return await self._look()
 
     async def digest(self, key: bytes) -> bytes:
-        """Return the digest by which the store finds a key. Raises `StoreError` where the store has lost its keys."""
+        """Return the digest by which the store finds a key. Raises `StoreError` if the store has lost its keys."""
         if self._mint is None:
             await self._check_readable()
             self._mint = await Mint.of(self._store)
         return self._mint.digest(key)
 
     async def find(self, digest: bytes) -> ApiKey | None:
-        """Return the key of this digest, None where there is none that is good."""
+        """Return the valid key with this digest, or None."""
         known = self._known.get(digest)
         if known is not None and self._clock() - known[0] < FRESH:
             return known[1]
         return await self._ask(digest)
 
     def forget(self) -> None:
-        """Ask the store anew: this process has changed a key, or a client says that there is one."""
+        """Query the store again: this process has changed a key, or a client sent one."""
         self._known.clear()
         self._looked = self.open_until = float("-inf")
 
     async def _look(self) -> bool:
         is_known, self._looked = self._has_any is not None, self._clock()
-        if self._memory is not None and self._memory.had_keys:  # another process has seen one
+        if self._memory is not None and self._memory.had_keys:  # another process has seen a key
             self._has_any, self.open_until = True, float("-inf")
             return True
         try:
             self._has_any = self._are_readable = await self._store.has_api_keys()
         except StoreError:
-            # No key can be made either as long as the store is away, or nobody here could know of it.
+            # While the store is unavailable, no key can be created either, or this process could not know of it.
             if not is_known:
                 raise
         if self._has_any and self._memory is not None:
@@ -174,7 +174,7 @@ class KnownKeys:
         return bool(self._has_any)
 
     async def _check_readable(self) -> None:
-        """Raise `StoreError` where the store has no key: it is not the store in which the keys were created."""
+        """Raise `StoreError` if the store has no key: it is not the store in which the keys were created."""
         if not self._are_readable:
             self._are_readable = await self._store.has_api_keys()
         if not self._are_readable:
@@ -184,7 +184,7 @@ class KnownKeys:
             raise StoreError("The server cannot check API keys: they are no longer in its store.")
 
     async def _ask(self, digest: bytes) -> ApiKey | None:
-        """Ask the store; who comes meanwhile shares the answer."""
+        """Query the store; concurrent callers share the answer."""
         asked = self._asked.get(digest)
         if asked is None:
             asked = self._asked[digest] = asyncio.ensure_future(self._read(digest))
@@ -203,4 +203,4 @@ class KnownKeys:
     def _forget(self, digest: bytes, done: "asyncio.Future[ApiKey | None]") -> None:
         del self._asked[digest]
         if not done.cancelled():
-            done.exception()  # who asked has it
+            done.exception()  # the caller has it

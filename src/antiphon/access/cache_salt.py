@@ -1,7 +1,7 @@
 """Keeps the prefix caches of tenants apart at a backend that they share.
 
-A prompt is answered sooner where the backend has read its beginning before, so a tenant could find out by time whether
-another one has sent a certain text. vLLM mixes a request's `cache_salt` into what its cache goes by: requests with
+A prompt is answered sooner if the backend has read its beginning before, so a tenant could find out by timing whether
+another tenant has sent a certain text. vLLM mixes a request's `cache_salt` into its cache keys: requests with
 different salts reuse nothing of each other.
 """
 

@@ -1,4 +1,4 @@
-"""What a client lends for one request and nothing keeps: the keys to other servers (specification section 6, `mcp`)."""
+"""Credentials for other servers that a client sends with one request; never stored (specification section 6, `mcp`)."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,14 +14,14 @@ from antiphon.protocol.tools import AnyTool, McpTool
 
 
 def kept_item(item: Item) -> Item:
-    """Return an item as it is kept."""
+    """Return an item as it is stored."""
     if isinstance(item, AdditionalTools | ToolSearchOutput):
         return replace(item, tools=_kept(item.tools))
     return item
 
 
 def without_credentials(request: CreateResponse, body: bytes) -> bytes:
-    """Return the body of a request as it is kept until a worker takes it up: as it came, unless it lends something."""
+    """Return the body to store until a worker starts the request: unchanged, unless it has credentials."""
     if not carries_credentials(request):
         return body
     kept: dict[str, Any] = msgspec.to_builtins(_kept_request(request))
@@ -30,7 +30,7 @@ def without_credentials(request: CreateResponse, body: bytes) -> bytes:
 
 
 def carries_credentials(request: CreateResponse) -> bool:
-    """Whether the request lends something."""
+    """Whether the request has credentials."""
     tools: list[AnyTool] = [*(request.tools or ())]
     if isinstance(request.input, list):
         for item in request.input:

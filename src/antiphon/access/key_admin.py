@@ -28,7 +28,7 @@ class KeyAdmin:
         self._store, self._known, self._new_id, self._now = store, known, new_id, now
 
     async def list(self, tenant: str | None) -> Sequence[JsonObject]:
-        """Return the keys of a tenant, or of all tenants, newest first, those that have ended too."""
+        """Return the keys of a tenant, or of all tenants, newest first, including revoked and expired keys."""
         now = self._now()
         return [shown(key, now) for key in await self._store.api_keys() if tenant in (None, key.tenant)]
 
@@ -43,7 +43,7 @@ class KeyAdmin:
         return await self._put(replace(kept, caches=request.cache, role=Role(request.role)), key)
 
     async def change(self, key_id: str, request: ChangeKey) -> JsonObject:
-        """Change what the request names. Raises `ClientError`: 404, 400 for a key that is revoked."""
+        """Change the fields in the request. Raises `ClientError`: 404, or 400 for a revoked key."""
         key, now = await self._usable(key_id), int(self._now())
         expires_in = request.expires_in
         changed = replace(
@@ -117,7 +117,7 @@ def _status(key: ApiKey, now: float) -> str:
 
 
 def _limits(before: Limits, request: CreateKey | ChangeKey) -> Limits:
-    """Return limits with those that a request names."""
+    """Return limits, updated by a request."""
     named = {name: value for name in COUNTS if (value := getattr(request, name)) is not UNSET}
     old = before.budget or Budget()
     per_day = _amount(old.per_day, request, "budget_per_day")
@@ -128,7 +128,7 @@ def _limits(before: Limits, request: CreateKey | ChangeKey) -> Limits:
 
 
 def _amount(before: int | None, request: CreateKey | ChangeKey, name: str) -> int | None:
-    """Return an amount of a request in nano-units. Raises `ClientError` (400)."""
+    """Return an amount from a request in nano-units. Raises `ClientError` (400)."""
     value = getattr(request, name)
     if value is UNSET or value is None:
         return before if value is UNSET else None

@@ -1,7 +1,7 @@
-"""State that a client keeps for us without reading it: `encrypted_content` of reasoning and compaction items.
+"""State that a client stores for the server without reading it: `encrypted_content` of reasoning and compaction items.
 
 A blob is `ar2.<key id>.<base64url of nonce and AES-256-GCM ciphertext>`; version and tenant are authenticated with it.
-The first key seals, all of them open: to rotate, put a new key in front, and take the old one away a month later.
+The first key seals, all keys open: to rotate, add a new key at the front, and remove the old key a month later.
 """
 
 import base64
@@ -28,7 +28,7 @@ KEY = 32
 
 
 class Keyring:
-    """Seals and opens. `keys` are of 32 bytes each; without any, a key is made that ends with this process."""
+    """Seals and opens. `keys` have 32 bytes each; without keys, a temporary key of this process is used."""
 
     def __init__(self, keys: Sequence[bytes] = ()) -> None:
         self._keys = {_key_id(key): key for key in keys or [new_key()]}
@@ -36,20 +36,20 @@ class Keyring:
 
     @cached_property
     def _ciphers(self) -> "dict[str, AESGCM]":
-        # Loaded with the first state that is sealed or opened: OpenSSL takes 5 MB that few servers need.
+        # Imported at first use: OpenSSL takes 5 MB that few servers need.
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # noqa: PLC0415
 
         return {key_id: AESGCM(key) for key_id, key in self._keys.items()}
 
     def seal(self, state: dict[str, Any], tenant: str) -> str:
-        """Return state (JSON values) as opaque text that only this tenant can bring back."""
+        """Return state (JSON values) as opaque text that only this tenant can open."""
         nonce = os.urandom(NONCE)
         plain = msgspec.json.encode(state)
         sealed = nonce + self._ciphers[self._newest].encrypt(nonce, plain, _about(tenant))
         return f"{VERSION}.{self._newest}.{base64.urlsafe_b64encode(sealed).decode().rstrip('=')}"
 
     def unseal(self, blob: str, tenant: str) -> dict[str, Any] | None:
-        """Return the state inside, None where it was not sealed for this tenant with a key that is known here."""
+        """Return the state inside, or None if it was not sealed for this tenant with one of the keys."""
         version, _, rest = blob.partition(".")
         key_id, _, body = rest.partition(".")
         if version != VERSION or key_id not in self._keys:
@@ -66,12 +66,12 @@ class Keyring:
 
 
 def new_key() -> bytes:
-    """Return a key that nobody has."""
+    """Return a new random key."""
     return os.urandom(KEY)
 
 
 def read_key(text: str) -> bytes:
-    """Return a key written in base64. Raises `ConfigError`, without showing it, unless it is of 32 bytes."""
+    """Return a key written in base64. Raises `ConfigError`, without showing it, unless it has 32 bytes."""
     try:
         key = base64.b64decode(text.strip(), validate=True)
     except (binascii.Error, ValueError):

@@ -1,4 +1,4 @@
-"""What a key's limits mean for one request: whether it is let through, and what its reply says of them.
+"""Applies a key's limits to one request: whether it is admitted, and which headers its reply has.
 
 The numbers are the store's `BucketState`; the headers are those of specification section 14, the errors of section 13.
 """
@@ -18,22 +18,22 @@ MINUTE = 60.0
 DAY = 86_400
 
 LONGEST_WAIT = 30
-"""Seconds after which a client may try again at the latest: it does not know how long a queue is."""
+"""The longest time in seconds before a client retries: it does not know how long the queue is."""
 
 Headers = Mapping[str, str]
 
 Weigh = Callable[[], Weight]
-"""Returns the tokens that a request is expected to take."""
+"""Returns the tokens that a request is expected to use."""
 
 
 def check_model(key: ApiKey | None, model: str) -> None:
-    """Raise `ClientError` (400), as for a model that there is not, where the key does not allow it."""
+    """Raise `ClientError` (400), as for an unknown model, if the key does not allow the model."""
     if key is not None and not allows(key.limits, model):
         raise model_not_found(model, key.limits.models)
 
 
 def allows(limits: Limits, model: str) -> bool:
-    """Whether the model is one of those that are allowed; `llama3` and `llama3:latest` are one."""
+    """Whether the model is allowed; `llama3` and `llama3:latest` are the same model."""
     plain = model.removesuffix(LATEST)
     return not limits.models or any(name in limits.models for name in (model, plain, plain + LATEST))
 
@@ -44,7 +44,7 @@ def counts_tokens(limits: Limits) -> bool:
 
 
 def has_budget(key: ApiKey) -> bool:
-    """Whether what a request costs is to be reserved before it begins."""
+    """Whether the cost of a request is reserved before it begins."""
     return key.limits.budget is not None or key.tenant_budget is not None
 
 
@@ -54,7 +54,7 @@ def is_weighed(key: ApiKey) -> bool:
 
 
 def rate_headers(limits: Limits, level: BucketState, now: float) -> dict[str, str]:
-    """Return `x-ratelimit-{limit,remaining,reset}-{requests,tokens}` for the limits that there are."""
+    """Return `x-ratelimit-{limit,remaining,reset}-{requests,tokens}` for the limits of the key."""
     headers: dict[str, str] = {}
     if (most := limits.requests_per_minute) is not None:
         headers |= _headers("requests", most, _left(most, level.requests_in), level.requests_in)
@@ -66,7 +66,7 @@ def rate_headers(limits: Limits, level: BucketState, now: float) -> dict[str, st
 
 
 def refusal(limits: Limits, level: BucketState, tokens: int, now: float) -> ClientError:
-    """Return the error for a request that the limits have no room for: 429, with the seconds to wait."""
+    """Return the error for a request above the limits: 429, with the seconds to wait."""
     tokens = limits.fit(tokens)
     if limits.tokens_per_day is not None and level.tokens_today + tokens > limits.tokens_per_day:
         return _over_quota(limits.tokens_per_day, now)
@@ -81,23 +81,23 @@ def refusal(limits: Limits, level: BucketState, tokens: int, now: float) -> Clie
 
 
 def over_budget(lacking: ExhaustedBudget, currency: str, now: float) -> ClientError:
-    """Return the error for a request that a budget has no room for: 429, with the seconds until it is renewed."""
-    whose = "your organization" if lacking.is_shared else "this API key"
+    """Return the error for a request above a budget: 429, with the seconds until the budget is renewed."""
+    spender = "your organization" if lacking.is_shared else "this API key"
     if lacking.period == "day":
         wait, renewed = _to_midnight(now), "at midnight, UTC"
     else:
         wait, renewed = next_month(now) - now, "on the first of the month, UTC"
     amount = f"{decimal(lacking.limit)} {currency}"
-    return _quota(f"{whose} may spend {amount} a {lacking.period}. The budget is renewed {renewed}.", wait)
+    return _quota(f"{spender} may spend {amount} a {lacking.period}. The budget is renewed {renewed}.", wait)
 
 
 def too_many_at_once(most: int) -> ClientError:
-    """Return the error for a request beside as many as the key allows."""
+    """Return the error for a request above the key's limit of concurrent requests."""
     return _rate("requests", f"This API key allows {most} requests at once. Please try again when one has ended.", 1.0)
 
 
 def too_many_responses(wait: float) -> ClientError:
-    """Return the error for a request where as many wait to be answered as may; in `wait` seconds one may have ended."""
+    """Return the error for a request when the queue is full; in `wait` seconds a place may be free."""
     headers = {"retry-after": str(min(max(1, math.ceil(wait)), LONGEST_WAIT))}
     return ClientError.overloaded("Too many requests are waiting for this server. Please try again later.", headers)
 
@@ -119,7 +119,7 @@ def _rate(kind: str, text: str, wait: float) -> ClientError:
 
 
 def _wait(full_in: float, amount: int, most: int | None) -> float:
-    """Return the seconds until so much is there again."""
+    """Return the seconds until so much is available again."""
     return 0.0 if most is None else max(0.0, full_in + amount * MINUTE / most - MINUTE)
 
 

@@ -1,10 +1,10 @@
-"""Holds keys to their limits, shares running responses between tenants, and writes down what keys used.
+"""Enforces the limits of keys, shares running responses between tenants, and records the usage of keys.
 
-A request with a key holds one of the process's response slots from its lease to its end; a request of a tenant that
-holds its share of them waits (`sharing/scheduler.py`). A background response holds none: its worker has its own slots.
+A request with a key holds one of the process's response slots from its lease to its end; the requests of a tenant
+above its share wait (`sharing/scheduler.py`). A background response holds no slot: its worker has its own slots.
 
-What a request is expected to take is reserved in the store before its model is asked, and settled for what the backend
-reported when it has ended, however it ended. What was used is written soon after, all that came together in one step.
+The expected usage of a request is reserved in the store before its model is called, and settled for the usage that
+the backend reported when the request ends, however it ends. Usage is written soon after, many requests in one step.
 """
 
 import asyncio
@@ -40,10 +40,10 @@ from antiphon.storage.contract import (
 )
 
 TRY_AGAIN = 0.5
-"""Seconds between two tries to write down what was used, where the store fails."""
+"""Seconds between two attempts to write usage while the store fails."""
 
 LAST_TRY = 5.0
-"""Seconds that the end of the process waits for that."""
+"""Seconds for which the process waits for that at its end."""
 
 DAY = 86_400
 
@@ -60,15 +60,15 @@ def response_slots(most: int) -> FairScheduler:
 
 
 class Spender(Protocol):
-    """What a request comes to, and what that takes."""
+    """The result of a request, and its usage."""
 
     def spent(self) -> Spent:
-        """Return the tokens, and what they cost."""
+        """Return the tokens and their cost."""
         ...
 
 
 class UsageLease:
-    """Leave to ask a model, from `with` to its end; this one of somebody who came in without a key."""
+    """Permission to call a model, valid inside `with`; this class is for requests without a key."""
 
     headers: Mapping[str, str] = {}
     taken: Reservation = NOTHING_RESERVED
@@ -80,20 +80,20 @@ class UsageLease:
         """The request has ended."""
 
     def watch(self, run: Spender) -> None:
-        """This response is what the request comes to."""
+        """This response is the result of the request."""
 
     def tell(self, spent: Spent) -> None:
         """The request used this."""
 
     def hand_over(self) -> None:
-        """The request goes on without this grant: a job has `taken` now, and settles it."""
+        """The request continues without this lease: a job has `taken` now, and settles it."""
 
 
 UNMETERED = UsageLease()
 
 
 class MeteredLease(UsageLease):
-    """Leave for a key; what was used is charged to it when it ends."""
+    """Permission for a key; the usage is charged to the key at the end."""
 
     def __init__(
         self, meter: "Meter", key: ApiKey, taken: Reservation, headers: Mapping[str, str], since: float | None
@@ -126,18 +126,18 @@ class MeteredLease(UsageLease):
 
 @dataclass(slots=True)
 class Meter:
-    """Grants requests and counts what they use, for one process; what minutes and days hold, the store knows."""
+    """Admits requests and counts their usage, for one process; the store has the sums of minutes and days."""
 
     store: Store
     now: Clock
     _responses: FairScheduler = field(default_factory=FairScheduler)
     tariff: Tariff | None = None
-    """The prices of the server; None where there are none, and budgets are rejected."""
+    """The prices of the server; None without prices, and then budgets are rejected."""
     currency: str = "USD"
     _at_once: dict[str, int] = field(default_factory=dict)
-    """Requests of each key that are here."""
+    """Running requests of each key."""
     _uses: dict[tuple[str, str, str, int], UsageRecord] = field(default_factory=dict)
-    """What is not written down yet, by tenant, key, model and day."""
+    """Usage that is not written yet, by tenant, key, model and day."""
     _writing: asyncio.Task[None] | None = None
 
     async def admit(
@@ -151,7 +151,7 @@ class Meter:
     ) -> UsageLease:
         """Admit a request, in its tenant's turn; `weigh` returns the tokens that it is expected to use.
 
-        A request without a `model` calls none. It holds no slot, and neither does a background response that
+        A request without a `model` calls no model and holds no slot; neither does a background response that
         `is_queued`.
 
         Raises `ClientError`: 400 for a model that the key does not allow, or that has no price where a budget applies,
@@ -174,7 +174,7 @@ class Meter:
             raise
 
     def leave(self, key: ApiKey, since: float | None) -> None:
-        """End a request of this key, which has held a slot since `since`; None where it held none."""
+        """End a request of this key, which has held a slot since `since`; None if it held no slot."""
         left = self._at_once[key.id] - 1
         if left:
             self._at_once[key.id] = left
@@ -184,11 +184,11 @@ class Meter:
             self._responses.leave(key.tenant, time.monotonic() - since)
 
     def charge(self, tenant: str, taken: Reservation, began: float, requests: int, spent: Spent) -> None:
-        """Count what was used, for good soon, and give back what was taken for it when it began."""
+        """Count the usage, which is stored soon, and release its reservation."""
         if not taken.key_id:
             return
         now = int(self.now())
-        # What was reserved on another day is not given back to this one.
+        # A reservation of another day is not credited to this day.
         is_same_day = int(began) // DAY == now // DAY
         use = UsageRecord(
             tenant,
@@ -209,18 +209,18 @@ class Meter:
             self._writing = asyncio.get_running_loop().create_task(self._write())
 
     async def settle(self) -> None:
-        """Wait until everything that was used is written down."""
+        """Wait until all usage is written."""
         if self._writing is not None:
             await asyncio.shield(self._writing)
 
     async def close(self) -> None:
-        """Write down what is left, if the store takes it soon."""
+        """Write the remaining usage, if the store accepts it soon."""
         with suppress(TimeoutError):
             async with asyncio.timeout(LAST_TRY):
                 await self.settle()
         if self._writing is not None:
             self._writing.cancel()
-            log.warning("The store took no account of what the last requests used.")
+            log.warning("The usage of the last requests could not be written to the store.")
 
     def _enter(self, key: ApiKey) -> None:
         most, now = key.limits.concurrency, self._at_once.get(key.id, 0)
@@ -229,7 +229,7 @@ class Meter:
         self._at_once[key.id] = now + 1
 
     async def _wait(self, tenant: str, attend: Attend) -> None:
-        """Wait for a slot. Raises `ClientError` (503) where too many requests wait, and what `attend` raises."""
+        """Wait for a slot. Raises `ClientError` (503) if too many requests wait, and what `attend` raises."""
         try:
             async with attend():
                 await self._responses.enter(tenant)
@@ -274,7 +274,7 @@ class Meter:
         return refusal(key.limits, level, tokens, now)
 
     async def _reserve(self, key: ApiKey, taken: Reservation, claim: MoneyClaim | None) -> BucketState:
-        """Take this in the store; where the client leaves meanwhile, it is given back as soon as it came."""
+        """Reserve this in the store; if the client disconnects meanwhile, release it at once."""
         more = () if claim is None else (claim,)
         taking = asyncio.ensure_future(self.store.take(key.id, key.limits, taken.tokens, *more))
         try:
@@ -288,14 +288,14 @@ class Meter:
             self.charge(key.tenant, taken, self.now(), 0, NOTHING_SPENT)
 
     async def _write(self) -> None:
-        """Write all that has come; what comes meanwhile goes with the next."""
+        """Write all pending usage; usage that arrives meanwhile is part of the next write."""
         try:
             while self._uses:
                 uses, self._uses = self._uses, {}
                 try:
                     await self.store.charge(list(uses.values()))
                 except StoreError as error:
-                    log.warning("What was used is not written down yet: %s", error)
+                    log.warning("Usage is not written yet: %s", error)
                     for use in uses.values():
                         self._add(use)
                     await asyncio.sleep(TRY_AGAIN)

@@ -1,9 +1,9 @@
-"""Sessions of the console: a browser that showed an API key, or a one-time code, and has an opaque token since.
+"""Sessions of the console: a browser presents an API key or a one-time code, and receives an opaque token.
 
-The token has 256 random bits, and the store has its SHA-256: a reader of the database can sign in nowhere. A session
-has no rights of its own. Those of its key count, looked up with each request as for the key itself, so a key that was
-revoked, rotated or restricted takes effect for its sessions when it does for other requests. An operator's session,
-begun by a code that `antiphon console` wrote into the store, has no key and is an administrator's.
+The token has 256 random bits, and the store has its SHA-256: a reader of the database cannot sign in. A session
+has no rights of its own. The rights of its key count, looked up with each request as for the key itself, so revoking,
+rotating or restricting a key takes effect for its sessions when it does for other requests. An operator's session,
+which begins with a code that `antiphon console` wrote into the store, has no key and administrator rights.
 """
 
 import secrets
@@ -17,10 +17,10 @@ IDLE = 12 * 3_600
 """Seconds without a request after which a session ends."""
 
 LONGEST = 7 * 86_400
-"""Seconds after which a session ends however much it is used."""
+"""Seconds after which a session ends in any case."""
 
 TOUCH_EVERY = 60
-"""Seconds within which a second use of a session is not written down."""
+"""Seconds within which a second use of a session is not recorded."""
 
 CODE_LASTS = 60
 """Seconds in which a one-time code can be used."""
@@ -44,7 +44,7 @@ class Sessions:
         return token, session
 
     async def find(self, token: bytes) -> ConsoleSession | None:
-        """Return the session of this token, which is used by this; None if it has ended or never began."""
+        """Return the session of this token, and count this as its use; None if it has ended or is unknown."""
         session = await self._store.find_session(_digest(token))
         now = int(self._now())
         if session is not None and now - session.used_at >= TOUCH_EVERY:
@@ -67,7 +67,7 @@ class Sessions:
 
 
 def _digest(secret: bytes) -> bytes:
-    """Return what the store keeps of a token or a code; it is too long to be found by trying."""
+    """Return the stored digest of a token or a code; a token is too long to guess."""
     return sha256(b"antiphon console\0" + secret).digest()
 
 
@@ -75,17 +75,17 @@ FAILURES = 10
 """Failed attempts to sign in that one address has at once."""
 
 FORGIVEN_EVERY = 30.0
-"""Seconds after which one of them is forgiven."""
+"""Seconds after which one failure is forgiven."""
 
 MOST_ADDRESSES = 1_000
-"""Addresses that are remembered."""
+"""Addresses that are remembered, at most."""
 
 
 class FailedAttempts:
     """Limits how often an address may fail to sign in. `clock` never goes back, in seconds.
 
     An address is remembered by one number: the time at which all of its failures are forgiven. Beyond `MOST_ADDRESSES`,
-    the address that is forgiven first is forgotten.
+    the address that is forgiven first is removed.
     """
 
     def __init__(self, clock: Clock) -> None:

@@ -1,4 +1,4 @@
-"""What a request used and costs, and the prices of the models that may serve it."""
+"""Usage and cost of a request, and the prices of the models that can serve it."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
@@ -11,7 +11,7 @@ from antiphon.upstream.prices import Prices
 from antiphon.upstream.registry import ModelRegistry
 
 OTHER = "other"
-"""The model under which usage is counted where its backend serves any name: clients make up names."""
+"""The model under which usage is counted if its backend accepts any name: clients invent names."""
 
 
 class Weight(NamedTuple):
@@ -42,7 +42,7 @@ NOTHING_SPENT = Spent()
 
 
 def cost_of(target: Target, usage: Usage) -> int:
-    """Return what the tokens cost that a backend reported; nothing where the model has no price."""
+    """Return the cost of the tokens that a backend reported; nothing for a model without a price."""
     prices = target.prices
     if prices is None:
         return 0
@@ -50,7 +50,7 @@ def cost_of(target: Target, usage: Usage) -> int:
 
 
 def highest_cost(targets: Iterable[Target], usage: Usage) -> int:
-    """Return what tokens cost where they are dearest, of the places that may have reported them."""
+    """Return the cost of tokens at the most expensive backend that may have reported them."""
     return max((cost_of(target, usage) for target in targets), default=0)
 
 
@@ -66,7 +66,7 @@ RESERVED = 1_000
 class Tariff:
     """The prices of a server, and what it reserves.
 
-    `beside` returns the models that may be called beside the one that a request names; `reserved_output` are the
+    `beside` returns the models that may be called in addition to the one in the request; `reserved_output` are the
     tokens that are reserved for an answer without a limit, of a model without such a setting.
     """
 
@@ -78,21 +78,21 @@ class Tariff:
     async def bounded(self, model: str, weight: Weight) -> Weight:
         """Return the weight of a request with the tokens to reserve for each answer without a limit.
 
-        They are those of the settings for the model, the most where several places may answer.
+        They come from the settings for the model: the largest value if several backends can answer.
         """
         if not weight.unbounded:
             return weight
         try:
             found: Iterable[Target] = await self._models.candidates(model)
-        except AntiphonError:  # the request fails where a backend is chosen for it, or waits for one in a queue
+        except AntiphonError:  # the request fails later, when a backend is chosen for it or while it waits in a queue
             found = ()
         reserved = (self._reserved if one.reserved_output is None else one.reserved_output for one in found)
         return weight.bounded(max(reserved, default=self._reserved))
 
     async def claim(self, key: ApiKey, model: str, weight: Weight) -> MoneyClaim:
-        """Return what a request is expected to cost at most, and the budgets that it comes from.
+        """Return the highest expected cost of a request, and the budgets that it is charged to.
 
-        Raises `ClientError` (400, `model_has_no_price`) where a backend could serve the request at no known price,
+        Raises `ClientError` (400, `model_has_no_price`) if a backend without a known price could serve the request,
         and what `ModelRegistry.candidates` raises.
         """
         found = [target for name in (model, *self._beside()) for target in await self._models.candidates(name)]
@@ -113,7 +113,7 @@ def _price(target: Target) -> Prices:
 
 
 async def warn_of_unpriced(store: Store, models: ModelRegistry) -> None:
-    """Log a warning where a budget applies and models that are served have no price: requests for them are rejected."""
+    """Log a warning if a budget applies and served models have no price: requests for them are rejected."""
     keys = await store.api_keys()
     is_budgeted = any(key.revoked_at is None and (key.limits.budget or key.tenant_budget) for key in keys)
     if not is_budgeted:

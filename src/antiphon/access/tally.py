@@ -1,4 +1,4 @@
-"""Counts the tokens of an answer of Chat Completions or embeddings that is passed on."""
+"""Counts the tokens of a forwarded answer of Chat Completions or embeddings."""
 
 import json
 import re
@@ -17,14 +17,14 @@ MAX_PLAIN = 64 * 1024 * 1024
 
 
 USAGE = re.compile(rb'"usage"\s*:\s*(?=\{)')
-"""Begins what an answer with images says of its tokens; inside of a string its quotes would be escaped."""
+"""The start of the usage in an answer with images; inside a string its quotes would be escaped."""
 
 MOST_USAGE = 4_096
 """Bytes of it that are read."""
 
 
 class ImagesTally:
-    """Looks for the tokens in an answer with images that is passed on; the rest, dozens of megabytes, is not read."""
+    """Finds the tokens in a forwarded answer with images; the rest, dozens of megabytes, is not read."""
 
     def __init__(self) -> None:
         self._end = self._found = b""
@@ -39,7 +39,7 @@ class ImagesTally:
             self._found += part[: MOST_USAGE - len(self._found)]
 
     def usage(self) -> Usage | None:
-        """Return the tokens that were reported last, None where there were none."""
+        """Return the tokens that were reported last, or None."""
         mark = USAGE.match(self._found)
         try:
             told, _ = json.JSONDecoder().raw_decode(self._found[mark.end() :].decode()) if mark else ({}, 0)
@@ -72,10 +72,10 @@ class Tally:
                 if data != DONE:
                     self._see(decode_chunk(data))
         except BackendError:
-            self._events = EventDecoder()  # who reads the answer will see that it is broken
+            self._events = EventDecoder()  # the client will see that the answer is broken
 
     def usage(self, request: dict[str, Any]) -> Usage:
-        """Return the tokens: as they were reported, else as many as the texts look like. No bytes follow."""
+        """Return the reported tokens, else an estimate from the texts. No bytes follow."""
         self._finish()
         return self._usage or Usage(input_tokens=asked_tokens(request), output_tokens=self._said)
 

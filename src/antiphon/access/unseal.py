@@ -1,4 +1,4 @@
-"""Opens state that a client keeps for this server: which backend sealed it, and what is dropped (lesson L37)."""
+"""Opens state that a client stores for this server: which backend sealed it, and what is dropped (lesson L37)."""
 
 from hashlib import sha256
 from typing import Any
@@ -11,19 +11,19 @@ from antiphon.upstream.backend_state import Target
 
 
 def state_origin(target: Target) -> str:
-    """Return what tells this backend from every other one, also later and in another process."""
+    """Return a stable identity of this backend, the same in every process."""
     return sha256(f"{target.backend.name}\0{target.backend.url}".encode()).hexdigest()[:16]
 
 
 def origin_tag(target: Target) -> dict[str, str]:
-    """Return what is sealed along with the state that an answer of this backend leaves."""
+    """Return the data that is sealed together with the state of this backend's answer."""
     return {"family": target.dialect.name, "origin": state_origin(target)}
 
 
 class Unsealer(Struct):
     """Opens a tenant's blobs, each once.
 
-    A blob that cannot be opened (another server's, a key that was removed) is ignored with a line in the log; where
+    A blob that cannot be opened (another server's, a key that was removed) is ignored with a line in the log; with
     `refuses`, it raises `ClientError` (400, `invalid_encrypted_content`).
     """
 
@@ -33,13 +33,13 @@ class Unsealer(Struct):
     opened: dict[str, dict[str, Any]] = {}
 
     def __call__(self, blob: str) -> dict[str, Any]:
-        """Return the state in a blob, empty where it cannot be opened."""
+        """Return the state in a blob, empty if it cannot be opened."""
         if blob not in self.opened:
             state = self.keyring.unseal(blob, self.tenant)
             if state is None:
                 if self.refuses:
                     raise _unreadable(blob)
-                log.warning("An encrypted_content that this server cannot open was left out.")
+                log.warning("Ignored an encrypted_content that this server cannot open.")
             self.opened[blob] = state or {}
         return self.opened[blob]
 

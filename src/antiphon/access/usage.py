@@ -14,18 +14,18 @@ from antiphon.upstream.prices import decimal
 JsonObject = dict[str, Any]
 
 MOST_ROWS = 10_000
-"""Rows of usage that one reply of the API has: some megabytes."""
+"""Rows of usage in one reply of the API, at most: some megabytes."""
 
 
 class UsageFound(Struct, frozen=True):
-    """What was used, summed up: the rows with the most requests, and the sum of the others; None where all are here."""
+    """Sums of usage: the rows with the most requests, and the sum of the others; None if all rows are included."""
 
     rows: list[UsageRow]
     rest: UsageRow | None = None
 
 
 async def find_usage(store: Store, tenant: str | None, begin: int, end: int, by: Collection[UsageField]) -> UsageFound:
-    """Return what was used on some days; see `Store.usage`. Raises `StoreError`."""
+    """Return the usage of some days; see `Store.usage`. Raises `StoreError`."""
     rows = await store.usage(tenant, begin, end, by, MOST_ROWS + 1)
     if len(rows) <= MOST_ROWS:
         return UsageFound(rows)
@@ -46,7 +46,7 @@ def _without(total: UsageRow, rows: list[UsageRow]) -> UsageRow:
 
 
 def usage_object(row: UsageRow, currency: str) -> JsonObject:
-    """Return a row as JSON. What is not kept apart is absent; `cost` is exact, so it is text."""
+    """Return a row as JSON. Fields that it is not grouped by are absent; `cost` is exact, so it is text."""
     return {
         "object": "usage.total" if row.day is None else "usage.day",
         **_of_day(row),

@@ -1,4 +1,4 @@
-"""How many tokens a request is expected to take, by the size of its body, before its model is called.
+"""Estimates the tokens of a request from the size of its body, before its model is called.
 
 The estimate is settled for the tokens that the backend reports. What the history of a request adds is not part of it.
 """
@@ -29,7 +29,7 @@ _RUN = re.compile(rb"[A-Za-z0-9+/=_-]*")
 
 
 def weight_of(body: bytes, output: int | None = None) -> Weight:
-    """Return the tokens that a request and its answer are expected to be; `output` is None if nothing bounds it."""
+    """Return the expected tokens of a request and its answer; `output` is None if the answer is unlimited."""
     media = list(_media(body))
     text = len(body) - sum(size for _, size in media)
     tokens = text // 4 + sum(of_medium(size if name == b"file_data" else 0) for name, size in media)
@@ -37,12 +37,12 @@ def weight_of(body: bytes, output: int | None = None) -> Weight:
 
 
 def weight_of_response(request: CreateResponse, body: bytes) -> Weight:
-    """Return the tokens that a response is expected to take."""
+    """Return the expected tokens of a response."""
     return weight_of(body, request.max_output_tokens)
 
 
 def weight_of_chat(request: Mapping[str, Any], body: bytes) -> Weight:
-    """Return the tokens that a chat completion is expected to take: `n` answers, each of the higher of its bounds.
+    """Return the expected tokens of a chat completion: `n` answers, each of the higher of its bounds.
 
     Backends differ in which of the two bounds they follow.
     """
@@ -74,7 +74,7 @@ def _media(body: bytes) -> Iterator[tuple[bytes, int]]:
 
 
 def _size_of(body: bytes, cut: re.Match[bytes]) -> int:
-    """Return the bytes of a value that a step saw the beginning of; 0 if it is neither image nor sound nor file."""
+    """Return the bytes of a value that begins in this step; 0 if it is neither image nor sound nor file."""
     if cut[2].startswith(b'"data:'):
         quote = body.find(b'"', cut.end())
         return (quote + 1 if quote >= 0 else len(body)) - cut.start(2)

@@ -1,4 +1,4 @@
-"""Settings become parts: the only package that knows them all."""
+"""Builds the parts of a server from the settings: the only package that imports all of them."""
 
 from antiphon.application.backends import check_backends, demo_backend
 from antiphon.application.keys import open_keyring

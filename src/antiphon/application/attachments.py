@@ -1,4 +1,4 @@
-"""How the files in requests are read and fetched; all that it needs is loaded by the first request that has one."""
+"""Reads and fetches the files in requests; its dependencies are loaded by the first request with a file."""
 
 from functools import partial
 from typing import TYPE_CHECKING
@@ -21,7 +21,7 @@ SECONDS = 60.0
 
 
 def read_attachments(engine: Engine, settings: Settings, look_up: LookUp | None = None) -> None:
-    """Have an engine read documents and the files in requests. `look_up` finds the addresses of names."""
+    """Have an engine read documents and the files in requests. `look_up` resolves names to addresses."""
     engine.open_documents = partial(_open_documents, engine)
     engine.open_attachments = partial(_open_attachments, engine, settings, look_up)
 
@@ -40,7 +40,7 @@ def _open_attachments(engine: Engine, settings: Settings, look_up: LookUp | None
 
 
 async def _open_fetch(engine: Engine, settings: Settings, look_up: LookUp | None) -> "FetchFile":
-    """Return what fetches files by their URLs."""
+    """Return the fetcher of files by URL."""
     await load("antiphon.outbound.fetch")
     from antiphon.outbound.fetch import Fetcher, FetchError  # noqa: PLC0415 - an HTTP client is large
     from antiphon.outbound.lookups import Lookups, lookup_turns  # noqa: PLC0415 - the same

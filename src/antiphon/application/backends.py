@@ -1,4 +1,4 @@
-"""Which backends the settings ask for; without any, those that are found on this machine, or the demo."""
+"""Builds the backends of the settings; without any, those found on this machine, or the demo."""
 
 import os
 import re
@@ -24,12 +24,12 @@ FROM_ENVIRONMENT = "openai"
 
 SECONDS = re.compile(r"-?\d{1,9}")
 DURATION = re.compile(r"-?(?:\d{1,9}(?:\.\d{1,9})?(?:ns|us|ms|s|m|h))+")
-"""How Go writes a duration."""
+"""A duration in Go's notation."""
 
 
 @dataclass(slots=True)
 class BackendSet:
-    """The backends that settings ask for, and what was said of each by its name."""
+    """The backends of the settings, and the options of each by its name."""
 
     backends: list[Backend] = field(default_factory=list)
     dialects: dict[str, str] = field(default_factory=dict)
@@ -39,9 +39,9 @@ class BackendSet:
 async def backends_of(
     settings: Settings, environment: Mapping[str, str], before: Sequence[Backend] = (), own: Sequence[Backend] = ()
 ) -> BackendSet:
-    """Return the backends of the settings, among them those of `before` that are the same.
+    """Return the backends of the settings; unchanged backends of `before` are reused.
 
-    If the settings name none, they are the program's `own`, or, without any, those that are found on this machine.
+    If the settings name none, they are the program's `own`, or, without any, those found on this machine.
     """
     if settings.backends:
         return _configured(settings, environment, before)
@@ -57,7 +57,7 @@ async def backends_of(
 
 
 def check_backends(settings: Settings, environment: Mapping[str, str] | None = None) -> None:
-    """Raise `ConfigError` where the backends that are named cannot be asked as they are."""
+    """Raise `ConfigError` if a configured backend cannot be used."""
     _configured(settings, os.environ if environment is None else environment)
 
 
@@ -72,7 +72,7 @@ def _configured(settings: Settings, environment: Mapping[str, str], before: Sequ
         aliases = {**_described_at(settings.vision, name), **share.aliases}
         line.shares[name] = replace(share, aliases=aliases, configured=options_of(settings.models, name))
         if configured.dialect:
-            find_dialect("", set(), "", configured.dialect)  # one that there is not is refused
+            find_dialect("", set(), "", configured.dialect)  # an unknown dialect is rejected
             line.dialects[name] = configured.dialect
     check_models(settings.models, line.shares)
     check_references(settings)
@@ -80,7 +80,7 @@ def _configured(settings: Settings, environment: Mapping[str, str], before: Sequ
 
 
 def _share(settings: Settings, configured: BackendConfig, number: int) -> BackendOptions:
-    """Return what a backend is to do. One without a name is called by its place: clients learn no address.
+    """Return the options of a backend. An unnamed backend is named by its number: clients learn no address.
 
     Raises `ConfigError` for an option that needs a package that is not installed.
     """
@@ -109,7 +109,7 @@ def _share(settings: Settings, configured: BackendConfig, number: int) -> Backen
 
 
 def _keep_alive(configured: BackendConfig) -> str | int | None:
-    """Return the time as Ollama reads it: a duration such as `30m`, or a number of seconds.
+    """Return the time in Ollama's form: a duration such as `30m`, or a number of seconds.
 
     Raises `ConfigError` for anything else.
     """
@@ -131,7 +131,7 @@ def _described_at(vision: str, backend: str) -> dict[str, str]:
 
 
 def _passthrough(configured: BackendConfig) -> frozenset[str] | None:
-    """Return the parameters to forward. Raises `ConfigError` for one that the API has, or the translation sets."""
+    """Return the parameters to forward. Raises `ConfigError` for one of the API, or one that the translation sets."""
     if configured.passthrough is None:
         return None
     names = frozenset(configured.passthrough)
@@ -143,7 +143,7 @@ def _passthrough(configured: BackendConfig) -> frozenset[str] | None:
 
 
 async def _found(settings: Settings, environment: Mapping[str, str]) -> list[Backend]:
-    """Nothing was configured: look around, and serve the demo where nobody is."""
+    """Nothing was configured: look for local backends, and serve the demo if none is found."""
     backends: list[Backend] = []
     named = named_by_environment(environment)
     if named is not None and not _is_this_server(named[0], settings):
@@ -161,13 +161,13 @@ async def _found(settings: Settings, environment: Mapping[str, str]) -> list[Bac
 
 def demo_backend() -> Backend:
     """Return the scripted model `demo`."""
-    from antiphon.upstream.demo.backend import DemoBackend  # noqa: PLC0415 - no server with a backend needs it
+    from antiphon.upstream.demo.backend import DemoBackend  # noqa: PLC0415 - only servers without a backend need it
 
     return DemoBackend()
 
 
 def _found_key_env(name: str, environment: Mapping[str, str]) -> str:
-    """Return the variable with the key of a backend that nobody configured; empty where it has none."""
+    """Return the variable with the key of a backend that was not configured; empty if it has none."""
     return "OPENAI_API_KEY" if name == FROM_ENVIRONMENT and environment.get("OPENAI_API_KEY") else ""
 
 
@@ -207,6 +207,6 @@ def _free_name(name: str, backends: Sequence[Backend]) -> str:
 
 
 def _is_this_server(url: str, settings: Settings) -> bool:
-    """Whether `OPENAI_BASE_URL` points here: clients on this machine may have been told so by the same variable."""
+    """Whether `OPENAI_BASE_URL` points here: clients on this machine may use the same variable."""
     parts = urlsplit(url)
     return parts.port == settings.port and parts.hostname in {"127.0.0.1", "localhost", "::1", settings.host}

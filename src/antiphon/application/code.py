@@ -1,4 +1,4 @@
-"""Settings become what runs code: nothing without `code_sandbox`, and most of it for the first request alone."""
+"""Builds the code tools from the settings: nothing without `code_sandbox`, and most of it at the first request."""
 
 import os
 from collections.abc import AsyncGenerator, AsyncIterable, Callable, Mapping
@@ -23,20 +23,20 @@ if TYPE_CHECKING:
 
 
 class CodeSandbox:
-    """The sandbox that the settings name, after its probe; `problem` is why it cannot be used."""
+    """The sandbox that the settings name, after its probe; `problem` says why it cannot be used."""
 
     def __init__(self, sandbox: "Sandbox", settings: Settings, problem: str) -> None:
         self._sandbox, self._settings, self._problem = sandbox, settings, problem
         self._tools: CodeTools | None = None
 
     def tools(self, engine: Callable[[], Engine]) -> ContainerTools | None:
-        """Return the tools that run code for an engine, None where the sandbox cannot be used."""
+        """Return the tools that run code for an engine, or None if the sandbox cannot be used."""
         if self._problem:
             return None
         return ContainerToolsLater(partial(self._open, engine), self._sandbox.close)
 
     def state(self) -> CodeState:
-        """Return how the sandbox is now."""
+        """Return the state of the sandbox."""
         name = self._settings.code_sandbox
         return self._tools.state(name) if self._tools is not None else CodeState(name, self._problem)
 
@@ -52,9 +52,9 @@ class CodeSandbox:
 
 
 async def open_sandbox(settings: Settings, environment: Mapping[str, str] | None = None) -> CodeSandbox | None:
-    """Return the sandbox that the settings name, after it was tried; None where they name none.
+    """Return the sandbox of the settings after its probe; None if the settings name none.
 
-    A sandbox that does not work is logged, and the server starts without it. Raises `ConfigError` where its key is
+    A sandbox that does not work is logged, and the server starts without it. Raises `ConfigError` if its key is
     missing.
     """
     if not settings.code_sandbox:
@@ -63,7 +63,7 @@ async def open_sandbox(settings: Settings, environment: Mapping[str, str] | None
     problem = await _tried(sandbox)
     if problem:
         log.warning(
-            "The sandbox '%s' does not work, so the tools code_interpreter and shell are left out: %s",
+            "The sandbox '%s' does not work, so the tools code_interpreter and shell are disabled: %s",
             settings.code_sandbox,
             problem,
         )
@@ -72,9 +72,9 @@ async def open_sandbox(settings: Settings, environment: Mapping[str, str] | None
 
 
 async def sandbox_problem(settings: Settings, environment: Mapping[str, str]) -> str:
-    """Return why the sandbox that the settings name does not work, and what to do; empty where it works.
+    """Return why the sandbox of the settings does not work, and what to do; empty if it works.
 
-    Raises `ConfigError` where its key is missing.
+    Raises `ConfigError` if its key is missing.
     """
     sandbox = _sandbox_of(settings, environment)
     try:
@@ -93,7 +93,7 @@ async def _tried(sandbox: "Sandbox") -> str:
 
 def _sandbox_of(settings: Settings, environment: Mapping[str, str]) -> "Sandbox":
     if settings.code_sandbox == "bubblewrap":
-        from antiphon.sandbox.bubblewrap import Bubblewrap  # noqa: PLC0415 - for servers that run code alone
+        from antiphon.sandbox.bubblewrap import Bubblewrap  # noqa: PLC0415 - only for servers that run code
 
         return Bubblewrap(settings.code_python)
     name = settings.code_e2b_key_env
@@ -136,7 +136,7 @@ class FileContent:
         return self._files.read_blob(tenant, blob, 0, size)
 
     async def write(self, tenant: str, content: AsyncIterable[bytes], most: int) -> "WrittenBlob":
-        """See `Content.write`. The limit of what the tenant may have stored counts too."""
+        """See `Content.write`. The storage limit of the tenant applies too."""
         from antiphon.stored.file_limits import Room  # noqa: PLC0415 - for requests with code alone
         from antiphon.tools.code.content import TooLargeError, WrittenBlob  # noqa: PLC0415 - the same
 

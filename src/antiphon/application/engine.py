@@ -1,4 +1,4 @@
-"""Settings become an engine, with the limits and the cache that they ask for."""
+"""Builds an engine from the settings, with their limits and cache."""
 
 from functools import partial
 
@@ -37,9 +37,9 @@ def engine_of(
     reads: FairScheduler,
     look_up: LookUp | None = None,
 ) -> Engine:
-    """Return the engine that these settings ask for, of parts that are made already.
+    """Return the engine of these settings, built from existing parts.
 
-    `look_up` finds the addresses of names.
+    `look_up` resolves names to addresses.
     """
     engine = Engine(
         models,

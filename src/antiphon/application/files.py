@@ -1,4 +1,4 @@
-"""Settings become what stores files; all that it needs is loaded by the first request for a file."""
+"""Builds the file storage of the settings; its dependencies are loaded by the first request for a file."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,13 +18,13 @@ BUCKET = "s3://"
 
 
 def check_files(settings: Settings) -> None:
-    """Raise `ConfigError` where the place of files cannot be used: the server then does not start."""
+    """Raise `ConfigError` if the file storage cannot be used: the server then does not start."""
     if settings.file_storage.startswith(BUCKET):
         require("s3", f"file_storage {settings.file_storage}")
 
 
 def open_files(engine: Engine, settings: Settings) -> FileReader:
-    """Return the files of an engine, with the limits of these settings, in the place that they name."""
+    """Return the files of an engine, with the limits and the storage of these settings."""
     from antiphon.storage.blobs.turns import part_turns  # noqa: PLC0415 - for requests with files alone
     from antiphon.stored.files import Files  # noqa: PLC0415 - the same
 
@@ -33,7 +33,7 @@ def open_files(engine: Engine, settings: Settings) -> FileReader:
 
 
 async def sweep_files(store: Store, settings: Settings) -> int:
-    """Delete the content that no file has any more, for a command; return how many blobs. Raises `StoreError`."""
+    """Delete content that no file uses any more, for a command; return how many blobs. Raises `StoreError`."""
     from antiphon.jobs.cleaner import sweep  # noqa: PLC0415 - for commands alone
 
     return await sweep(store, files_of(store, settings).delete_blobs)
@@ -49,7 +49,7 @@ def files_of(store: Store, settings: Settings) -> "Files":
 
 
 def limits_of(settings: Settings) -> "FileLimits":
-    """Return how much a client may store."""
+    """Return the limits of what a client can store."""
     from antiphon.stored.file_limits import FileLimits  # noqa: PLC0415 - for requests with files alone
 
     quota = FileQuota(settings.max_files, settings.max_file_bytes)
@@ -57,7 +57,7 @@ def limits_of(settings: Settings) -> "FileLimits":
 
 
 def blobs_of(store: Store, settings: Settings, turns: FairScheduler) -> BlobStorage:
-    """Return where the content of files is."""
+    """Return the storage for the content of files."""
     from antiphon.storage.blobs.rows import StoreBlobs  # noqa: PLC0415 - the same
 
     rows, place = StoreBlobs(store, turns), settings.file_storage

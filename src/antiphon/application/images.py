@@ -1,4 +1,4 @@
-"""Settings become the tool that makes images; all that it needs is loaded by the first request that has it."""
+"""Builds the image generation tool; its dependencies are loaded by the first request that uses it."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -35,7 +35,7 @@ FETCH_TIMEOUT = 60.0
 
 
 def images_of(settings: Settings, engine: Callable[[], Engine]) -> Callable[[], HostedTool] | None:
-    """Return what builds the tool, None where the settings name no model. Raises `ConfigError`."""
+    """Return the function that builds the tool, or None if the settings name no model. Raises `ConfigError`."""
     check_images(settings)
     if not settings.images_model:
         return None
@@ -52,7 +52,7 @@ def check_images(settings: Settings) -> None:
 
 
 def images_key(settings: Settings, environment: Mapping[str, str]) -> str:
-    """Return the key of the images server, empty for none. Raises `ConfigError` where its variable is not set."""
+    """Return the key of the images server, empty for none. Raises `ConfigError` if its variable is not set."""
     name = settings.images_key_env
     key = clean_key(environment, name) if name else ""
     if name and not key:
@@ -61,7 +61,7 @@ def images_key(settings: Settings, environment: Mapping[str, str]) -> str:
 
 
 def open_images(settings: Settings, engine: Engine) -> HostedTool:
-    """Return the tool that makes images."""
+    """Return the image generation tool."""
     from antiphon.stored.images import Images  # noqa: PLC0415 - for requests with the tool alone
     from antiphon.tools.images.tool import ImageGeneration, image_turns  # noqa: PLC0415 - the same
 
@@ -72,7 +72,7 @@ def open_images(settings: Settings, engine: Engine) -> HostedTool:
 
 
 def images_router(settings: Settings, key: str = "") -> Router | None:
-    """Return what routes to the server of the settings, None where the `backends` make images.
+    """Return the router to the image server of the settings, or None if the `backends` generate images.
 
     It has a registry of its own, with one model: chat requests never reach that server.
     """
@@ -93,7 +93,7 @@ def images_router(settings: Settings, key: str = "") -> Router | None:
 
 
 class ImagesBackend(HttpBackend):
-    """The server of the settings. It serves one model, whatever it lists."""
+    """The server of the settings. It serves one model, regardless of its list."""
 
     model = ""
 
@@ -112,7 +112,7 @@ def _files_of(engine: Engine) -> "Files":
 
 
 async def _fetch(engine: Engine, url: str, most: int, tenant: str) -> bytes:
-    """Return what is at a URL that a client or an image server names, from within reach alone. Raises `OSError`."""
+    """Return the content at a URL from a client or an image server; allowed addresses only. Raises `OSError`."""
     from antiphon.runs.attachments import UnfetchedFileError  # noqa: PLC0415 - for requests with the tool alone
 
     if (lack := missing("files", "Images by URL", "image_url")) is not None:
@@ -124,7 +124,7 @@ async def _fetch(engine: Engine, url: str, most: int, tenant: str) -> bytes:
 
 
 class RoutedImages:
-    """A model that makes images, routed to as a chat model is. See `ImagesServer`."""
+    """An image model, with routing as for a chat model. See `ImagesServer`."""
 
     def __init__(self, engine: Engine, model: str, url: str) -> None:
         self._engine, self._model, self._url = engine, model, url
@@ -181,7 +181,7 @@ async def _begun(reply: Reply) -> None:
 
 
 def _charge(engine: Engine, tenant: str, target: Target, prompt: str, input_tokens: int, output_tokens: int) -> None:
-    """Charge the API key of the request for an image; the request itself was counted when it came."""
+    """Charge the API key of the request for an image; the request itself was counted on arrival."""
     input_tokens = input_tokens or (0 if output_tokens else by_size(prompt))
     usage = Usage(input_tokens=input_tokens, output_tokens=output_tokens)
     spent = Spent(input_tokens, output_tokens, 0, name_of(target), cost_of(target, usage))

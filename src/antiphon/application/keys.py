@@ -1,4 +1,4 @@
-"""The keys that seal what clients carry for a backend."""
+"""The keys that seal state which clients store for a backend."""
 
 from collections.abc import Sequence
 
@@ -7,5 +7,5 @@ from antiphon.storage.contract import Store
 
 
 async def open_keyring(store: Store, keys: Sequence[bytes] = ()) -> Keyring:
-    """Return the keys that are configured; the last is one that the servers of this store share."""
+    """Return the configured keys; the last key is shared by the servers of this store."""
     return Keyring([*keys, await store.secret("seal", new_key())])

@@ -12,11 +12,11 @@ from antiphon.upstream.prices import Prices, nano
 from antiphon.upstream.registry import ModelRegistry
 
 OWN_KEYS = {"stop": "stop", "chat_template_kwargs": "chat_template_kwargs"}
-"""Parameters that have a key of their own in a model's table."""
+"""Parameters with a key of their own in a model's table."""
 
 
 def check_models(models: Sequence[ModelConfig], backends: Collection[str]) -> None:
-    """Raise `ConfigError` for a model at a backend that does not exist, or with a default that cannot be one."""
+    """Raise `ConfigError` for a model at a backend that does not exist, or with an invalid default."""
     for (name, backend), times in Counter((one.name, one.backend) for one in models).items():
         if times > 1:
             place = f" at the backend '{backend}'" if backend else ""
@@ -35,7 +35,7 @@ def check_models(models: Sequence[ModelConfig], backends: Collection[str]) -> No
 def check_references(settings: Settings) -> None:
     """Raise `ConfigError` for a setting that names a model which no backend can have.
 
-    Only backends that list their own models can have any: it is certain where every one has its list in the settings.
+    A backend that lists its own models can have any model: this is certain only if the settings list all models.
     """
     if not settings.backends or any(not one.models or one.models == ANY for one in settings.backends):
         return
@@ -81,7 +81,7 @@ def _hint(name: str, names: Collection[str]) -> str:
 
 
 def options_of(models: Sequence[ModelConfig], backend: str) -> Sequence[ModelOptions]:
-    """Return what is configured for the models of this backend, the general before the particular."""
+    """Return the configuration for the models of this backend, general tables before specific ones."""
     own = [one for one in models if one.backend in {"", backend}]
     own.sort(key=lambda one: (one.name != ANY, bool(one.backend)))
     return [
@@ -105,7 +105,7 @@ def _defaults(config: ModelConfig) -> ModelDefaults | None:
 
 
 def _prices(config: ModelConfig) -> Prices | None:
-    """Return the prices of a model. Raises `ConfigError` for one that is no whole number of nano-units."""
+    """Return the prices of a model. Raises `ConfigError` for one that is not a whole number of nano-units."""
     given = config.prices
     if given is None:
         return None

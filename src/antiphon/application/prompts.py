@@ -15,7 +15,7 @@ _ID = re.compile(r"[A-Za-z0-9_-]{1,256}")
 
 
 def named_prompts(prompts: Mapping[str, PromptConfig]) -> dict[str, SettingsPrompt]:
-    """Return the prompts of the settings by their ids. Raises `ConfigError` for one that is wrong."""
+    """Return the prompts of the settings by their ids. Raises `ConfigError` for an invalid one."""
     return {prompt_id: _named(prompt_id, config) for prompt_id, config in prompts.items()}
 
 

@@ -1,4 +1,4 @@
-"""What searches vector stores and embeds texts; all that it needs is loaded by the first request that searches."""
+"""Searches vector stores and embeds texts; its dependencies are loaded by the first search."""
 
 from functools import partial
 from typing import TYPE_CHECKING
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Search:
-    """See `StoreSearch`. What searches is loaded in a thread, since that takes 15 ms."""
+    """See `StoreSearch`. The search modules are loaded in a thread, since that takes 15 ms."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -48,12 +48,12 @@ class Search:
 
 
 def open_search(engine: Engine) -> "StoreSearch":
-    """Return what searches the vector stores of an engine."""
+    """Return the search in the vector stores of an engine."""
     return Search(engine)
 
 
 def open_embeddings(engine: Engine, model: str) -> "Embeddings":
-    """Return what embeds texts by a model, through the backends of an engine."""
+    """Return the embedder that calls a model through the backends of an engine."""
     from antiphon.search.embeddings import Embedder  # noqa: PLC0415 - for embeddings alone
 
     return Embedder(model, engine.router, engine.observers, charge=partial(_charge, engine))

@@ -1,4 +1,4 @@
-"""Settings become the parts of a server."""
+"""Builds the parts of a server from the settings."""
 
 import asyncio
 import os
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from antiphon.telemetry.otel.collector import Traces
 
 FIRST_LOOK = 0.8
-"""Seconds that start-up waits for the lists of models; slower backends are listed when they answer."""
+"""Seconds that start-up waits for the lists of models; slower backends are listed after they answer."""
 
 
 @dataclass(slots=True)
@@ -71,10 +71,10 @@ class Application:
     profiles: ProfileKeeper | None = None
     ingester: Ingester | None = None
     _gone: list[Backend] = field(default_factory=list)
-    """Backends that are asked no longer; answers of theirs may still be on their way."""
+    """Backends that receive no new requests; some answers may still be in flight."""
 
     def start(self) -> None:
-        """Begin to make background responses, deliver webhooks, poll the backends and delete what has expired."""
+        """Start background responses, webhook deliveries, backend polling and the deletion of expired data."""
         self.worker.start()
         if self.ingester is not None:
             self.ingester.start()
@@ -91,9 +91,9 @@ class Application:
             self.summing.start()
 
     async def reload_backends(self, settings: Settings, environment: Mapping[str, str] | None = None) -> None:
-        """Take over the backends of new settings; what is under way ends as it began. Raises `ConfigError`.
+        """Apply the backends of new settings; running requests finish with the old ones. Raises `ConfigError`.
 
-        Everything else that differs is taken over by the next start.
+        Other changes take effect at the next start.
         """
         environment = os.environ if environment is None else environment
         line = await backends_of(settings, environment, self.backends)
@@ -107,7 +107,7 @@ class Application:
                 await self.profiles.load()
 
     async def drain(self) -> None:
-        """Take no new work, and put background work back into the queue. What clients wait for goes on."""
+        """Accept no new work, and return background work to the queue. Responses that clients wait for continue."""
         self.engine.drain()
         await self.courier.close()
         if self.ingester is not None:
@@ -115,11 +115,11 @@ class Application:
         await self.worker.release_jobs()
 
     def abort(self) -> None:
-        """Have every response that a client waits for fail, and break off every replay."""
+        """Fail every response that a client waits for, and abort every replay."""
         self.engine.abort()
 
     async def close(self) -> None:
-        """Release everything; what was saved is on disk."""
+        """Release everything; all saved data is durable."""
         await self.drain()
         await self.worker.close()
         if self.profiles is not None:
@@ -155,10 +155,10 @@ async def build(
     *,
     backends: Sequence[Backend] = (),
 ) -> Application:
-    """Return the parts that these settings ask for. Raises `ConfigError`.
+    """Return the parts of these settings. Raises `ConfigError`.
 
-    Settings that name no backend mean `backends`, or, without any, those that are found on this machine. `key_memory`
-    outlives this process: where it says that API keys existed, requests need one from the beginning.
+    Without a backend in the settings, `backends` are used, or else those found on this machine. `key_memory`
+    outlives this process: if it says that API keys existed, requests need one from the beginning.
     """
     environment = os.environ if environment is None else environment
     keys = [read_key(key) for key in settings.seal_keys]
@@ -231,7 +231,7 @@ async def _open_store(
     store = timed(await open_store(settings.store, settings.store_connections, reads, is_written=True), measures)
     try:
         keyring = await open_keyring(store, keys)
-        with suppress(StoreError):  # what is stored from the first request on expires by the store's clock
+        with suppress(StoreError):  # from the first request on, data expires by the store's clock
             await store.clock_skew()
     except BaseException:
         await store.close()
@@ -242,7 +242,7 @@ async def _open_store(
 def _observe(
     engine: Engine, settings: Settings, begin_traces: "Callable[[ModelNames], Traces] | None"
 ) -> "Traces | None":
-    """Have the engine's responses logged, counted and traced, as the settings say."""
+    """Log, count and trace the engine's responses, according to the settings."""
     engine.observers.add(AccessLog())
     names = ModelNames(engine.models)
     if engine.facts is not None:

@@ -1,4 +1,4 @@
-"""Which tools the settings have this server run."""
+"""Builds the hosted tools of the settings."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -33,11 +33,11 @@ def toolset_of(
     code: ContainerTools | None = None,
     images: "Callable[[], HostedTool] | None" = None,
 ) -> Toolset:
-    """Return the tools that these settings have a server run, which report what tenants share to `shared`.
+    """Return the hosted tools of these settings; they report shared resources to `shared`.
 
-    `look_up` finds the addresses of names, `measures` counts; `search` returns what searches vector stores, and is
-    called for the first request that searches; `code` runs code and commands; `images` returns what makes images.
-    Raises `ConfigError` where a key is missing.
+    `look_up` resolves names to addresses, `measures` counts; `search` returns the search in vector stores, and is
+    called for the first search; `code` runs code and commands; `images` returns the image tool.
+    Raises `ConfigError` if a key is missing.
     """
     if settings.mcp_servers:
         require("mcp", "The setting mcp_servers")
@@ -70,15 +70,15 @@ def _file_search_of(search: "Callable[[], StoreSearch]") -> "FileSearch":
 def web_search_of(
     settings: Settings, environment: Mapping[str, str], reach: Reach, shared: SharedResources | None = None
 ) -> "WebSearch | None":
-    """Return the tool that searches the web, None where nobody does. Raises `ConfigError` where its key is missing.
+    """Return the web search tool, or None without a provider. Raises `ConfigError` if its key is missing.
 
-    `reach` says where pages may be; the provider is where the settings say.
+    `reach` limits the addresses of pages; the provider's address comes from the settings.
     """
     if not settings.web_search:
         return None
     require("web", "The setting web_search")
     from antiphon.outbound.fetch import Fetcher  # noqa: PLC0415 - as the next
-    from antiphon.tools.web import engine, providers, tool  # noqa: PLC0415 - who has none need not load it
+    from antiphon.tools.web import engine, providers, tool  # noqa: PLC0415 - only for servers with a provider
 
     is_url = "://" in settings.web_search
     provider = providers.PROVIDERS["searxng" if is_url else settings.web_search]

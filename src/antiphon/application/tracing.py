@@ -1,4 +1,4 @@
-"""Where traces go."""
+"""Builds the tracing of the settings."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def tracing_of(settings: Settings, environment: Mapping[str, str]) -> "Callable[[ModelNames], Traces] | None":
-    """Return how traces begin, None where nobody collects them. Raises `ConfigError` where they cannot be made."""
+    """Return the factory of traces, or None without a collector. Raises `ConfigError` if tracing cannot be set up."""
     url = collector_of(settings.trace_endpoint, environment)
     if not url:
         return None
@@ -24,7 +24,7 @@ def tracing_of(settings: Settings, environment: Mapping[str, str]) -> "Callable[
 
 
 def collector_of(endpoint: str, environment: Mapping[str, str]) -> str:
-    """Return the URL to which traces go, by the setting, else by the variables of OpenTelemetry; empty for nowhere."""
+    """Return the URL of the collector, from the setting or the variables of OpenTelemetry; empty for none."""
     if environment.get("OTEL_SDK_DISABLED", "").lower() == "true" or environment.get("OTEL_TRACES_EXPORTER") == "none":
         return ""
     if not endpoint and (url := environment.get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")):

@@ -1,4 +1,4 @@
-"""The command `antiphon`: errors on one line, exit code 2 for what the user can correct."""
+"""The command `antiphon`: errors on one line, and exit code 2 for mistakes that the user can correct."""
 
 import os
 import signal
@@ -6,9 +6,9 @@ import sys
 
 
 def run() -> None:
-    """Run the command line; end the process with its exit code, quietly also where `Ctrl-C` comes while it loads."""
+    """Run the command line and exit with its exit code, without a traceback if `Ctrl-C` arrives during imports."""
     if sys.argv[1:2] == ["serve"]:
-        # The signal waits until the server can handle it; before, it would end the process.
+        # The signal waits until the server can handle it; until then, it would end the process.
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP})
     try:
         sys.exit(_run())
@@ -17,7 +17,7 @@ def run() -> None:
 
 
 def _run() -> int:
-    # Imports where they are needed: each takes a while, and a server holds what it loaded for as long as it runs.
+    # Imports are local: each takes time, and a server keeps every imported module in memory.
     from antiphon.cli.complain import complain, is_log_json  # noqa: PLC0415
     from antiphon.errors import AntiphonError, ConfigError, log  # noqa: PLC0415
 

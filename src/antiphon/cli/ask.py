@@ -1,4 +1,4 @@
-"""`antiphon ask`: one question, its answer streamed into the terminal, with the reasoning dimmed."""
+"""`antiphon ask`: sends one question to a model and streams the output to the terminal, with dimmed reasoning."""
 
 import asyncio
 from contextlib import aclosing
@@ -23,13 +23,22 @@ from antiphon.telemetry.observers import Call, Observer
 
 def ask(
     text: Annotated[str, typer.Argument(metavar="TEXT", help="The question.")],
-    model: Annotated[str | None, typer.Option(metavar="MODEL", help="Model to ask. Default: the first one.")] = None,
-    previous: Annotated[str | None, typer.Option(metavar="ID", help="Id of the response to continue.")] = None,
+    model: Annotated[
+        str | None, typer.Option(metavar="MODEL", help="Model. Default: the first one that a backend lists.")
+    ] = None,
+    previous: Annotated[str | None, typer.Option(metavar="ID", help="ID of the response to continue.")] = None,
     backend: BackendFlag = None,
     store: StoreFlag = None,
     config: ConfigFlag = None,
 ) -> None:
-    """Ask a model and stream its answer. The last line is the id of the response."""
+    """Send a question to a model and stream the output.
+
+    Reasoning is dimmed. The last line is the ID of the response, which `--previous` accepts. A server need not run.
+
+    Examples:
+      antiphon ask "What is a monad?"
+      antiphon ask "Explain it to a child." --previous resp_0199
+    """
     asyncio.run(_ask(read_settings(config, backend, store=store), text, model, previous))
 
 
@@ -54,7 +63,7 @@ async def _ask(settings: Settings, text: str, model: str | None, previous: str |
 
 
 async def _created(gateway: Gateway, body: dict[str, Any]) -> Run:
-    """Begin the response. Raises `ClientError`, of an unknown model with the command that lists the models."""
+    """Start the response. Raises `ClientError`; for an unknown model it names the command that lists the models."""
     try:
         return await gateway.create(decode_request(msgspec.json.encode(body)))
     except ClientError as error:
@@ -65,7 +74,7 @@ async def _created(gateway: Gateway, body: dict[str, Any]) -> Run:
 
 
 class Failures(Observer):
-    """Keeps why a call of a model failed, in words for the operator: the events have those for clients."""
+    """Keeps the error of a failed model call with its text for the operator: events have the text for clients."""
 
     def __init__(self) -> None:
         self._error: AntiphonError | None = None
@@ -75,7 +84,7 @@ class Failures(Observer):
         self._error = call.error or self._error
 
     def explained(self, message: str) -> str:
-        """Return what the error with this message says to the operator."""
+        """Return the operator's text of the error with this message."""
         return str(self._error) if self._error is not None and self._error.message == message else message
 
 
@@ -84,7 +93,7 @@ def _first(house: Application) -> str:
     models = registry.list()
     if not models:
         reasons = [one.error for one in registry.backends if one.error] or ["No backend lists a model."]
-        raise BackendError(f"No model can be reached. {' '.join(reasons)}", status=503)
+        raise BackendError(f"No model is available. {' '.join(reasons)}", status=503)
     name: str = models[0]["id"]
     return name
 

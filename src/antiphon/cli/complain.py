@@ -1,4 +1,4 @@
-"""How a command says what went wrong."""
+"""Error messages of commands."""
 
 import errno
 import logging
@@ -8,11 +8,11 @@ from collections.abc import Iterable
 from antiphon.errors import ConfigError, log, meant, without_secrets
 
 _OF_THE_PORT = {errno.EADDRINUSE, errno.EACCES}
-"""Errors that another port avoids; other errors are about the address."""
+"""Errors about the port; other errors are about the address."""
 
 
 def is_log_json() -> bool:
-    """Whether the lines on standard error are JSON."""
+    """Return whether the log on standard error is JSON."""
     if not logging.root.handlers:
         return False
     from antiphon.telemetry.formatters import JsonLines  # noqa: PLC0415 - most commands have no log
@@ -21,22 +21,22 @@ def is_log_json() -> bool:
 
 
 def complain(message: str) -> None:
-    """Print what went wrong, on one line of standard error: as an object where the log is JSON."""
+    """Print an error on one line of standard error: as an object if the log is JSON."""
     text = " ".join(without_secrets(message).split())
     if is_log_json():
         log.error("%s", text)
         return
-    from rich.console import Console  # noqa: PLC0415 - a server that starts needs none
+    from rich.console import Console  # noqa: PLC0415 - not needed by a server
 
     line = f"antiphon: {text}"
     Console(stderr=True).print(line, style="red", markup=False, soft_wrap=True)
 
 
 def reason_of(error: OSError) -> str:
-    """Return why the operating system refused, without what libraries add to its words."""
+    """Return the reason from the operating system, without the additions of libraries."""
     if error.errno is None:
         return str(error)
-    if error.errno < 0:  # an error of `getaddrinfo` has numbers of its own
+    if error.errno < 0:  # errors of `getaddrinfo` have their own numbers
         return f"DNS lookup failed ({error.strerror})"
     return os.strerror(error.errno).lower()
 
@@ -53,6 +53,6 @@ def cannot_listen(host: str, port: int, error: OSError, setting: str = "") -> Co
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
-    """Return a sentence, after a space, that suggests one of these names; empty where none is near."""
+    """Return a sentence, after a space, that suggests one of these names; empty if none is similar."""
     near = meant(name, names)
     return f" Did you mean '{near}'?" if near else ""

@@ -1,4 +1,4 @@
-"""`antiphon console`: a link that signs the operator in to the console."""
+"""`antiphon console`: prints a link that signs the operator in to the console."""
 
 import webbrowser
 from ipaddress import ip_address
@@ -24,12 +24,20 @@ def console(
     store: StoreFlag = None,
     config: ConfigFlag = None,
 ) -> None:
-    """Open the console, signed in as an administrator. The link works once, within a minute."""
+    """Open the console, signed in as an administrator.
+
+    Prints a link and opens it in the browser. The link works once, within a minute.
+
+    Examples:
+      antiphon console --no-open
+    """
     settings = read_settings(config, store=store)
     if not settings.console:
-        raise ConfigError("console: the console is switched off in the settings.")
+        raise ConfigError("The console is disabled in the settings. Set `console = true`.")
     if settings.store == "sqlite://":
-        raise ConfigError("store: a store in memory belongs to one process, so no link can be made. Use a file.")
+        raise ConfigError(
+            "The store is in memory, so only the server's own process can read a link. Set `store` to a file."
+        )
     server = (url or _address(settings)).rstrip("/").removesuffix("/v1")
 
     async def act(opened: Store) -> None:
@@ -44,7 +52,7 @@ def console(
 
 
 def _address(settings: Settings) -> str:
-    """Return the URL by which a browser on this machine reaches the server."""
+    """Return the URL of the server for a browser on this machine."""
     host = settings.host
     try:
         address = ip_address(host)

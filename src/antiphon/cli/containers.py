@@ -19,18 +19,19 @@ from antiphon.stored.console.containers import ContainerReader
 from antiphon.stored.containers import Containers
 
 AT_ONCE = 100
-"""Containers that are read at once."""
+"""Containers that are read at a time."""
 
-OthersFlag = Annotated[
-    str | None, typer.Option("--tenant", metavar="NAME", help="Only those of this tenant. Default: all tenants.")
-]
+OthersFlag = Annotated[str | None, typer.Option("--tenant", metavar="NAME", help="Tenant. Default: all tenants.")]
 
-app = typer.Typer(help="List and kill containers of code.", add_completion=False, rich_markup_mode=None)
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
 @app.callback()
 def about() -> None:
-    """List and kill containers of code."""
+    """List and kill the containers of code.
+
+    The commands work on the store of the settings. A server need not run.
+    """
 
 
 @app.command("list")
@@ -40,12 +41,19 @@ def list_containers(
     store: StoreFlag = None,
     config: ConfigFlag = None,
 ) -> None:
-    """List the containers that run, newest first."""
+    """List the running containers, newest first.
+
+    Shows ID, tenant, name, status (`busy` during a call), calls, files, size, memory limit, the worker with the newest
+    kernel, and the last use.
+
+    Examples:
+      antiphon containers list --all
+    """
 
     async def act(store: Store) -> None:
         found = [one async for one in _containers(store, tenant) if every or one["status"] == "running"]
         if not found:
-            say("There are no containers." if every else "No container runs. --all lists those that have expired.")
+            say("There are no containers." if every else "No container is running. --all also lists expired ones.")
             return
         names = ("tenant", "name", "status", "calls", "files", "size", "memory", "worker", "last used")
         print_whole(copied_table(("id",), names, map(_row, found)))
@@ -56,13 +64,20 @@ def list_containers(
 @app.command()
 def kill(
     container_ids: Annotated[
-        list[str], typer.Argument(metavar="CONTAINER_ID", help="Containers, as `antiphon containers list` shows them.")
+        list[str],
+        typer.Argument(metavar="CONTAINER_ID", help="IDs of the containers, as in `antiphon containers list`."),
     ],
     tenant: OthersFlag = None,
     store: StoreFlag = None,
     config: ConfigFlag = None,
 ) -> None:
-    """Delete containers with their files. A call that runs in one is ended, and so is its process."""
+    """Delete containers with their files.
+
+    Stops the calls that run in them. An idle kernel ends within 30 s.
+
+    Examples:
+      antiphon containers kill cntr_0199
+    """
     settings = read_settings(config, store=store)
 
     async def act(store: Store) -> None:
@@ -85,11 +100,13 @@ async def _containers(store: Store, tenant: str | None) -> AsyncIterator[dict[st
 
 
 async def _owner(store: Store, container_id: str, tenant: str | None) -> str:
-    """Return the tenant of a container. Raises `ConfigError` where there is no such container."""
+    """Return the tenant of a container. Raises `ConfigError` if the container does not exist."""
     async for one in _containers(store, tenant):
         if one["id"] == container_id:
             return one["tenant"] or ""
-    raise ConfigError(f"There is no container '{container_id}'. `antiphon containers list --all` lists them.")
+    raise ConfigError(
+        f"The container '{container_id}' does not exist. `antiphon containers list --all` lists the containers."
+    )
 
 
 def _row(one: dict[str, Any]) -> Sequence[str]:

@@ -1,4 +1,4 @@
-"""`antiphon demo-backend`: the scripted model `demo` behind a plain Chat Completions server, to judge gateways with."""
+"""`antiphon demo-backend`: serves the scripted model `demo` by Chat Completions, for testing gateways."""
 
 import asyncio
 import signal
@@ -19,13 +19,19 @@ PREFIX = "/v1"
 def demo_backend(
     host: Annotated[str, typer.Option(metavar="ADDRESS", help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[
-        int, typer.Option(metavar="PORT", min=0, max=65535, help="Port to listen on. 0 takes a free one.")
+        int, typer.Option(metavar="PORT", min=0, max=65535, help="Port to listen on; 0 chooses a free port.")
     ] = 8322,
     weak: Annotated[
-        bool, typer.Option("--weak", help="Also serve models with the weaknesses of local models.")
+        bool, typer.Option("--weak", help="Also serve models with the typical weaknesses of local models.")
     ] = False,
 ) -> None:
-    """Serve the scripted model `demo` for tests. It is a Chat Completions server, which also makes images."""
+    """Serve the scripted model `demo` as a backend for tests.
+
+    It supports `/v1/chat/completions`, `/v1/models` and image generation, and runs until SIGTERM or Ctrl-C.
+
+    Examples:
+      antiphon demo-backend --port 8322
+    """
     asyncio.run(_serve(host, port, WeakDemoBackend() if weak else DemoBackend()))
 
 
@@ -49,7 +55,7 @@ async def _serve(host: str, port: int, backend: Backend) -> None:
 
 
 def demo_app(backend: Backend) -> web.Application:
-    """Return a server of four endpoints in front of a backend; any other path is a 404."""
+    """Return a server with four endpoints for a backend; other paths return 404."""
 
     async def complete(request: web.Request) -> web.StreamResponse:
         return await _send(request, await backend.post("/chat/completions", await request.read()))
@@ -70,7 +76,7 @@ def demo_app(backend: Backend) -> web.Application:
 
 
 async def _send(request: web.Request, reply: Reply) -> web.StreamResponse:
-    """Pass a backend's reply on as it comes."""
+    """Forward the reply of a backend as it arrives."""
     response = web.StreamResponse(status=reply.status, headers={"content-type": reply.headers["content-type"]})
     try:
         await response.prepare(request)

@@ -1,6 +1,7 @@
-"""What `antiphon doctor` checks. It needs no running server, asks backends for their models alone, and changes nothing.
+"""The checks of `antiphon doctor`.
 
-Only the store is written to: a row that nobody reads, as a health check of the server does.
+They need no running server, request only the list of models from each backend, and change nothing except one row of the
+store, which tests that the store is writable and is never read, as in the health check of the server.
 """
 
 import asyncio
@@ -38,28 +39,28 @@ from antiphon.version import __version__
 State = Literal["ok", "note", "problem"]
 
 PATIENCE = 15.0
-"""Seconds that one area may take."""
+"""Time limit in seconds for each area."""
 
 LITTLE = 1024 * 1024 * 1024
-"""Bytes of free disk space below which a store soon stops."""
+"""Bytes of free disk space below which the store is about to fail."""
 
 OPTIONAL = {"opentelemetry-sdk": "traces", "tiktoken": "exact token counts"}
-"""Packages that a server works without, and what for."""
+"""Optional packages, and their purposes."""
 
 
 class Finding(Struct, frozen=True):
-    """What one check found."""
+    """The result of one check."""
 
     area: str
     state: State
     """A `note` needs no action; a `problem` does."""
     text: str
     advice: str = ""
-    """What to do; empty where nothing is to be done."""
+    """What to do; empty if no action is needed."""
 
 
 async def examine(settings: Settings) -> AsyncIterator[Finding]:
-    """Yield what each check finds, one after the other. No check takes longer than `PATIENCE`."""
+    """Yield the findings of each check, one after the other. No check takes longer than `PATIENCE`."""
     yield Finding("settings", "ok", "The settings are valid.")
     checks = (("store", _store), ("backends", _backends), ("images", _images), ("port", _port), ("sandbox", _sandbox))
     for area, check in checks:
@@ -70,7 +71,7 @@ async def examine(settings: Settings) -> AsyncIterator[Finding]:
         except AntiphonError as error:
             found.append(Finding(area, "problem", str(error)))
         except TimeoutError:
-            text = f"The check did not end within {PATIENCE:g} s."
+            text = f"The check timed out after {PATIENCE:g} s."
             found.append(Finding(area, "problem", text, "Check the network and the load of the machine."))
         for finding in found:
             yield finding
@@ -86,11 +87,11 @@ async def _store(settings: Settings, found: list[Finding]) -> None:
         return
     schema = await schema_of(url)
     if schema.found > schema.newest:
-        text = f"{url} has schema {schema.found}; this Antiphon knows {schema.newest}."
+        text = f"{url} has schema {schema.found}, which is newer than this version of Antiphon ({schema.newest})."
         found.append(Finding("store", "problem", text, "Upgrade Antiphon."))
         return
     if schema.found < schema.newest:
-        text = f"{url} has schema {schema.found}; the next start brings it to {schema.newest}."
+        text = f"{url} has schema {schema.found}. The next start of a server upgrades it to {schema.newest}."
         found.append(Finding("store", "note", text, "Run `antiphon migrate` to do this now."))
         return
     store = await open_store(url, is_written=True)
@@ -107,18 +108,23 @@ async def _store(settings: Settings, found: list[Finding]) -> None:
 async def _check_clock(store: Store, found: list[Finding]) -> None:
     skew = await store.clock_skew()
     if skew is None:
-        found.append(Finding("clock", "ok", "No other server runs whose clock could be compared."))
+        found.append(Finding("clock", "ok", "No other server is running, so there is no clock to compare with."))
     elif abs(skew) > MOST_SKEW:
         found.append(
-            Finding("clock", "problem", differs(skew), "Set the clocks by NTP. Nothing is deleted until then.")
+            Finding(
+                "clock",
+                "problem",
+                differs(skew),
+                "Synchronize the clocks with NTP. No expired data is deleted until then.",
+            )
         )
     else:
-        found.append(Finding("clock", "ok", f"The clock differs from the store's by {abs(skew):.1f} s."))
+        found.append(Finding("clock", "ok", f"The clock differs from that of the store by {abs(skew):.1f} s."))
 
 
 def _check_disk(url: str, found: list[Finding]) -> None:
-    """Look how much space the disk of a file has, and whether the folder can be written."""
-    from antiphon.storage.sqlite.file import path_of  # noqa: PLC0415 - for files alone
+    """Check the free space on the disk of an SQLite store, and whether the folder is writable."""
+    from antiphon.storage.sqlite.file import path_of  # noqa: PLC0415 - for SQLite only
 
     path = path_of(url) if url.startswith("sqlite:") else None
     if path is None:
@@ -144,14 +150,14 @@ async def _backends(settings: Settings, found: list[Finding]) -> None:
         for backend in line.backends:
             await backend.close()
     if not settings.backends and not any(one.url for one in line.backends):
-        text = "No model server was found, so the scripted model `demo` answers."
+        text = "No model server was found, so requests go to the scripted model `demo`."
         found.append(Finding("backends", "note", text, "Start a model server, or name one in [[backends]]."))
     advice = "Correct the setting, or add the model to a backend."
     found += [Finding("backends", "problem", sentence, advice) for sentence in unknown_models(settings, registry)]
 
 
 async def _list_models(registry: ModelRegistry, backend: Backend, found: list[Finding]) -> None:
-    """Request a backend's list of models, and nothing else: this costs nothing anywhere."""
+    """Request the list of models of a backend, which no backend charges for."""
     state = next(one for one in registry.backends if one.backend is backend)
     try:
         listing = await backend.list_models()
@@ -163,7 +169,7 @@ async def _list_models(registry: ModelRegistry, backend: Backend, found: list[Fi
     models = len(state.offers())
     key = f", with the key in {state.options.key_env}" if state.options.key_env else ""
     text = f"{state.identity.full} lists {models} model{'' if models == 1 else 's'}{key}."
-    advice = "" if models else "Load or pull a model there."
+    advice = "" if models else "Load or pull a model on this backend."
     found.append(Finding("backends", "ok" if models else "problem", text, advice))
 
 
@@ -182,12 +188,12 @@ async def _port(settings: Settings, found: list[Finding]) -> None:
 
 
 async def _images(settings: Settings, found: list[Finding]) -> None:
-    """Look whether the image server answers. Its list of models costs nothing, and may be missing."""
+    """Check whether the image server responds. Its list of models is free of charge, and may not exist."""
     check_images(settings)
     if not settings.images_backend:
         return
     server = HttpBackend("images", settings.images_backend, images_key(settings, os.environ))
-    place = f"The image server ({settings.images_backend})"
+    server_name = f"The image server ({settings.images_backend})"
     try:
         reply = await server.get("/models")
         await reply.close()
@@ -197,10 +203,10 @@ async def _images(settings: Settings, found: list[Finding]) -> None:
     finally:
         await server.close()
     if reply.status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
-        text = f"{place} rejects the request with status {reply.status}."
+        text = f"{server_name} rejects the request with status {reply.status}."
         found.append(Finding("images", "problem", text, "Set `images_key_env` to a variable with a valid key."))
     else:
-        found.append(Finding("images", "ok", f"{place} answers."))
+        found.append(Finding("images", "ok", f"{server_name} responds."))
 
 
 async def _sandbox(settings: Settings, found: list[Finding]) -> None:
@@ -210,23 +216,25 @@ async def _sandbox(settings: Settings, found: list[Finding]) -> None:
     elif problem := await sandbox_problem(settings, os.environ):
         found.append(Finding("sandbox", "problem", f"The sandbox '{name}' does not work: {problem}"))
     else:
-        found.append(Finding("sandbox", "ok", f"The sandbox '{name}' works: a machine started and ran code."))
+        found.append(Finding("sandbox", "ok", f"The sandbox '{name}' works: it started and ran code."))
 
 
 def _installed() -> Finding:
     path = shutil.which("bwrap")
     if path is None:
-        return Finding("sandbox", "note", "bubblewrap (bwrap) is not installed. Only code needs it (`code_sandbox`).")
+        return Finding(
+            "sandbox", "note", "bubblewrap (bwrap) is not installed. Only the setting `code_sandbox` needs it."
+        )
     return Finding("sandbox", "ok", f"bubblewrap is installed: {path}. `code_sandbox` is not set.")
 
 
 def versions() -> list[Finding]:
-    """Return which versions run here, and which optional packages are missing."""
+    """Return the versions, and the missing optional packages."""
     python = f"Antiphon {__version__}, Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}."
     found = [Finding("versions", "ok", python)]
     for package, purpose in OPTIONAL.items():
         try:
             found.append(Finding("versions", "ok", f"{package} {version(package)} is installed, for {purpose}."))
         except PackageNotFoundError:
-            found.append(Finding("versions", "note", f"{package} is not installed. Only {purpose} need it."))
+            found.append(Finding("versions", "note", f"{package} is not installed. It is needed for {purpose} only."))
     return found

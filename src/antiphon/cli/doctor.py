@@ -1,4 +1,4 @@
-"""`antiphon doctor`: is everything here that a server needs, and what to do where it is not."""
+"""`antiphon doctor`: checks everything that a server needs, and prints what to do for each problem."""
 
 import asyncio
 import json as encoder
@@ -26,7 +26,14 @@ def doctor(
     store: StoreFlag = None,
     config: ConfigFlag = None,
 ) -> None:
-    """Check settings, store, backends, port, sandbox and versions. The exit code is 1 if there is a problem."""
+    """Check the installation, and print how to fix problems.
+
+    Checks the settings, store, clock, backends, image server, port, sandbox and versions. A server need not run. The
+    exit code is 1 if there is a problem.
+
+    Examples:
+      antiphon doctor
+    """
     try:
         found = asyncio.run(_examined(read_settings(config, backend, store=store)))
     except ConfigError as error:

@@ -1,4 +1,4 @@
-"""`antiphon files`: list, upload, get and delete the files of a tenant, in the store and the place of the settings."""
+"""`antiphon files`: lists, uploads, downloads and deletes the files of a tenant."""
 
 import asyncio
 import os
@@ -22,26 +22,35 @@ from antiphon.stored.file_objects import clean_filename
 from antiphon.stored.files import Files
 
 PIECE = 1024 * 1024
-"""Bytes that are read of a file at once."""
+"""Bytes that are read at a time."""
 
-FileIds = Annotated[list[str], typer.Argument(metavar="FILE_ID", help="Files, as `antiphon files list` shows them.")]
+FileIds = Annotated[list[str], typer.Argument(metavar="FILE_ID", help="IDs of the files, as in `antiphon files list`.")]
 
-app = typer.Typer(help="List, upload, get and delete files.", add_completion=False, rich_markup_mode=None)
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
 @app.callback()
 def about() -> None:
-    """List, upload, get and delete files."""
+    """List, upload, get and delete the files of a tenant.
+
+    The commands work on the store and the `file_storage` of the settings. A server need not run.
+    """
 
 
 @app.command("list")
 def list_files(
     tenant: TenantFlag = "",
-    purpose: Annotated[str, typer.Option(metavar="NAME", help="Only files with this purpose.")] = "",
+    purpose: Annotated[str, typer.Option(metavar="NAME", help="Purpose of the files. Default: all.")] = "",
     store: StoreFlag = None,
     config: ConfigFlag = None,
 ) -> None:
-    """List the files of a tenant, newest first."""
+    """List the files of a tenant, newest first.
+
+    Shows ID, name, purpose, bytes, and when each file was created and expires.
+
+    Examples:
+      antiphon files list
+    """
 
     async def act(files: Files) -> None:
         page = await files.page(tenant, FilesQuery(purpose=purpose or None))
@@ -55,13 +64,17 @@ def list_files(
 
 @app.command()
 def upload(
-    paths: Annotated[list[Path], typer.Argument(metavar="PATH", help="The files to upload.")],
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH", help="Files to upload.")],
     tenant: TenantFlag = "",
-    purpose: Annotated[str, typer.Option(metavar="NAME", help="The purpose of the files.")] = "user_data",
+    purpose: Annotated[str, typer.Option(metavar="NAME", help="Purpose of the files.")] = "user_data",
     store: StoreFlag = None,
     config: ConfigFlag = None,
 ) -> None:
-    """Upload files, and print the ID of each."""
+    """Upload files, and print the ID of each.
+
+    Examples:
+      antiphon files upload report.pdf --tenant team-a
+    """
     if purpose not in get_args(Purpose):
         purposes = ", ".join(get_args(Purpose))
         raise ConfigError(f"--purpose '{purpose}' is not supported. Choose one of: {purposes}.")
@@ -75,15 +88,22 @@ def upload(
 
 @app.command()
 def get(
-    file_id: Annotated[str, typer.Argument(metavar="FILE_ID", help="The file, as `antiphon files list` shows it.")],
+    file_id: Annotated[str, typer.Argument(metavar="FILE_ID", help="ID of the file, as in `antiphon files list`.")],
     to: Annotated[
-        Path | None, typer.Argument(metavar="[PATH]", help="Where to write it. Default: its name, in this folder.")
+        Path | None,
+        typer.Argument(metavar="[PATH]", help="File to write. Default: the name of the file, in this directory."),
     ] = None,
     tenant: TenantFlag = "",
     store: StoreFlag = None,
     config: ConfigFlag = None,
 ) -> None:
-    """Write the content of a file. A file that exists is not overwritten."""
+    """Download the content of a file.
+
+    An existing file is never overwritten.
+
+    Examples:
+      antiphon files get file-0199 report.pdf
+    """
 
     async def act(files: Files) -> None:
         file = await _found(files, tenant, file_id)
@@ -96,7 +116,11 @@ def get(
 
 @app.command()
 def delete(file_ids: FileIds, tenant: TenantFlag = "", store: StoreFlag = None, config: ConfigFlag = None) -> None:
-    """Delete files with their content."""
+    """Delete files with their content.
+
+    Examples:
+      antiphon files delete file-0199
+    """
 
     async def act(files: Files) -> None:
         for file_id in file_ids:
@@ -140,7 +164,7 @@ async def _pieces(source: BinaryIO) -> AsyncGenerator[bytes, None]:
 async def _found(files: Files, tenant: str, file_id: str) -> StoredFile:
     file = await files.find(tenant, file_id)
     if file is None:
-        raise ConfigError(f"There is no file '{file_id}' of this tenant. `antiphon files list` lists them.")
+        raise ConfigError(f"This tenant has no file '{file_id}'. `antiphon files list` lists the files.")
     return file
 
 

@@ -1,4 +1,4 @@
-"""What `antiphon verify` prints: a table by area, each failure in two lines, then what was not judged."""
+"""The output of `antiphon verify`: each failure, a table by area, then the requirements that were not judged."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ from antiphon.conformance.report import Cause, Report, Result
 from antiphon.conformance.requirement import LEVELS, CaseOutcome, Kind, Requirement, explained
 
 REST: tuple[CaseOutcome, ...] = ("blocked", "not offered", "skipped")
-"""Outcomes that have a column of their own."""
+"""Outcomes with their own columns."""
 
 
 def print_report(console: Console, report: Report, *, is_verbose: bool = False) -> None:
@@ -20,7 +20,7 @@ def print_report(console: Console, report: Report, *, is_verbose: bool = False) 
     _print_causes(console, [one for one in report.causes if one.failed.kind == "protocol"], is_verbose=is_verbose)
     _print_table(console, report, "protocol", "area")
     if report.by_area("capability"):
-        console.print("Capabilities, which need a model that can, and make no server non-conformant:", style="bold")
+        console.print("Capabilities, which depend on the model and do not affect conformance:", style="bold")
         _print_table(console, report, "capability", "area")
         _print_causes(console, [one for one in report.causes if one.failed.kind == "capability"], is_verbose=is_verbose)
     _print_known(console, [one for one in report.results if one.known])
@@ -125,17 +125,17 @@ def _conclusion(report: Report) -> str:
     judged = counts["passed"] + counts["failed"]
     rest = f"{counts['not offered']} are not offered, {counts['skipped']} were skipped"
     if counts["blocked"]:
-        rest = f"{counts['blocked']} more are blocked by what fails, {rest}"
-    told = f"{report.requests} requests in {report.seconds:g} s"
+        rest = f"{counts['blocked']} more are blocked by failures, {rest}"
+    effort = f"{report.requests} requests in {report.seconds:g} s"
     if report.conforms:
-        return f"{report.base_url} keeps every must that was judged: {judged}; {rest}. {told}."
+        return f"{report.base_url} meets every must that was judged: {judged}; {rest}. {effort}."
     if not judged:
-        return f"Nothing of {report.base_url} could be judged; {rest}. {told}."
-    return f"{report.base_url} breaks {counts['failed']} of {judged} musts; {rest}. {told}."
+        return f"No requirement could be judged at {report.base_url}; {rest}. {effort}."
+    return f"{report.base_url} violates {counts['failed']} of {judged} musts; {rest}. {effort}."
 
 
 def print_matrix(console: Console, reports: Sequence[Report]) -> None:
-    """Print servers side by side: each area's score, and the requirements at which they differ."""
+    """Print servers side by side: the score of each area, and the requirements with different outcomes."""
     head, *lines = rows(reports)
     table = Table(*(Column(_cell(cell)) for cell in head), box=None, pad_edge=False)
     for title, level, *cells in lines:

@@ -1,4 +1,4 @@
-"""What an operator can set of an API key: the options of `antiphon keys create` and `update`, and what they change."""
+"""The options of `antiphon keys create` and `antiphon keys update`, and the change that they make."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +19,7 @@ MOST = 1_000_000_000
 
 
 class Unset(StrEnum):
-    """What `--unset` removes."""
+    """Limits that `--unset` removes."""
 
     MODEL = "model"
     REQUESTS_PER_MINUTE = "requests-per-minute"
@@ -32,7 +32,7 @@ class Unset(StrEnum):
 
 
 def _limit(of: str) -> Any:
-    return typer.Option(metavar="N", min=1, max=MOST, help=f"{of} that the key allows. Default: no limit.")
+    return typer.Option(metavar="N", min=1, max=MOST, help=f"{of}. Default: no limit.")
 
 
 def money(text: str) -> int:
@@ -47,16 +47,18 @@ def money(text: str) -> int:
 
 
 def _money(of: str) -> Any:
-    return typer.Option(metavar="AMOUNT", parser=money, help=f"Budget per {of}, in UTC. Default: no limit.")
+    return typer.Option(
+        metavar="AMOUNT", parser=money, help=f"Budget per {of} in UTC, such as 5 or 0.50. Default: no limit."
+    )
 
 
 ModelOption = Annotated[
-    list[str] | None, typer.Option(metavar="NAME", help="Model that the key allows. Default: all. Can be repeated.")
+    list[str] | None, typer.Option(metavar="NAME", help="Model that the key can use. Default: all. Can be repeated.")
 ]
-RequestsOption = Annotated[int | None, _limit("Requests per minute")]
-TokensOption = Annotated[int | None, _limit("Tokens per minute")]
-TokensPerDayOption = Annotated[int | None, _limit("Tokens per day, in UTC,")]
-ConcurrencyOption = Annotated[int | None, _limit("Concurrent requests")]
+RequestsOption = Annotated[int | None, _limit("Maximum requests per minute")]
+TokensOption = Annotated[int | None, _limit("Maximum tokens per minute, input and output together")]
+TokensPerDayOption = Annotated[int | None, _limit("Maximum tokens per day in UTC")]
+ConcurrencyOption = Annotated[int | None, _limit("Maximum concurrent requests to each process")]
 BudgetPerDayOption = Annotated[int | None, _money("day")]
 BudgetPerMonthOption = Annotated[int | None, _money("month")]
 ExpiresOption = Annotated[
@@ -71,7 +73,7 @@ def budget_of(per_day: int | None, per_month: int | None) -> Budget | None:
 
 @dataclass(frozen=True, slots=True)
 class KeyChange:
-    """What is to be changed of a key. None stands for what stays."""
+    """A change of a key. None means that the value stays as it is."""
 
     name: str | None = None
     models: Sequence[str] | None = None
@@ -88,7 +90,7 @@ class KeyChange:
     unset: Sequence[Unset] = ()
 
     def applied(self, key: ApiKey, now: int) -> ApiKey:
-        """Return the key with the change. Raises `ConfigError` where nothing changes, or both is asked of one limit."""
+        """Return the changed key. Raises `ConfigError` if nothing changes, or a limit is both set and removed."""
         if self == KeyChange():
             raise ConfigError("Nothing to change. `antiphon keys update --help` lists the options.")
         self._check_unset()

@@ -1,4 +1,4 @@
-"""Tables of `antiphon keys` and `antiphon webhooks`: nothing is cut off, and a pipe gets whole lines."""
+"""Tables of the commands: no cell is cut off, and a pipe receives unfolded lines."""
 
 import time
 from collections.abc import Iterable, Sequence
@@ -12,10 +12,10 @@ from antiphon.storage.contract import ApiKey, Budget
 from antiphon.upstream.prices import decimal
 
 WIDEST = 10_000
-"""Characters of a line that is for no screen."""
+"""Width in characters if the output is not a terminal."""
 
 NARROWEST = 10
-"""Characters of a line that each column may have, beside what is never folded."""
+"""Minimum width of a column in characters, in addition to the columns that are never folded."""
 
 
 def keys_table(keys: Sequence[ApiKey], currency: str) -> Table:
@@ -25,7 +25,7 @@ def keys_table(keys: Sequence[ApiKey], currency: str) -> Table:
 
 
 def copied_table(copied: Sequence[str], others: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
-    """Return a table of texts; those of the `copied` columns are never folded, so that they can be copied."""
+    """Return a table of texts. The `copied` columns are never folded, so that their cells can be copied."""
     whole = (Column(name, no_wrap=True) for name in copied)
     folded = (Column(name, overflow="fold") for name in others)
     return _filled(Table(*whole, *folded, box=None), rows)
@@ -38,7 +38,7 @@ def plain_table(names: Sequence[str], rows: Iterable[Sequence[str]], numbers: Se
 
 
 def print_whole(table: Table) -> None:
-    """Print a table with nothing cut off: on a terminal too narrow for it, its lines are longer than the screen."""
+    """Print a table in full: on a terminal that is too narrow, its lines are longer than the screen."""
     console = Console()
     whole = sum(max(map(len, map(str, column.cells)), default=0) for column in table.columns if column.no_wrap)
     narrowest = whole + NARROWEST * len(table.columns)
@@ -66,7 +66,7 @@ def _state(key: ApiKey, now: float) -> str:
     if key.revoked_at is not None:
         return "revoked"
     if key.expires_at is None:
-        return "good"
+        return "active"
     return "expired" if key.expires_at <= now else f"until {_time(key.expires_at)}"
 
 
@@ -76,7 +76,7 @@ def _allowed(key: ApiKey, currency: str) -> str:
         "requests/min": limits.requests_per_minute,
         "tokens/min": limits.tokens_per_minute,
         "tokens/day": limits.tokens_per_day,
-        "at once": limits.concurrency,
+        "concurrent": limits.concurrency,
     }
     said = [f"{limit} {what}" for what, limit in parts.items() if limit is not None]
     flags = ["cache"] if key.caches else []

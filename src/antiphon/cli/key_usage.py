@@ -1,4 +1,4 @@
-"""`antiphon keys usage`, `budgets` and `set-budget`: what keys used, and what tenants may spend."""
+"""`antiphon keys usage`, `budgets` and `set-budget`: the usage of keys, and the budgets of tenants."""
 
 import json
 import re
@@ -22,28 +22,34 @@ from antiphon.storage.records.money import DAY, day_of
 from antiphon.upstream.prices import decimal
 
 DAYS = 30
-"""Days that are shown by default: today and those before."""
+"""Default number of days: today and the days before."""
 
 NUMBERS = ("requests", "input", "cached", "output", "cost")
 
 _DAYS = re.compile(r"(\d{1,5})d")
 
-TenantArgument = Annotated[str, typer.Argument(metavar="TENANT", help="The tenant, as `antiphon keys list` shows it.")]
+TenantArgument = Annotated[str, typer.Argument(metavar="TENANT", help="Tenant, as in `antiphon keys list`.")]
 
 
 def usage(
     by: Annotated[
-        str, typer.Option(metavar="FIELDS", help="What to keep apart: tenant, key, model and day, with commas.")
+        str, typer.Option(metavar="FIELDS", help="Fields to group by, separated by commas: tenant, key, model, day.")
     ] = "tenant,key",
-    tenant: Annotated[str | None, typer.Option(metavar="NAME", help="One tenant; all by default.")] = None,
+    tenant: Annotated[str | None, typer.Option(metavar="NAME", help="Tenant. Default: all tenants.")] = None,
     since: Annotated[
-        str, typer.Option(metavar="DATE", help="First day, in UTC: a date such as 2026-11-01, or 7d for seven days.")
+        str, typer.Option(metavar="DATE", help="First day in UTC: a date such as 2026-11-01, or 7d for seven days.")
     ] = f"{DAYS}d",
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list.")] = False,
     store: StoreFlag = None,
     config: ConfigFlag = None,
 ) -> None:
-    """Show requests, tokens and cost, summed up."""
+    """Show the requests, tokens and cost of keys.
+
+    The numbers are summed up by tenant and key, or by the fields in `--by`.
+
+    Examples:
+      antiphon keys usage --by tenant,model --since 7d
+    """
     fields, now = _fields(by), time.time()
     begin, currency = _begin(since, now), read_settings(config, store=store).currency
 
@@ -54,13 +60,17 @@ def usage(
         elif rows:
             print_whole(plain_table(fields, [_row(row, fields, currency) for row in rows], NUMBERS))
         else:
-            notice(f"Nothing was used since {_date(begin)}.")
+            notice(f"There was no usage since {_date(begin)}.")
 
     with_store(store, config, act)
 
 
 def budgets(store: StoreFlag = None, config: ConfigFlag = None) -> None:
-    """List the budgets of tenants."""
+    """List the budgets of tenants.
+
+    Examples:
+      antiphon keys budgets
+    """
     currency = read_settings(config, store=store).currency
 
     async def act(opened: Store) -> None:
@@ -77,17 +87,22 @@ def budgets(store: StoreFlag = None, config: ConfigFlag = None) -> None:
 def set_budget(
     tenant: TenantArgument,
     per_day: Annotated[
-        int | None, typer.Option(metavar="AMOUNT", parser=money, help="Budget per day, in UTC, for all its keys.")
+        int | None,
+        typer.Option(metavar="AMOUNT", parser=money, help="Budget of all keys of the tenant per day in UTC."),
     ] = None,
     per_month: Annotated[
         int | None,
-        typer.Option(metavar="AMOUNT", parser=money, help="Budget per month, in UTC, for all its keys."),
+        typer.Option(metavar="AMOUNT", parser=money, help="Budget of all keys of the tenant per month in UTC."),
     ] = None,
     none: Annotated[bool, typer.Option("--none", help="Remove the budget.")] = False,
     store: StoreFlag = None,
     config: ConfigFlag = None,
 ) -> None:
-    """Set the budget that all keys of a tenant share."""
+    """Set the budget that all keys of a tenant share.
+
+    Examples:
+      antiphon keys set-budget team-a --per-month 100
+    """
     if not is_tenant_name(tenant):
         raise ConfigError(TENANT_RULE)
     budget = budget_of(per_day, per_month)
@@ -98,9 +113,9 @@ def set_budget(
     async def act(opened: Store) -> None:
         await opened.put_tenant_budget(TenantBudget(tenant, budget or Budget()))
         allowed = " and ".join(spent_at_most(budget, currency))
-        say(f"The tenant {tenant} may spend {allowed}." if budget else f"The tenant {tenant} has no budget.")
+        say(f"The tenant {tenant} can spend {allowed}." if budget else f"The tenant {tenant} has no budget.")
         if budget and not any(key.tenant == tenant for key in await opened.api_keys()):
-            say("It has no API keys yet. Check the name: `antiphon keys list` shows the tenants of all keys.")
+            say("This tenant has no API keys yet. Check the name: `antiphon keys list` shows the tenants of all keys.")
 
     with_store(store, config, act)
 

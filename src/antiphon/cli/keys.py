@@ -1,4 +1,4 @@
-"""`antiphon keys`: who may ask. A key is shown once, when it is made; the store knows it by its digest alone."""
+"""`antiphon keys`: manages API keys. A key is shown once, when it is created; the store has only its digest."""
 
 import time
 from dataclasses import replace
@@ -30,24 +30,27 @@ from antiphon.errors import ConfigError
 from antiphon.ids import new_id
 from antiphon.storage.contract import ApiKey, Limits, Role, Store
 
-app = typer.Typer(help="Create, list, change and revoke API keys.", add_completion=False, rich_markup_mode=None)
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 HOUR = 3_600
 
-ROLES = "What the key may do: use the API; also read its tenant in the console; or also manage all tenants there."
+ROLES = "Role: `use` for the API, `read` to also read its tenant in the console, `admin` to also manage all tenants."
 
-KeyArgument = Annotated[str, typer.Argument(metavar="KEY_ID", help="The key's id, as `antiphon keys list` shows it.")]
+KeyArgument = Annotated[str, typer.Argument(metavar="KEY_ID", help="ID of the key, as in `antiphon keys list`.")]
 
 
 @app.callback()
 def about() -> None:
-    """Create, list, change and revoke API keys."""
+    """Create, list, change and revoke API keys.
+
+    The commands work on the store of the settings. A server need not run.
+    """
 
 
 @app.command()
 def create(
     tenant: Annotated[
-        str, typer.Option(metavar="NAME", help="Tenant of the key. No tenant sees what another one stores.")
+        str, typer.Option(metavar="NAME", help="Tenant of the key. Tenants do not see each other's data.")
     ] = "default",
     name: Annotated[str, typer.Option(metavar="TEXT", help="Name of the key in lists.")] = "",
     model: ModelOption = None,
@@ -59,13 +62,20 @@ def create(
     budget_per_month: BudgetPerMonthOption = None,
     expires_in: ExpiresOption = None,
     cache: Annotated[
-        bool, typer.Option("--cache", help="Cache the answers to requests that do not say otherwise.")
+        bool, typer.Option("--cache", help="Use the response cache for requests that do not set `cache` themselves.")
     ] = False,
     role: Annotated[Role, typer.Option(help=ROLES)] = Role.USE,
     store: StoreFlag = None,
     config: ConfigFlag = None,
 ) -> None:
-    """Create a key. It is shown only once."""
+    """Create a key and print it.
+
+    The key is shown only once. Servers accept it within five seconds.
+
+    Examples:
+      antiphon keys create --tenant team-a --name ci
+      antiphon keys create --tenant team-b --requests-per-minute 60 --expires-in 90
+    """
     counts = (requests_per_minute, tokens_per_minute, tokens_per_day, concurrency)
     limits = Limits(tuple(model or ()), *counts, budget=budget_of(budget_per_day, budget_per_month))
 
@@ -92,13 +102,22 @@ def update(
     budget_per_day: BudgetPerDayOption = None,
     budget_per_month: BudgetPerMonthOption = None,
     expires_in: ExpiresOption = None,
-    cache: Annotated[bool | None, typer.Option(help="Whether requests are answered from the cache by default.")] = None,
+    cache: Annotated[
+        bool | None,
+        typer.Option(help="Use the response cache for requests that do not set `cache` themselves, or stop using it."),
+    ] = None,
     role: Annotated[Role | None, typer.Option(help=ROLES)] = None,
-    unset: Annotated[list[Unset] | None, typer.Option(help="Remove this limit. Repeatable.")] = None,
+    unset: Annotated[list[Unset] | None, typer.Option(help="Limit to remove. Can be repeated.")] = None,
     store: StoreFlag = None,
     config: ConfigFlag = None,
 ) -> None:
-    """Change the settings of a key that flags name. Servers apply the change within five seconds."""
+    """Change the limits, budget, expiry, name or role of a key.
+
+    Only the named settings change. Servers apply the change within five seconds.
+
+    Examples:
+      antiphon keys update key_0199 --tokens-per-day 1000000 --unset expiry
+    """
     counts = (requests_per_minute, tokens_per_minute, tokens_per_day, concurrency)
     money = (budget_per_day, budget_per_month)
     change = KeyChange(name, model or None, *counts, *money, expires_in, cache, role, tuple(unset or ()))
@@ -106,7 +125,7 @@ def update(
     async def act(opened: Store) -> None:
         key = await _find(opened, key_id)
         if key.revoked_at is not None:
-            raise ConfigError(f"{key_id} is revoked, for good. Make a new key with `antiphon keys create`.")
+            raise ConfigError(f"{key_id} is revoked permanently. Create a new key with `antiphon keys create`.")
         changed = change.applied(key, int(time.time()))
         await opened.put_api_key(changed)
         print_whole(keys_table([changed], read_settings(config, store=store).currency))
@@ -116,22 +135,32 @@ def update(
 
 @app.command("list")
 def list_keys(store: StoreFlag = None, config: ConfigFlag = None) -> None:
-    """List every key with its limits and its state."""
+    """List all keys with their limits and states.
+
+    Examples:
+      antiphon keys list
+    """
 
     async def act(opened: Store) -> None:
         keys = await opened.api_keys()
         if not keys:
-            say(f"There is no key in {opened.url}. Make one with `antiphon keys create`.")
+            say(f"The store {opened.url} has no API key. Create one with `antiphon keys create`.")
             return
         print_whole(keys_table(keys, read_settings(config, store=store).currency))
-        notice(f"These are the keys of {opened.url}.")
+        notice(f"Store: {opened.url}")
 
     with_store(store, config, act)
 
 
 @app.command()
 def revoke(key_id: KeyArgument, store: StoreFlag = None, config: ConfigFlag = None) -> None:
-    """Revoke a key permanently. Servers notice within five seconds."""
+    """Revoke a key permanently.
+
+    Servers reject the key within five seconds.
+
+    Examples:
+      antiphon keys revoke key_0199
+    """
 
     async def act(opened: Store) -> None:
         key = await _find(opened, key_id)
@@ -146,17 +175,23 @@ def rotate(
     key_id: KeyArgument,
     keep_old: Annotated[
         int,
-        typer.Option("--keep-old", metavar="HOURS", min=0, max=720, help="Hours for which the old key still works."),
+        typer.Option("--keep-old", metavar="HOURS", min=0, max=720, help="Hours for which the old key remains valid."),
     ] = 0,
     store: StoreFlag = None,
     config: ConfigFlag = None,
 ) -> None:
-    """Replace a key by a new one with its id and limits. The new key is shown only once."""
+    """Replace a key with a new one that has the same ID and limits.
+
+    The new key is shown only once.
+
+    Examples:
+      antiphon keys rotate key_0199 --keep-old 24
+    """
 
     async def act(opened: Store) -> None:
         old, now = await _find(opened, key_id), int(time.time())
         if old.revoked_at is not None or (old.expires_at is not None and old.expires_at <= now):
-            raise ConfigError(f"{key_id} has ended. Make a new key with `antiphon keys create`.")
+            raise ConfigError(f"{key_id} is revoked or has expired. Create a new key with `antiphon keys create`.")
         key, kept = (await Mint.of(opened)).rotate(old, now + keep_old * HOUR)
         await opened.put_api_key(kept)
         _show(key, kept, opened)
@@ -172,8 +207,8 @@ app.command("set-budget")(key_usage.set_budget)
 async def _find(store: Store, key_id: str) -> ApiKey:
     found = next((key for key in await store.api_keys() if key.id == key_id), None)
     if found is None:
-        hint = "`antiphon keys list` shows the id of each key."
-        raise ConfigError(f"There is no key '{key_id}' in {store.url}. {hint}")
+        hint = "`antiphon keys list` lists the keys with their IDs."
+        raise ConfigError(f"The store {store.url} has no key '{key_id}'. {hint}")
     return found
 
 

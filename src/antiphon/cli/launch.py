@@ -1,4 +1,4 @@
-"""`antiphon launch`: a client of the Responses API, pointed at a server without a change to its configuration."""
+"""`antiphon launch`: starts a client of the Responses API with a server, without changing its configuration."""
 
 import os
 import shutil
@@ -31,7 +31,7 @@ from antiphon.extras import require
 
 HINT = (
     f"{SCRIPTED} is Antiphon's scripted model, because the server found no backend. To use your own model, start its "
-    "server, then restart Antiphon, or name the URL of your model's server with --backend."
+    "server and restart Antiphon, or set the URL of your model server with --backend."
 )
 
 
@@ -44,18 +44,34 @@ def launch(
         str | None, typer.Option(metavar="MODEL", help="Model to start with. Default: the only one.")
     ] = None,
     base_url: Annotated[
-        str | None, typer.Option("--base-url", metavar="URL", help="Base URL of a running server, ending in /v1.")
+        str | None,
+        typer.Option(
+            "--base-url",
+            metavar="URL",
+            help="Base URL of a running server, ending in /v1. Default: that of the settings.",
+        ),
     ] = None,
     port: Annotated[
-        int | None, typer.Option(metavar="PORT", help="Port of a server to start. Default: a free one.")
+        int | None, typer.Option(metavar="PORT", help="Start a server on this port. Default: a free port.")
     ] = None,
     backend: BackendFlag = None,
     config: ConfigFlag = None,
     key_env: Annotated[
-        str | None, typer.Option("--key-env", metavar="NAME", help="Environment variable with the server's API key.")
+        str | None,
+        typer.Option(
+            "--key-env", metavar="NAME", help="Environment variable with the API key of the server. Default: none."
+        ),
     ] = None,
 ) -> None:
-    """Start a coding agent with a model that Antiphon serves. If no server runs, one is started."""
+    """Start a coding agent with a model that Antiphon serves.
+
+    Starts a server if none is running. Your configuration of the agent is not changed. Arguments after `--` go to the
+    agent, and the exit code is that of the agent.
+
+    Examples:
+      antiphon launch codex
+      antiphon launch codex --model qwen3 -- exec "Fix the failing tests."
+    """
     found, key = _client(client), _key(key_env)
     runner = Runner()
     with (
@@ -65,7 +81,7 @@ def launch(
     ):
         catalog = read_catalog(server.url, key)
         known = {str(one["slug"]) for one in catalog} - {SCRIPTED}
-        backends = [] if known else read_backends(server.url, key)  # only then do they explain something
+        backends = [] if known else read_backends(server.url, key)  # needed for the error only
         chosen = choose(catalog, model, backends)
         facts = Facts(server.url, chosen, catalog, folder, key_env or "", key or NO_KEY)
         profile = found.profile(facts)
@@ -78,12 +94,12 @@ def launch(
 
 
 def _client(name: str) -> Client:
-    """Return a client whose command is installed. Raises `ConfigError`."""
+    """Return a client if its command is installed. Raises `ConfigError`."""
     found = CLIENTS.get(name)
     if found is None:
         known = ", ".join(CLIENTS)
         raise ConfigError(
-            f"'{name}' is not a client that can be launched.{did_you_mean(name, CLIENTS)} There are: {known}."
+            f"`antiphon launch` does not support the client '{name}'.{did_you_mean(name, CLIENTS)} Supported: {known}."
         )
     if shutil.which(found.command) is None:
         raise ConfigError(
@@ -98,7 +114,7 @@ def _key(variable: str | None) -> str:
         return ""
     key = os.environ.get(variable, "")
     if not key:
-        raise ConfigError(f"The variable {variable} of --key-env is not set. Put the server's API key into it.")
+        raise ConfigError(f"The variable {variable} in --key-env is not set. Set it to the API key of the server.")
     return key
 
 
@@ -106,16 +122,18 @@ def _key(variable: str | None) -> str:
 def _server(
     client: str, base_url: str | None, port: int | None, backend: list[str] | None, config: Path | None
 ) -> Iterator[Server]:
-    """Yield a server that answers: the named one, else the one of the settings, else a new one for the client.
+    """Yield a running server: the named one, else the one of the settings, else a new one for the client.
 
-    Raises `ConfigError` for flags that contradict each other, `AntiphonError` if there is no such server.
+    Raises `ConfigError` for flags that contradict each other, `AntiphonError` if the named server does not run.
     """
     if base_url is not None:
         if port is not None or backend:
-            raise ConfigError("--base-url names a server that runs; --port and --backend are for a new one.")
+            raise ConfigError(
+                "--base-url selects a running server, but --port and --backend configure a new one. Use either."
+            )
         url = f"{base_url.rstrip('/').removesuffix('/v1')}/v1"
         if not runs(url):
-            text = f"No Antiphon answers at {url}. Start it with `antiphon serve`, or omit --base-url to start one."
+            text = f"No Antiphon server responds at {url}. Start it with `antiphon serve`, or omit --base-url."
             raise AntiphonError(text)
         yield Server(url)
         return
@@ -135,7 +153,7 @@ def _announce(client: str, facts: Facts, server: Server) -> None:
     """Print client, model and server on standard error, without control characters, which a model name may have."""
     window = next((one.get("context_window") for one in facts.catalog if one["slug"] == facts.model), None)
     size = f"{window:,} tokens" if window else "unknown"
-    new = f", a server that was started for it; its log is {server.log}" if server.log else ""
+    new = f", which was started for it; the log is {server.log}" if server.log else ""
     line = f"antiphon: {client} uses {facts.model} (context window: {size}) at {server.url}{new}"
     sys.stderr.write("".join(character for character in line if character.isprintable()) + "\n")
     sys.stderr.flush()

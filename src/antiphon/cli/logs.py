@@ -1,4 +1,4 @@
-"""The server's log: every line on standard error in one form, and every fault in it, whoever noticed it."""
+"""The log of the server: all lines on standard error in one format, with all internal errors."""
 
 import asyncio
 import logging
@@ -25,7 +25,7 @@ class EarlyHandler(logging.StreamHandler[Any]):
 
 
 def begin_early_log(arguments: Sequence[str], environment: Mapping[str, str]) -> None:
-    """Write JSON from the first line on where the log is to be JSON: the command line or a setting may be wrong."""
+    """Write JSON from the first line if the log format is JSON: the command line or a setting may be invalid."""
     if _is_json_wanted(arguments, environment):
         early = EarlyHandler(sys.stderr)
         early.setFormatter(JsonLines())
@@ -33,7 +33,7 @@ def begin_early_log(arguments: Sequence[str], environment: Mapping[str, str]) ->
 
 
 def _is_json_wanted(arguments: Sequence[str], environment: Mapping[str, str]) -> bool:
-    """Return what the variable says of the log, else the file, as far as that can be read."""
+    """Return whether the variable, or else the file if it is readable, sets the log format to JSON."""
     if said := environment.get(f"{PREFIX}LOG_FORMAT"):
         return said == "json"
     named = [one.partition("=")[2] for one in arguments if one.startswith("--config=")]
@@ -50,27 +50,27 @@ def _is_json_wanted(arguments: Sequence[str], environment: Mapping[str, str]) ->
 
 
 def begin_log(settings: Settings) -> None:
-    """Write lines as the settings say. At `debug` a fault is told with its message, which may quote anything."""
+    """Configure the log. At `debug`, internal errors have their messages, which can quote any data."""
     for early in [one for one in logging.root.handlers if isinstance(one, EarlyHandler)]:
         logging.root.removeHandler(early)
     stream = logging.StreamHandler(sys.stderr)
     stream.setFormatter(LINES[settings.log_format](quotes=settings.log_level == "debug"))
-    # Of each record nothing is looked up that no line shows: half of what a line takes.
+    # Skip facts that no line shows: they take half of the time of a line.
     logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
     logging.basicConfig(level=settings.log_level.upper(), handlers=[stream])
     logging.getLogger(f"{log.name}.access").setLevel("INFO" if settings.access_log else "WARNING")
     logging.captureWarnings(True)
     silence_uvicorn()
-    threading.excepthook = lambda fault: _tell(fault.exc_type, fault.exc_value, fault.exc_traceback)
-    sys.unraisablehook = lambda fault: _tell(fault.exc_type, fault.exc_value, fault.exc_traceback)
+    threading.excepthook = lambda fault: _log_error(fault.exc_type, fault.exc_value, fault.exc_traceback)
+    sys.unraisablehook = lambda fault: _log_error(fault.exc_type, fault.exc_value, fault.exc_traceback)
 
 
-def hear_faults() -> None:
-    """Tell what nobody waits for of the work on this loop; asyncio's own words show arguments and results."""
-    asyncio.get_running_loop().set_exception_handler(_tell_of_loop)
+def log_loop_errors() -> None:
+    """Log errors of this loop that no task awaits; the texts of asyncio would show arguments and results."""
+    asyncio.get_running_loop().set_exception_handler(_log_loop_error)
 
 
-def _tell_of_loop(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+def _log_loop_error(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
     error = context.get("exception")
     if error is None:
         log.error("%s: %s", FAULT, context["message"])
@@ -78,6 +78,6 @@ def _tell_of_loop(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> N
         log.error(FAULT, exc_info=error)
 
 
-def _tell(kind: type[BaseException], error: BaseException | None, place: TracebackType | None) -> None:
+def _log_error(kind: type[BaseException], error: BaseException | None, place: TracebackType | None) -> None:
     if kind is not SystemExit:
         log.error(FAULT, exc_info=(kind, error or kind(), place))

@@ -1,4 +1,4 @@
-"""The command line, read by Typer."""
+"""The command line, parsed by Typer."""
 
 import sys
 from collections.abc import Mapping
@@ -40,21 +40,21 @@ COMMANDS = {
     "verify": "verify.app",
     "demo-backend": "demo_backend.demo_backend",
 }
-"""Where each command is, in the order of the help. It is loaded for who asks for it: few need what a server does."""
+"""The module and function of each command, in the order of the help. Each is imported only when it is used."""
 
 NEEDED: Mapping[str, str] = {"verify": "verify", "demo-backend": "verify"}
 """The extra that a command needs."""
 
 
 class Commands(TyperGroup):
-    """All commands."""
+    """The commands of `antiphon`."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Return the names."""
+        """Return the names of the commands."""
         return list(COMMANDS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return a command, None where there is no such one."""
+        """Return a command, None if it does not exist."""
         if cmd_name not in COMMANDS:
             return None
         found = _loaded(cmd_name)
@@ -69,14 +69,14 @@ class Commands(TyperGroup):
 
 
 def _loaded(name: str) -> Any:
-    """Return a command, or one that only says which extra the command needs if that is not installed."""
+    """Return a command, or if its extra is not installed, a command that names the extra."""
     extra = NEEDED.get(name)
     if extra is None or is_installed(extra):
         module, _, function = COMMANDS[name].partition(".")
         return getattr(import_module(f"antiphon.cli.{module}"), function)
     absent = typer.Typer(**FORM)
     free = {"allow_extra_args": True, "ignore_unknown_options": True}
-    absent.command(context_settings=free, help=f"Needs: {install_command(extra)}.")(
+    absent.command(context_settings=free, help=f"Not installed. Install it with {install_command(extra)}.")(
         lambda: require(extra, f"The command `antiphon {name}`")
     )
     return absent
@@ -99,7 +99,7 @@ def options(
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    """Say what holds for every command."""
+    """Define the options of every command."""
 
 
 def run() -> int:

@@ -1,4 +1,4 @@
-"""`antiphon models`: what can be reached, and what is known of each model."""
+"""`antiphon models`: lists the models of all backends, and measures and shows their profiles."""
 
 import asyncio
 import json as encoder
@@ -22,20 +22,18 @@ from antiphon.errors import AntiphonError
 from antiphon.upstream.backend_state import BackendState
 from antiphon.upstream.probing.measurement import summary
 
-HELP = "List, probe and export models. Without a command, lists them; the exit code is 1 if none can be reached."
-
 HEADINGS = ("model", "backend", "dialect", "API", "URL", "status", "profile")
-"""The columns of the list."""
+"""Columns of the list."""
 
 ALWAYS = HEADINGS[:5]
-"""Columns that the list has even if they are empty; each other column needs a cell with text."""
+"""Columns that are always in the list; the others are omitted if they are empty."""
 
 STYLES = {"status": "red"}
 """Styles of columns."""
 
-app = typer.Typer(help=HELP, add_completion=False, rich_markup_mode=None)
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
-ModelArgument = Annotated[str, typer.Argument(metavar="MODEL", help="Model, by the name that clients use.")]
+ModelArgument = Annotated[str, typer.Argument(metavar="MODEL", help="Name of the model that clients use.")]
 AtFlag = Annotated[
     str | None,
     typer.Option("--backend", metavar="NAME|URL", help="Name of a backend in the settings, or its base URL."),
@@ -45,7 +43,14 @@ JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 @app.callback(invoke_without_command=True)
 def models(context: typer.Context, backend: BackendFlag = None, config: ConfigFlag = None) -> None:
-    """List the models that can be reached, with what is known of each."""
+    """List the models of all backends.
+
+    The table has the name that clients use, the backend, its dialect and API, and a one-line profile of the model. The
+    error of each backend that failed is on standard error. The exit code is 1 if no model is reachable.
+
+    Examples:
+      antiphon models
+    """
     if context.invoked_subcommand is None:
         raise typer.Exit(asyncio.run(_list(read_settings(config, backend))))
 
@@ -58,15 +63,27 @@ def probe(
         bool,
         typer.Option(
             "--measure-window",
-            help="Also measure the context window, with long prompts. Shows their cost first.",
+            help="Also measure the context window, with up to nine long prompts. Prints their cost first.",
         ),
     ] = False,
-    paid: Annotated[bool, typer.Option("--paid", help="Also probe a backend that may cost money.")] = False,
+    paid: Annotated[
+        bool,
+        typer.Option(
+            "--paid",
+            help="Also probe backends that may cost money: services, public addresses, cloud models of Ollama.",
+        ),
+    ] = False,
     json: JsonFlag = False,
     store: StoreFlag = None,
     config: ConfigFlag = None,
 ) -> None:
-    """Measure what a model can do, and store that as its profile. This sends it some twenty short requests."""
+    """Measure what a model can do, and store its profile.
+
+    Sends the model about twenty short requests, and prints each fact, or the reason why it stays unknown.
+
+    Examples:
+      antiphon models probe qwen3
+    """
     settings = _at(backend, config, store)
     console = Console(stderr=True, highlight=False, markup=False)
     known = asyncio.run(profiles.probe(settings, model, _named(backend), console, measures=measure_window, paid=paid))
@@ -81,20 +98,33 @@ def show(
     store: StoreFlag = None,
     config: ConfigFlag = None,
 ) -> None:
-    """Show what is known about a model, and how it is known."""
+    """Show every known fact about a model.
+
+    Each fact has its origin: a measurement or the settings. The table ends with the defaults for requests from the
+    settings.
+
+    Examples:
+      antiphon models show demo
+    """
     _print(asyncio.run(profiles.known(_at(backend, config, store), model, _named(backend))), as_json=json)
 
 
 @app.command()
 def export(
     model: Annotated[
-        str | None, typer.Argument(metavar="MODEL", help="Model, by the name that clients use. Default: all.")
+        str | None, typer.Argument(metavar="MODEL", help="Name of the model that clients use. Default: all.")
     ] = None,
     backend: AtFlag = None,
     store: StoreFlag = None,
     config: ConfigFlag = None,
 ) -> None:
-    """Print stored profiles as TOML for the settings file."""
+    """Print stored profiles as TOML for the settings file.
+
+    Each profile is a table with the facts that a probe measured.
+
+    Examples:
+      antiphon models export qwen3
+    """
     tables = profiles.toml(asyncio.run(profiles.known(_at(backend, config, store), model, _named(backend))))
     if not tables:
         raise AntiphonError(_no_profile(model))
@@ -103,7 +133,11 @@ def export(
 
 @app.command()
 def forget(model: ModelArgument, backend: AtFlag = None, store: StoreFlag = None, config: ConfigFlag = None) -> None:
-    """Delete the stored profile of a model."""
+    """Delete the stored profile of a model.
+
+    Examples:
+      antiphon models forget qwen3
+    """
     count = asyncio.run(profiles.forget(_at(backend, config, store), model, _named(backend)))
     if not count:
         raise AntiphonError(_no_profile(model))

@@ -1,13 +1,13 @@
-"""The models of a backend, as `antiphon models` and the server's ready line name them."""
+"""The names of a backend's models in `antiphon models` and in the server's first line."""
 
 from antiphon.upstream.backend_state import BackendState
 from antiphon.upstream.options import is_listed
 
 
 def offered(served: BackendState) -> list[str]:
-    """Return a line for each name that clients may ask for, an alias with what it stands for.
+    """Return a line for each model name that clients can use, an alias with its target.
 
-    One that the backend does not list is marked, where it listed its models.
+    If the backend has listed its models, the names that it does not list are marked.
     """
     return [_line(served, model["id"]) for model in served.offers()]
 

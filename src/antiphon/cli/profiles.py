@@ -1,4 +1,4 @@
-"""Profiles of models, as the commands read, measure and print them."""
+"""Reads, measures and prints the profiles of models for the commands."""
 
 import json
 import time
@@ -29,34 +29,34 @@ UNKNOWN = {
     "context_window": "not stated by the backend; --measure-window measures it",
     "stable_template": "not stated by the backend; llama.cpp states it",
 }
-"""Why a fact is unknown that no question to the model answers."""
+"""The reason why a fact is unknown if no request to the model can measure it."""
 
 
 class Known(Struct, frozen=True, kw_only=True):
-    """What is known of a model at one backend."""
+    """The known facts about a model at one backend."""
 
     backend: str
     url: str
     model: str
-    """What the backend calls it."""
+    """The backend's name of the model."""
     profile: ModelProfile
-    """What was configured, else what was measured."""
+    """The configured facts, or else the measured ones."""
     measured: Measurement | None
     probed_at: int
     """Seconds since the epoch; 0 for a model that was not probed."""
     defaults: ModelDefaults | None
     is_scripted: bool = False
-    """It is the model `demo`, which answers by a script."""
+    """Whether it is the scripted model `demo`."""
 
     def heading(self) -> str:
-        """Return a line that says which model this is, and when it was probed."""
+        """Return a line with the model and the time of its probe."""
         at = datetime.fromtimestamp(self.probed_at, UTC)
         digest = f", digest {self.measured.digest[:12]}" if self.measured and self.measured.digest else ""
         probed = f"probed {at:%Y-%m-%d %H:%M} UTC{digest}" if self.probed_at else "not probed"
         return f"{self.model} at {self.backend} ({self.url}): {probed}"
 
     def rows(self) -> Iterator[tuple[str, str, str]]:
-        """Yield each fact with its value and where it is known from, then what is configured for requests."""
+        """Yield each fact with its value and origin, then the configured defaults for requests."""
         found, evidence = (self.measured.profile, self.measured.evidence) if self.measured else (NOTHING_KNOWN, {})
         for name in FACTS:
             value = getattr(self.profile, name)
@@ -67,7 +67,7 @@ class Known(Struct, frozen=True, kw_only=True):
                 yield name, _shown(value), "settings"
 
     def _why_unknown(self, fact: str) -> str:
-        """Return why nothing is known of a fact."""
+        """Return why a fact is unknown."""
         if not self.probed_at:
             return "not probed"
         if fact == "thinking_control" and self.profile.thinking == "none":
@@ -90,12 +90,12 @@ class Known(Struct, frozen=True, kw_only=True):
 
 
 def in_memory(settings: Settings) -> Settings:
-    """Return the settings for a command that reads nothing but the backends."""
+    """Return the settings for a command that reads the backends only."""
     return replace(settings, store="sqlite://")
 
 
 async def stored(settings: Settings) -> list[StoredProfile]:
-    """Return the profiles in the store; none where there is no store yet, or it cannot be read."""
+    """Return the profiles in the store; none if the store does not exist or cannot be read."""
     if creates_file(settings.store):
         return []
     try:
@@ -110,19 +110,19 @@ async def stored(settings: Settings) -> list[StoredProfile]:
 
 
 def use(states: Sequence[BackendState], records: Sequence[StoredProfile]) -> None:
-    """Have the backends use what is stored."""
+    """Apply the stored profiles to the backends."""
     for state in states:
         state.update(measured={model: one.profile for model, one in measured(records, state.backend).items()})
 
 
 def line(state: BackendState, name: str) -> str:
-    """Return what is known of the model of this name on one line; empty where nothing is."""
+    """Return the known facts about a model on one line; empty if nothing is known."""
     target = _target(state, name)
     return summary(target.profile) if target.profile else ""
 
 
 async def known(settings: Settings, model: str | None, backend: str) -> list[Known]:
-    """Return what is known of a model, or of every model with a profile. Raises `ConfigError` for an unknown one."""
+    """Return the facts about a model, or about every model with a profile. Raises `ConfigError` if it is unknown."""
     records = await stored(settings)
     house = await build(in_memory(settings))
     try:
@@ -141,9 +141,9 @@ async def known(settings: Settings, model: str | None, backend: str) -> list[Kno
 async def probe(
     settings: Settings, model: str, backend: str, console: Console, *, measures: bool, paid: bool
 ) -> list[Known]:
-    """Probe a model at each backend that serves it, and store what is found. Raises `AntiphonError`.
+    """Probe a model at each backend that serves it, and store the results. Raises `AntiphonError`.
 
-    A backend that may cost money is passed over, unless `paid`.
+    A backend that may cost money is skipped, unless `paid` is set.
     """
     house = await build(settings)
     try:
@@ -165,7 +165,7 @@ async def probe(
 
 
 async def forget(settings: Settings, model: str, backend: str) -> int:
-    """Delete the profiles of a model; return how many there were. Raises `ConfigError`, `StoreError`."""
+    """Delete the profiles of a model; return their number. Raises `ConfigError`, `StoreError`."""
     store = await open_store(settings.store)
     try:
         house = await build(in_memory(settings))
@@ -180,7 +180,7 @@ async def forget(settings: Settings, model: str, backend: str) -> int:
 
 
 def toml(found: Sequence[Known]) -> str:
-    """Return tables for the settings file that say what was measured."""
+    """Return tables for the settings file with the measured facts."""
     return "\n".join(_toml_table(one) for one in found if one.measured)
 
 
@@ -194,7 +194,7 @@ async def _probe(store: Store, target: Target, console: Console, *, measures: bo
     state = target.state
     if state.dialect.one_at_a_time:
         console.print(
-            f"{state.name} does one thing at a time: other requests to it break off while it is probed.", soft_wrap=True
+            f"{state.name} handles one request at a time, so the probe interrupts other requests to it.", soft_wrap=True
         )
     if measures:
         console.print(
@@ -232,20 +232,20 @@ def _known(target: Target, records: Sequence[StoredProfile]) -> Known:
 
 
 def _serving(states: Sequence[BackendState], model: str, backend: str) -> list[Target]:
-    """Return the model at each backend that serves it. Raises `ConfigError` where none does."""
+    """Return the model at each backend that serves it. Raises `AntiphonError` if no backend serves it."""
     if backend and backend not in {state.name for state in states}:
         names = [state.name for state in states]
         raise ConfigError(
-            f"There is no backend '{backend}'.{did_you_mean(backend, names)} The backends are: {', '.join(names)}."
+            f"Unknown backend '{backend}'.{did_you_mean(backend, names)} The backends are: {', '.join(names)}."
         )
     chosen = [state for state in states if not backend or state.name == backend]
     found = [Target(state, called, model) for state in chosen if (called := state.called(model)) is not None]
     if not found:
         silent = [state.error for state in chosen if state.error]
         names = [one["id"] for state in chosen for one in state.offers()]
-        hint = did_you_mean(model, names) or " `antiphon models` lists those that are."
+        hint = did_you_mean(model, names) or " `antiphon models` lists the models."
         reason = f" {' '.join(silent)}" if silent else hint
-        raise AntiphonError(f"The model '{model}' is not served by any backend.{reason}")
+        raise AntiphonError(f"No backend serves the model '{model}'.{reason}")
     return found
 
 

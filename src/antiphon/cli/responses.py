@@ -1,4 +1,4 @@
-"""`antiphon responses`: what became of responses, from the store, by the same filters as `GET /v1/responses`."""
+"""`antiphon responses`: lists responses from the store, with the same filters as `GET /v1/responses`."""
 
 import asyncio
 import json as encoder
@@ -21,22 +21,30 @@ from antiphon.storage.open import open_store
 from antiphon.stored.response_list import shown
 
 WIDEST = 240
-"""Characters of a line that is for no screen."""
+"""Width of the table in characters if the output is not a terminal."""
 
 
 def responses(
     q: Annotated[
         str, typer.Option("--q", metavar="FILTERS", help="Filters, such as 'status:failed since:1h \"light house\"'.")
     ] = "",
-    limit: Annotated[int, typer.Option(metavar="N", min=1, max=10_000, help="Responses at most; 50 by default.")] = 50,
+    limit: Annotated[int, typer.Option(metavar="N", min=1, max=10_000, help="Maximum number of responses.")] = 50,
     tenant: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Whose responses; by default those of requests without a key.")
+        str | None, typer.Option(metavar="NAME", help="Tenant. Default: the tenant of requests without an API key.")
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")] = False,
     store: StoreFlag = None,
     config: ConfigFlag = None,
 ) -> None:
-    """List responses, newest first."""
+    """List responses from the store, newest first.
+
+    Shows when each response was created, its status and error, its duration, the time to the first token, its tokens,
+    model, backend, ID, and the beginning of its input.
+
+    Examples:
+      antiphon responses --limit 5
+      antiphon responses --q 'status:failed since:1h'
+    """
     try:
         filters = parse_filters(q, time.time())
     except FilterError as error:
@@ -70,7 +78,7 @@ async def _load(url: str, tenant: str, filters: Filters, limit: int) -> list[Fac
 def _why_none(q: str, tenant: str | None) -> str:
     source = f"tenant '{tenant}'" if tenant else "requests without an API key"
     if q:
-        return f"No response of {source} matches these filters. Responses are kept for `retention_days`."
+        return f"No response of {source} matches these filters. Responses are stored for `retention_days`."
     return f"There are no responses of {source}. `--tenant` lists the responses of API keys."
 
 
@@ -114,5 +122,5 @@ def _seconds(milliseconds: int | None) -> str:
 
 
 def _visible(text: str) -> str:
-    """Return what a client or model wrote without what a terminal would obey."""
+    """Return text of a client or model without control characters."""
     return "".join([char if char.isprintable() else " " for char in text])

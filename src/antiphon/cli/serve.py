@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from antiphon.application import Application, build
 from antiphon.application.models import unknown_models
 from antiphon.cli.complain import cannot_listen
-from antiphon.cli.logs import begin_log, hear_faults
+from antiphon.cli.logs import begin_log, log_loop_errors
 from antiphon.cli.offered import offered
 from antiphon.cli.reread import Current, Reread
 from antiphon.cli.settings import reachable, read_settings
@@ -44,7 +44,7 @@ SHOWN = 8
 """Models of a backend that the ready line names."""
 
 MEMORY = {"sqlite://", "sqlite:///:memory:"}
-"""Stores of one process alone."""
+"""Stores that only one process can use."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Listeners:
 
     api: socket.socket
     watch: socket.socket | None = None
-    """The one for programs that watch the server, where the settings name it."""
+    """The listener in `metrics_listen`, if the settings have one."""
 
 
 def serve(
@@ -64,12 +64,12 @@ def serve(
     workers: int | None = None,
     config: Path | None = None,
 ) -> int:
-    """Serve until a signal ends it; return the exit code. Raises `ConfigError`."""
+    """Run the server until a signal stops it; return the exit code. Raises `ConfigError`."""
     file: Path | None = None
 
     def read() -> Settings:
         nonlocal file
-        file = file or settings_file(config)  # one that was there and is gone is a mistake
+        file = file or settings_file(config)  # a file that existed and was deleted is an error
         return read_settings(file, backend, host=host, port=port, store=store, workers=workers)
 
     settings = read()
@@ -85,10 +85,10 @@ def serve(
         if settings.workers == 1:
             _run(current, listeners, memory)
             return 0
-        from tempfile import TemporaryDirectory  # noqa: PLC0415 - one process needs none
+        from tempfile import TemporaryDirectory  # noqa: PLC0415 - for several processes only
 
         _check_shared(settings)
-        # Its own user alone may enter; each process has a socket there for the others.
+        # Only its owner has access; each process has a socket in it for the others.
         with TemporaryDirectory(prefix="antiphon-") as folder:
             return supervise(
                 settings.workers,
@@ -106,12 +106,12 @@ def _is_loopback(host: str) -> bool:
 
 
 async def _check_keys(settings: Settings) -> None:
-    """Raise `ConfigError` where others than this machine would be served, and nobody has made a key."""
+    """Raise `ConfigError` if the store has no API key: other machines could use the server without one."""
     if not creates_file(settings.store) and await _has_keys(settings.store):
         return
     raise ConfigError(
-        f"--host {settings.host} is open to other machines, and there is no API key in the store {settings.store}. "
-        "Make one with `antiphon keys create`, or listen on 127.0.0.1."
+        f"The address {settings.host} is open to other machines, and the store {settings.store} has no API key. "
+        "Create one with `antiphon keys create`, or listen on 127.0.0.1."
     )
 
 
@@ -125,13 +125,16 @@ async def _has_keys(url: str) -> bool:
 
 def _check_shared(settings: Settings) -> None:
     if settings.store in MEMORY:
-        raise ConfigError("Several workers need a store that they share: name a file or a PostgreSQL database.")
+        raise ConfigError(
+            "Several workers need a shared store, but the store is in memory. Set `store` to a file or a PostgreSQL "
+            "database."
+        )
 
 
 def _run(
     current: Current, listeners: Listeners, memory: ServerMemory, number: int = 0, folder: Path | None = None
 ) -> None:
-    """Be one of the processes that serve the port."""
+    """Run one of the processes that serve the port."""
     if is_installed("speed"):
         import uvloop  # noqa: PLC0415 - an extra
 
@@ -143,7 +146,7 @@ def _run(
 async def _serve(
     current: Current, listeners: Listeners, memory: ServerMemory, number: int, folder: Path | None
 ) -> None:
-    hear_faults()
+    log_loop_errors()
     settings = current.settings
     reread = Reread(current)
     house = await build(settings, key_memory=memory)
@@ -166,8 +169,8 @@ async def _serve(
         memory.was_ready = True
         if number == 0:
             await _announce(current, listeners, house)
-        # What is here now stays to the end: not to look through it again and again is 6 % of a request's CPU. And a
-        # request leaves next to nothing for the collector, so it need not look after every 700 objects: 2 % more.
+        # The objects that exist now are never freed: if the collector skips them, a request takes 6 % less CPU. A
+        # request leaves almost no cycles, so a collection after every 700 objects is too frequent: 2 % less CPU.
         gc.freeze()
         gc.set_threshold(5_000)
         await serving
@@ -187,7 +190,7 @@ def _workers(gateway: Gateway, number: int, folder: Path) -> Workers:
 
 
 def _allow_connections() -> None:
-    """Take as many file descriptors as are allowed: a stream needs two, and the usual soft limit is 1,024."""
+    """Raise the limit of file descriptors to the maximum: a stream needs two, and the usual soft limit is 1,024."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     with suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
@@ -195,7 +198,7 @@ def _allow_connections() -> None:
 
 @contextmanager
 def _listen(settings: Settings) -> Iterator[Listeners]:
-    """Listen as long as the block lasts. Raises `ConfigError` where a port cannot be had."""
+    """Listen until the end of the block. Raises `ConfigError` if a port is not available."""
     with ExitStack() as stack:
         api = stack.enter_context(_listener(settings.host, settings.port))
         if not settings.metrics_listen:
@@ -216,11 +219,11 @@ def _listener(host: str, port: int, setting: str = "") -> socket.socket:
 async def _serve_watchers(
     house: Application, settings: Settings, listener: socket.socket, workers: Workers | None
 ) -> "WatchServer":
-    """Serve the metrics on a listener of their own."""
-    from antiphon.server.uvicorn.watch_server import WatchServer  # noqa: PLC0415 - for servers that have one
+    """Serve the metrics on a separate listener."""
+    from antiphon.server.uvicorn.watch_server import WatchServer  # noqa: PLC0415 - for servers with this listener
 
     host, _ = listen_address(settings.metrics_listen)
-    limits = Limits(hosts=hosts_of(host, ()))  # probes use the address of a pod, whatever names the API has
+    limits = Limits(hosts=hosts_of(host, ()))  # probes use the address of a pod, not a name of the API
     app = create_watch_app(house.engine, limits, has_metrics=settings.metrics, workers=workers)
     watch = WatchServer(app)
     await watch.start(listener)
@@ -243,7 +246,7 @@ async def _announce(current: Current, listeners: Listeners, house: Application) 
         parts.append(f"console at {url.removesuffix('v1')}console/")
     needs_key = await house.engine.api_keys.are_needed()
     if not needs_key:
-        parts.append("no API key, so this machine alone is served")
+        parts.append("no API key, so only this machine has access")
     _print(f"Antiphon {__version__} is ready: " + "; ".join(parts))
     body = json.dumps({"model": models[0]["id"] if models else "MODEL", "input": "Hello!"})
     key = ' -H "authorization: Bearer $OPENAI_API_KEY"' if needs_key else ""
@@ -251,7 +254,7 @@ async def _announce(current: Current, listeners: Listeners, house: Application) 
 
 
 def _print(line: str) -> None:
-    """Print a line without what would steer a terminal: names of models come from elsewhere."""
+    """Print a line without control characters: names of models come from backends."""
     print("".join(character for character in line if character.isprintable()), flush=True)  # noqa: T201 - the ready line
 
 
@@ -267,7 +270,7 @@ def _describe(served: BackendState) -> str:
 
 
 def _tools(settings: Settings) -> list[str]:
-    """Say which tools the settings name."""
+    """Return the tools in the settings."""
     labels = [one.label for one in settings.mcp_servers]
     more = f" and {len(labels) - SHOWN} more" if len(labels) > SHOWN else ""
     servers = [f"MCP servers {', '.join(labels[:SHOWN])}{more}"] if labels else []
@@ -280,13 +283,13 @@ def _tools(settings: Settings) -> list[str]:
 
 
 def _code(house: Application) -> list[str]:
-    """Name the sandbox that runs code. One that does not work has a warning of its own."""
+    """Return the sandbox that runs code. A sandbox that does not work has its own warning."""
     state = house.engine.code_state() if house.engine.code_state is not None else None
     return [f"code in {state.sandbox}"] if state is not None and not state.problem else []
 
 
 def _searcher(settings: Settings) -> str:
-    """Return who searches the web, and where if that is not the provider's usual place."""
+    """Return the web search provider, and its URL if it is not the default."""
     name, separator, _ = settings.web_search.partition("://")
     url = urlsplit(settings.web_search if separator else settings.web_search_url)
     at = f" at {url.scheme}://{url.netloc}" if url.netloc else ""
@@ -294,7 +297,7 @@ def _searcher(settings: Settings) -> str:
 
 
 def _warn_of_missing(settings: Settings) -> None:
-    """Say which programs of the settings are not there: nobody else would before they are first needed."""
+    """Warn of programs in the settings that do not exist: otherwise the first request would find out."""
     programs = [one for one in settings.mcp_servers if one.command]
     if not programs:
         return
@@ -302,4 +305,8 @@ def _warn_of_missing(settings: Settings) -> None:
 
     for one in programs:
         if shutil.which(one.command) is None:
-            log.warning("The program of the MCP server '%s' is not found: see its 'command' and PATH.", one.label)
+            log.warning(
+                "The MCP server '%s' will fail: its program '%s' is not on PATH. Install it, or correct `command`.",
+                one.label,
+                one.command,
+            )

@@ -1,4 +1,4 @@
-"""`antiphon serve` for Typer: its help, and its errors. A command line without mistakes is read by `quick.py`."""
+"""`antiphon serve` for Typer: its help and its errors. `quick.py` reads command lines without mistakes."""
 
 from typing import Annotated
 
@@ -15,8 +15,17 @@ def serve(
     port: Annotated[int | None, typer.Option(metavar="PORT", help="Port to listen on. Default: 8321.")] = None,
     backend: BackendFlag = None,
     store: StoreFlag = None,
-    workers: Annotated[int | None, typer.Option(metavar="N", help="Number of worker processes. Default: 1.")] = None,
+    workers: Annotated[int | None, typer.Option(metavar="N", help="Number of processes. Default: 1.")] = None,
     config: ConfigFlag = None,
 ) -> None:
-    """Start the server. It runs until Ctrl-C or SIGTERM."""
+    """Start the server.
+
+    It serves the Responses API until it receives SIGTERM or Ctrl-C. Without a backend in the settings, it uses the
+    model servers that it finds on this machine, or else the scripted model `demo`.
+
+    Examples:
+      antiphon serve
+      antiphon serve --backend http://127.0.0.1:11434/v1
+      antiphon serve --workers 4 --store postgresql://antiphon@db/antiphon
+    """
     raise typer.Exit(serve_until_stopped(host, port, backend, store, workers, config))

@@ -1,4 +1,4 @@
-"""The settings that the flags of a command make."""
+"""The settings of a command, and the addresses of its server."""
 
 from pathlib import Path
 from typing import Any
@@ -12,12 +12,12 @@ def read_settings(config: Path | None = None, backend: list[str] | None = None, 
 
 
 def address(settings: Settings) -> str:
-    """Return the address of the server of these settings, without `/v1`, as a client of this machine reaches it."""
+    """Return the URL of the server with these settings, without `/v1`, for a client on this machine."""
     return f"http://{reachable(settings.host)}:{settings.port}"
 
 
 def watch_address(settings: Settings) -> str:
-    """Return the address at which a program of this machine reads the server's status, without a path."""
+    """Return the URL of the server's status, without a path, for a program on this machine."""
     if not settings.metrics_listen:
         return address(settings)
     host, port = listen_address(settings.metrics_listen)
@@ -25,6 +25,6 @@ def watch_address(settings: Settings) -> str:
 
 
 def reachable(host: str) -> str:
-    """Return the host of a URL by which a client of this machine reaches a server that listens there."""
+    """Return the host in the URL of a server that listens on this address, for a client on this machine."""
     name = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - read, not bound
     return f"[{name}]" if ":" in name else name

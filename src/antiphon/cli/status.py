@@ -27,34 +27,34 @@ from antiphon.upstream.options import is_listed
 from antiphon.upstream.status import BackendStatus, ResourceStatus, Status, StorageStatus, TenantStorage
 
 EVERY = 1.0
-"""Seconds between two looks."""
+"""Seconds between two updates."""
 
 PATIENCE = 5.0
-"""Seconds that the server has to answer."""
+"""Seconds that the server has to respond."""
 
 SHOWN = 4
-"""Models of a backend that have room in the table."""
+"""Models of each backend in the table."""
 
 WHOLE = ("backend", "health")
 FOLDED = ("models", "in flight", "waiting", "oldest wait", "requests", "failed")
-"""Columns that are kept on one line, and those that are not where the screen is narrow."""
+"""Columns that stay on one line, and columns that are folded on a narrow screen."""
 
 RESOURCE = ("shared resource", "in use", "waiting", "oldest wait")
 
 STORAGE = ("tenant", "stored", "of its limit")
 
 NEARLY_FULL = 0.9
-"""Fraction of its limit from which on a tenant is marked."""
+"""Fraction of the limit from which a tenant is highlighted."""
 
 COLORS = {"up": "green", "out": "red", "resting": "yellow", "mixed": "yellow"}
 
 ALLOW = (
-    "A server with API keys shows it to requests with the key of `metrics_key_env`, to `metrics_networks`, and at "
-    "`metrics_listen`: set one of them, here and at the server."
+    "A server with API keys shows its status only to requests with the key of `metrics_key_env`, from "
+    "`metrics_networks`, or at `metrics_listen`. Set one of them, here and on the server."
 )
 
 _direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-"""Asks past any proxy: through one the status is not shown."""
+"""Bypasses proxies: servers do not show their status through a proxy."""
 
 
 def status(
@@ -65,7 +65,15 @@ def status(
     json: Annotated[bool, typer.Option("--json", help="Show the status once, as JSON.")] = False,
     config: ConfigFlag = None,
 ) -> None:
-    """Show the status of a running server. It is refreshed every second."""
+    """Show the status of a running server.
+
+    Shows the health, models, queue and last error of each backend, how much of their prompts they could reuse, the use
+    of each shared resource, and the ten tenants that have stored most. On a terminal, the view refreshes every second;
+    in a pipe, it is printed once.
+
+    Examples:
+      antiphon status --once
+    """
     settings = read_settings(config)
     server = (url or watch_address(settings)).rstrip("/").removesuffix("/v1")
     key = os.environ.get(settings.metrics_key_env, "").strip() if settings.metrics_key_env else ""
@@ -79,7 +87,7 @@ def status(
 
 
 def _watch(console: Console, address: str, key: str) -> None:
-    """Show it until somebody presses `Ctrl-C`, also while the server is away."""
+    """Show the status until `Ctrl-C`, also while the server is unreachable."""
     with Live(_shown(address, _read(address, key)), console=console, auto_refresh=False, screen=True) as live:
         while True:
             time.sleep(EVERY)
@@ -91,7 +99,7 @@ def _watch(console: Console, address: str, key: str) -> None:
 
 
 def _fetch(address: str, key: str) -> bytes:
-    """Return what the server tells. Raises `AntiphonError` where there is none, or it shows it to others alone."""
+    """Return the status as JSON. Raises `AntiphonError` if the server is unreachable or rejects the request."""
     try:
         headers = {"authorization": f"Bearer {key}"} if key else {}
         request = urllib.request.Request(f"{address}/status", headers=headers)  # noqa: S310 - an operator names it
@@ -100,19 +108,19 @@ def _fetch(address: str, key: str) -> bytes:
             return body
     except urllib.error.HTTPError as error:
         advice = f" {ALLOW}" if error.code == HTTPStatus.FORBIDDEN else ""
-        raise AntiphonError(f"{address} answers with {error.code}: its status is not shown here.{advice}") from error
+        raise AntiphonError(f"The server at {address} rejects the request with status {error.code}.{advice}") from error
     except ValueError as error:
         raise ConfigError(f"'{address}' is not a URL. Write it as http://127.0.0.1:8321.") from error
     except OSError as error:
         advice = "Start one with `antiphon serve`, or name its URL with --url."
-        raise AntiphonError(f"No server answers at {address}: {_cause(error)}. {advice}") from error
+        raise AntiphonError(f"The server at {address} is unreachable: {_cause(error)}. {advice}") from error
 
 
 def _cause(error: OSError) -> str:
-    """Return why there is no answer."""
+    """Return why the server is unreachable."""
     reason = error.reason if isinstance(error, urllib.error.URLError) else error
     if isinstance(reason, TimeoutError):
-        return f"no answer within {PATIENCE:g} s"
+        return f"no response within {PATIENCE:g} s"
     return reason_of(reason) if isinstance(reason, OSError) else str(reason)
 
 
@@ -120,26 +128,28 @@ def _read(address: str, key: str) -> Status:
     try:
         return msgspec.json.decode(_fetch(address, key), type=Status)
     except msgspec.DecodeError as error:
-        raise AntiphonError(f"{address} is no Antiphon, or one of another version.") from error
+        raise AntiphonError(
+            f"The server at {address} is not Antiphon, or has another version. Check its URL and its version."
+        ) from error
 
 
 def _shown(address: str, status: Status) -> Group:
     whole = (Column(name, no_wrap=True) for name in WHOLE)
-    # Without padding the words of the headings stay whole on 80 columns, beside a name such as 127.0.0.1:11434.
+    # Without padding, the headings are not split on 80 columns, even with a name such as 127.0.0.1:11434.
     table = Table(*whole, *(Column(name, overflow="fold") for name in FOLDED), padding=0)
     for backend in status.backends:
         table.add_row(*_row(backend))
     troubles = [_trouble(backend) for backend in status.backends if backend.error or backend.last_error]
     troubles += [Text(line, style="red") for line in _upkeep(status)]
     workers = "1 worker" if status.workers == 1 else f"{status.workers} workers"
-    head = Text(f"{address}: {workers}, {status.responses_in_flight} responses being made")
+    head = Text(f"{address}: {workers}, {status.responses_in_flight} responses in progress")
     prompts = [_prompts(backend) for backend in status.backends if backend.prompt_bytes]
     code = [] if status.code is None else _code(status.code)
     return Group(head, table, *troubles, *prompts, _resources(status.shared), *code, *_storage(status.storage))
 
 
 def _upkeep(status: Status) -> list[str]:
-    """Return what keeps the server from deleting what has expired."""
+    """Return the reasons why the server deletes no expired data."""
     lines = [f"{differs(status.clock_skew)} Nothing is deleted."] if abs(status.clock_skew) > MOST_SKEW else []
     if status.purge_held:
         lines.append(f"At least {status.purge_held:,} responses have expired, too many for one purge. {CHECK}")
@@ -160,12 +170,12 @@ def _row(one: BackendStatus) -> tuple[Text, ...]:
 
 
 def _prompts(one: BackendStatus) -> Text:
-    """Return which part of the prompts of sessions a prefix cache can reuse, and where the newest break was."""
-    reused = f"{one.name}: {one.prompt_reused_bytes / one.prompt_bytes:.0%} of its prompts stood in the prompt before"
+    """Return the share of the prompts of sessions that a prefix cache can reuse, and the newest break."""
+    reused = f"{one.name}: {one.prompt_reused_bytes / one.prompt_bytes:.0%} of its prompts repeated the previous prompt"
     if not one.prompt_breaks:
         return Text(reused)
     prompts = "1 prompt did" if one.prompt_breaks == 1 else f"{one.prompt_breaks:,} prompts did"
-    return Text(f"{reused}; {prompts} not continue it, the newest from {one.last_prompt_break} on")
+    return Text(f"{reused}; {prompts} not continue it, most recently from {one.last_prompt_break} on")
 
 
 def _resources(shared: Sequence[ResourceStatus]) -> Table:
@@ -177,7 +187,7 @@ def _resources(shared: Sequence[ResourceStatus]) -> Table:
 
 
 def _code(one: CodeStatus) -> list[Text]:
-    """Return what runs code: containers, kernels and memory in one line, and what became of calls in another."""
+    """Return two lines about code: containers, kernels and memory, then the outcomes of calls."""
     if one.problem:
         return [Text(f"Code: the sandbox '{one.sandbox}' does not work. {one.problem}", style="red")]
     containers = "containers unknown" if one.containers is None else _number(one.containers, "container")
@@ -194,9 +204,9 @@ def _number(count: int, what: str) -> str:
 
 
 def _storage(storage: StorageStatus | None) -> list[Text | Table]:
-    """Return what tenants have stored: a line about all of them, and a table of those that have stored most."""
+    """Return a line about the stored bytes of all tenants, and a table of those that have stored most."""
     if storage is None:
-        return [Text("The store did not answer: the stored bytes are unknown.", style="red")]
+        return [Text("The store did not respond, so the stored bytes are unknown.", style="red")]
     most = storage.max_stored_bytes
     tenants = "1 tenant" if storage.tenants == 1 else f"{storage.tenants:,} tenants"
     limit = f"at most {decimal(most)} each" if most else "no limit"
@@ -237,6 +247,6 @@ def _is_loaded(one: BackendStatus, name: str) -> bool:
 
 
 def _trouble(one: BackendStatus) -> Text:
-    told = one.error if one.last_error_ago is None else f"{one.last_error} ({one.last_error_ago:.0f} s ago)"
-    line = told if told.startswith(f"Backend '{one.name}'") else f"{one.name}: {told}"
+    error = one.error if one.last_error_ago is None else f"{one.last_error} ({one.last_error_ago:.0f} s ago)"
+    line = error if error.startswith(f"Backend '{one.name}'") else f"{one.name}: {error}"
     return Text(line, style="red" if one.error else "")

@@ -1,4 +1,4 @@
-"""`antiphon migrate`, `antiphon db check`, `antiphon purge`: what an operator does to the store."""
+"""`antiphon migrate`, `antiphon db check` and `antiphon purge`: maintenance of the store."""
 
 from collections.abc import Mapping
 from typing import Annotated
@@ -22,13 +22,19 @@ CALLED = {
     "file_texts": "texts of files",
     "vector_stores": "vector stores",
 }
-"""What people call the rows of a table, where its own name would not tell."""
+"""Readable names of tables."""
 
 db = typer.Typer(help="Check the store.", add_completion=False, rich_markup_mode=None)
 
 
 def migrate(store: StoreFlag = None, config: ConfigFlag = None) -> None:
-    """Bring the store's schema up to date. A server does this itself when it starts."""
+    """Upgrade the schema of the store.
+
+    A server also does this when it starts.
+
+    Examples:
+      antiphon migrate
+    """
     with_store(store, config, _say_ready)
 
 
@@ -39,7 +45,13 @@ def about() -> None:
 
 @db.command()
 def check(store: StoreFlag = None, config: ConfigFlag = None) -> None:
-    """Check that the store can be opened and is in order."""
+    """Read the whole store, and report whether it is intact.
+
+    Prints the number of rows of each kind.
+
+    Examples:
+      antiphon db check
+    """
     with_store(store, config, _say_counts)
 
 
@@ -47,17 +59,24 @@ def purge(
     store: StoreFlag = None,
     config: ConfigFlag = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Count what would be deleted, and delete nothing.")
+        bool, typer.Option("--dry-run", help="Count the data that would be deleted, and delete nothing.")
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Delete even if the clock or the amount looks wrong.")] = False,
 ) -> None:
-    """Permanently delete expired data. A server does this itself every minute."""
+    """Permanently delete expired data.
+
+    A server also does this every minute. Nothing is deleted if the clock is wrong or too much has expired, unless you
+    pass `--yes`.
+
+    Examples:
+      antiphon purge --dry-run
+    """
     settings = read_settings(config, store=store)
     fraction, retention = settings.purge_fraction, settings.retention_days * 86_400
 
     async def act(opened: Store) -> None:
         if yes or dry_run:
-            await opened.clock_skew()  # what has expired is decided by the store's clock
+            await opened.clock_skew()  # the clock of the store decides which data has expired
         elif reason := await objection(opened, fraction):
             raise AntiphonError(f"{reason} Nothing was deleted. {CHECK}")
         gone = await opened.purge(retention, dry_run=dry_run)
@@ -66,7 +85,7 @@ def purge(
 
             await opened.expire_containers(MOST_CONTAINERS)
             await sweep_files(opened, settings)
-        say(("Would forget " if dry_run else "Forgot ") + _listed(gone) + ".")
+        say(("Would delete " if dry_run else "Deleted ") + _listed(gone) + ".")
 
     with_store(store, config, act)
 
@@ -78,7 +97,7 @@ async def _say_ready(store: Store) -> None:
 
 async def _say_counts(store: Store) -> None:
     counts = await store.inspect()
-    say(f"{store.url} is in order: " + _listed(counts) + ".")
+    say(f"{store.url} is intact: " + _listed(counts) + ".")
 
 
 def _listed(counts: Mapping[str, int]) -> str:

@@ -1,4 +1,4 @@
-"""Adds files and folders to a vector store: uploads what is new or has changed, and waits until it is ingested."""
+"""Adds files and folders to a vector store: uploads new and changed files, and waits until they are ingested."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
@@ -17,20 +17,20 @@ from antiphon.storage.contract import AttachResult, NewStoreFile, StoreFile, Sto
 from antiphon.stored.vector_store_files import AUTO
 
 PART = 1024 * 1024
-"""Bytes of a file that are read at once."""
+"""Bytes of a file that are read at a time."""
 
 LOOK_EVERY = 0.2
-"""Seconds between two looks at the store while its files are ingested."""
+"""Seconds between two reads of the state of files that are being ingested."""
 
 PAGE = 100
 
 Progress = Callable[[int, int], None]
-"""Is called with the number of files that are done, and of all files."""
+"""Receives the number of files that are done, and the number of all files."""
 
 
 @dataclass(slots=True)
 class Added:
-    """What became of the files of a folder; `failed` are their names with the reasons."""
+    """The outcome for the files of a folder; `failed` has the names and the reasons."""
 
     added: int = 0
     unchanged: int = 0
@@ -38,7 +38,7 @@ class Added:
 
 
 def files_below(paths: Sequence[Path]) -> Iterator[tuple[str, Path]]:
-    """Yield the files of these paths with the names that they have in the store; hidden files are left out.
+    """Yield the files of these paths with their names in the store, except hidden files.
 
     Raises `ConfigError` for a path that does not exist.
     """
@@ -51,13 +51,13 @@ def files_below(paths: Sequence[Path]) -> Iterator[tuple[str, Path]]:
                 if found.is_file() and not any(part.startswith(".") for part in inside.parts):
                     yield inside.as_posix(), found
         else:
-            raise ConfigError(f"{path} does not exist.")
+            raise ConfigError(f"{path} does not exist. Check the path.")
 
 
 async def add(engine: Engine, store: VectorStore, paths: Sequence[tuple[str, Path]], progress: Progress) -> Added:
     """Add files to a store, and wait until all are ingested. A file that the store has with this content is skipped.
 
-    Raises `ClientError` where the tenant has no room for a file, `StoreError`.
+    Raises `ClientError` if a quota of the tenant has no room for a file, `StoreError`.
     """
     result, begun = Added(), list[str]()
     known = {_path(one): one for one in await attached(engine, store)}
@@ -75,7 +75,7 @@ async def add(engine: Engine, store: VectorStore, paths: Sequence[tuple[str, Pat
         except OSError as error:
             result.failed.append((name, f"The file cannot be read: {error.strerror}."))
             continue
-        if before is not None:  # the new content is on its way before the old is gone
+        if before is not None:  # only now that the new content is stored
             await engine.store.delete_file(store.tenant, before.file_id)
     await _ingested(engine, store, begun, result, lambda done: progress(len(paths) - len(begun) + done, len(paths)))
     return result
@@ -95,7 +95,7 @@ async def attached(engine: Engine, store: VectorStore) -> Sequence[StoreFile]:
 
 
 def _path(file: StoreFile) -> str:
-    """Return the path that `add` has noted; empty for a file that came another way."""
+    """Return the path that `add` has stored; empty for a file that was attached another way."""
     attributes: Mapping[str, object] = msgspec.json.decode(file.attributes)
     return str(attributes.get("path", ""))
 
@@ -124,7 +124,7 @@ async def _attach(engine: Engine, store: VectorStore, name: str, path: Path) -> 
     attributes = msgspec.json.encode({"path": name[:512]})
     outcome = await engine.store.attach_files(tenant, store.id, [NewStoreFile(file_id, attributes, *AUTO)])
     if outcome.result is not AttachResult.DONE:
-        raise ConfigError(f"The vector store {store.id} takes no more files: {outcome.result.value}.")
+        raise ConfigError(f"The vector store {store.id} accepts no more files: {outcome.result.value}.")
     return file_id
 
 
@@ -137,7 +137,7 @@ async def _content(path: Path) -> AsyncIterator[bytes]:
 async def _ingested(
     engine: Engine, store: VectorStore, file_ids: Sequence[str], result: Added, progress: Callable[[int], None]
 ) -> None:
-    """Wait until no file is in progress, and note what became of each."""
+    """Wait until no file is in progress, and record the outcome of each."""
     waiting = list(file_ids)
     while waiting:
         rest = []

@@ -24,7 +24,7 @@ from antiphon.runs.engine import Engine
 from antiphon.search.contract import SearchRequest
 from antiphon.storage.contract import StorePageQuery, VectorStore
 
-app = typer.Typer(help="Add files to vector stores, and search them.", add_completion=False, rich_markup_mode=None)
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 PAGE = 100
 SHOWN = 160
@@ -33,28 +33,40 @@ SHOWN = 160
 
 @app.callback()
 def about() -> None:
-    """Add files to vector stores, and search them."""
+    """Add files to vector stores, and search them.
+
+    The commands work on the store of the settings, with or without a running server.
+    """
 
 
 @app.command("add")
 def add_files(
-    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files, and folders with all files below.")],
+    paths: Annotated[
+        list[Path], typer.Argument(metavar="PATH...", help="Files, and folders with all files below them.")
+    ],
     into: Annotated[
         str | None,
-        typer.Option("--into", metavar="STORE", help="Name or id of the vector store. Default: the first path's name."),
+        typer.Option(
+            "--into", metavar="STORE", help="Name or ID of the vector store. Default: the name of the first path."
+        ),
     ] = None,
     tenant: TenantFlag = "",
     backend: BackendFlag = None,
     store: StoreFlag = None,
     config: ConfigFlag = None,
 ) -> None:
-    """Add files to a vector store. Run it again to add new and changed files.
+    """Add files and folders to a vector store.
 
-    The vector store is created if it does not exist.
+    Creates the vector store if it does not exist, shows the progress, and waits until all files are ingested. Run the
+    command again to add new and changed files: it skips files that the vector store has with the same content. The exit
+    code is 1 if a file failed.
+
+    Examples:
+      antiphon stores add handbook/ --into handbook
     """
     found = list(files_below(paths))
     if not found:
-        raise ConfigError("There is no file below these paths. Hidden files (names with a leading dot) are left out.")
+        raise ConfigError("These paths contain no files. Hidden files (names with a leading dot) are skipped.")
 
     async def act(engine: Engine) -> None:
         target = await _found_or_made(engine, tenant, into or paths[0].resolve().name)
@@ -73,12 +85,16 @@ def add_files(
 
 @app.command("list")
 def list_stores(tenant: TenantFlag = "", store: StoreFlag = None, config: ConfigFlag = None) -> None:
-    """List the vector stores, newest first."""
+    """List the vector stores with their files and sizes, newest first.
+
+    Examples:
+      antiphon stores list
+    """
 
     async def act(engine: Engine) -> None:
         rows = [_row(one) async for one in _all(engine, tenant)]
         if not rows:
-            say("There are no vector stores. `antiphon stores add PATH` makes one.")
+            say("There are no vector stores. Create one with `antiphon stores add PATH`.")
             return
         print_whole(copied_table(("id",), ("name", "files", "in progress", "failed", "size", "embeddings"), rows))
 
@@ -87,21 +103,27 @@ def list_stores(tenant: TenantFlag = "", store: StoreFlag = None, config: Config
 
 @app.command()
 def search(
-    name: Annotated[str, typer.Argument(metavar="STORE", help="Name or id of the vector store.")],
-    query: Annotated[str, typer.Argument(metavar="QUERY", help="What to search for.")],
-    limit: Annotated[int, typer.Option(metavar="N", min=1, max=50, help="Results at most; 10 by default.")] = 10,
+    name: Annotated[str, typer.Argument(metavar="STORE", help="Name or ID of the vector store.")],
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="Text to search for.")],
+    limit: Annotated[int, typer.Option(metavar="N", min=1, max=50, help="Maximum number of results, 1 to 50.")] = 10,
     tenant: TenantFlag = "",
     backend: BackendFlag = None,
     store: StoreFlag = None,
     config: ConfigFlag = None,
 ) -> None:
-    """Search a vector store; print the best chunks with their scores."""
+    """Search a vector store.
+
+    Prints the score, the file and the beginning of each chunk, best first.
+
+    Examples:
+      antiphon stores search handbook "How many days of leave?" --limit 3
+    """
 
     async def act(engine: Engine) -> None:
         target = await _found(engine, tenant, name)
         results = await engine.search.search(SearchRequest(target.tenant, (target.id,), (query,), limit))
         if not results.hits:
-            notice("Nothing was found.")
+            notice("No chunk matches the query.")
         for hit in results.hits:
             where = str(hit.attributes.get("path", hit.filename))
             say(f"{hit.score:.2f}  {where}  {_visible(hit.text)}")
@@ -111,28 +133,31 @@ def search(
 
 @app.command()
 def reindex(
-    name: Annotated[str, typer.Argument(metavar="STORE", help="Name or id of the vector store.")],
+    name: Annotated[str, typer.Argument(metavar="STORE", help="Name or ID of the vector store.")],
     tenant: TenantFlag = "",
     store: StoreFlag = None,
     config: ConfigFlag = None,
 ) -> None:
-    """Ingest all files of a vector store again, as the settings say.
+    """Ingest all files of a vector store again.
 
-    Running servers do the work, with the embeddings that are configured now.
+    Running servers do this in the background, with the embedding model of the settings.
+
+    Examples:
+      antiphon stores reindex handbook
     """
 
     async def act(engine: Engine) -> None:
         target = await _found(engine, tenant, name)
         count = await engine.store.reindex_vector_store(target.tenant, target.id, engine.embedding_model)
         if count is None:
-            raise ConfigError(f"The vector store {target.id} has expired.")
+            raise ConfigError(f"The vector store {target.id} has expired, so its files cannot be ingested again.")
         say(f"Files to ingest again: {count}. `antiphon stores list` shows how many are in progress.")
 
     _with_engine(read_settings(config, store=store), act, ingests=False)
 
 
 def _with_engine(settings: Settings, act: Callable[[Engine], Awaitable[None]], *, ingests: bool = True) -> None:
-    """Act with an engine of these settings, which also ingests; a running server on the same store helps."""
+    """Act with an engine of these settings that also ingests files; running servers on the same store ingest too."""
 
     async def run() -> None:
         async with _opened(settings, ingests=ingests) as engine:
@@ -166,7 +191,7 @@ async def _all(engine: Engine, tenant: str) -> AsyncIterator[VectorStore]:
 
 
 async def _find(engine: Engine, tenant: str, name: str) -> VectorStore | None:
-    """Return the store of an id, else the newest of a name."""
+    """Return the vector store with this ID, else the newest one with this name."""
     by_id = await engine.store.find_vector_store(tenant, name)
     if by_id is not None:
         return by_id
@@ -179,7 +204,7 @@ async def _find(engine: Engine, tenant: str, name: str) -> VectorStore | None:
 async def _found(engine: Engine, tenant: str, name: str) -> VectorStore:
     store = await _find(engine, tenant, name)
     if store is None:
-        raise ConfigError(f"There is no vector store '{name}'. `antiphon stores list` lists them.")
+        raise ConfigError(f"The vector store '{name}' does not exist. `antiphon stores list` lists the vector stores.")
     return store
 
 
@@ -208,6 +233,6 @@ def _row(one: VectorStore) -> tuple[str, ...]:
 
 
 def _visible(text: str) -> str:
-    """Return the beginning of a chunk in one line, without what a terminal would obey."""
+    """Return the beginning of a chunk on one line, without control characters."""
     line = " ".join("".join(char if char.isprintable() else " " for char in text[: 2 * SHOWN]).split())
     return line[:SHOWN]

@@ -1,4 +1,4 @@
-"""Errors of the command line, and its help, in plain words instead of the parser's notation."""
+"""Errors and help of the command line in plain words instead of the parser's notation."""
 
 import re
 from typing import Any
@@ -17,18 +17,21 @@ _PLAIN = (
     (re.compile(r"Input should be greater than (\S+)"), r"must be above \1"),
     (re.compile(r"Input should be less than (\S+)"), r"must be below \1"),
 )
-"""What the validator of values says, and the same in words that follow the name of a flag."""
+"""Messages of the validator of values, and their replacements, which follow the name of a flag."""
 
 _RANGE = re.compile(r"(?:; )?(?:[\d.]+<=?)?x(?:[<>]=?[\d.]+)?(?=\])")
-"""The notation of a range of numbers, behind a default or alone."""
+"""The parser's notation for a range of numbers, after a default or alone."""
+
+EXAMPLES = "\n\nExamples:\n"
+"""The start of the examples in the docstring of a command. They are the last paragraph."""
 
 
 class BadValue(typer.BadParameter):
-    """A value that a parser of ours rejects: the message follows the name of the flag, without a full stop."""
+    """A value that one of our parsers rejects: the message follows the name of the flag, without a full stop."""
 
 
 def usage_message(error: typer.TyperException) -> str:
-    """Return what is wrong with a command line, what was probably meant, and where the help is."""
+    """Return the mistake in a command line, with a suggestion or the command that shows the help."""
     context: Any = getattr(error, "ctx", None)
     text, hint = _told(error, context)
     if not hint and context is not None:
@@ -39,7 +42,7 @@ def usage_message(error: typer.TyperException) -> str:
 def _told(error: Any, context: Any) -> tuple[str, str]:
     message = str(getattr(error, "message", error))
     if hasattr(error, "possibilities"):
-        return f"There is no option {error.option_name}.", _option_meant(error, context)
+        return f"Unknown option {error.option_name}.", _option_meant(error, context)
     parameter = getattr(error, "param", None)
     if parameter is not None:
         name = parameter.metavar if parameter.param_type_name == "argument" else parameter.opts[-1]
@@ -48,14 +51,15 @@ def _told(error: Any, context: Any) -> tuple[str, str]:
         words = message if isinstance(error, BadValue) else _plainly(message)
         return f"{name or parameter.name} {words}.", ""
     if needs := re.fullmatch(r"Option '(.*)' requires an argument\.", message):
-        return f"The option {needs[1]} needs a value.", ""
+        return f"The option {needs[1]} requires a value.", ""
     if message == "Missing command.":
-        return f"`{context.command_path}` needs a command: {', '.join(context.command.list_commands(context))}.", ""
+        names = ", ".join(context.command.list_commands(context))
+        return f"`{context.command_path}` requires a command: {names}.", ""
     if unknown := re.match(r"No such command '(.*?)'", message):
         names = context.command.list_commands(context)
-        return f"There is no command '{unknown[1]}'.", did_you_mean(unknown[1], names)
+        return f"Unknown command '{unknown[1]}'.", did_you_mean(unknown[1], names)
     if extra := re.match(r"Got unexpected extra arguments?(?:\(s\))? \((.*)\)", message):
-        return f"`{context.command_path}` takes no argument '{extra[1]}'.", ""
+        return f"Unexpected argument '{extra[1]}' of `{context.command_path}`.", ""
     return message, ""
 
 
@@ -72,7 +76,9 @@ def _plainly(message: str) -> str:
 
 
 def make_plain(command: Any) -> None:
-    """Have the help of a command, and of those below it, name each value in capitals and nothing more."""
+    """Make the help of a command and its subcommands plain: names of values in capitals, and examples on own lines."""
+    if command.help:
+        command.help = command.help.replace(EXAMPLES, EXAMPLES.replace("Examples", "\b\nExamples"))
     for parameter in command.params:
         _make_plain(parameter)
     for one in getattr(command, "commands", {}).values():

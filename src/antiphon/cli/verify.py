@@ -1,4 +1,4 @@
-"""`antiphon verify`: what of the two APIs does a server keep?"""
+"""`antiphon verify`: checks which requirements of the two APIs a server meets."""
 
 import asyncio
 import os
@@ -33,16 +33,19 @@ from antiphon.storage.contract import Store
 HERE = "http://127.0.0.1:8321/v1"
 
 app = typer.Typer(
-    help="Check a server against both APIs. The exit code is 0 only if every `must` holds.",
     invoke_without_command=True,
     add_completion=False,
     rich_markup_mode=None,
 )
 
 OnlyFlag = Annotated[
-    list[str] | None, typer.Option(metavar="AREA", help="Area or requirement to check. Can be repeated.")
+    list[str] | None,
+    typer.Option(metavar="AREA", help="Area or requirement to check, several separated by commas. Can be repeated."),
 ]
-SkipFlag = Annotated[list[str] | None, typer.Option(metavar="ID", help="Area or requirement to skip. Can be repeated.")]
+SkipFlag = Annotated[
+    list[str] | None,
+    typer.Option(metavar="ID", help="Area or requirement to skip, several separated by commas. Can be repeated."),
+]
 
 
 @app.callback()
@@ -50,19 +53,20 @@ def verify(
     context: typer.Context,
     base_url: Annotated[
         str | None,
-        typer.Option(metavar="URL", help="Base URL, ending in /v1. Default: OPENAI_BASE_URL, else a local Antiphon."),
+        typer.Option(
+            metavar="URL",
+            help="Base URL, ending in /v1. Default: that of the profile, OPENAI_BASE_URL, or Antiphon on this machine.",
+        ),
     ] = None,
     model: Annotated[
-        str, typer.Option(metavar="MODEL", help="Model to ask. Default: the first that the server lists.")
+        str, typer.Option(metavar="MODEL", help="Model to test with. Default: the first one that the server lists.")
     ] = "",
     api: Annotated[str, typer.Option(metavar="API", help="API to check: chat, responses or all.")] = "all",
     only: OnlyFlag = None,
     skip: SkipFlag = None,
     profile: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME", help="Profile of known deviations: the name of a server such as ollama, or a TOML file."
-        ),
+        typer.Option(metavar="NAME", help="Known violations of the server: a name such as ollama, or a TOML file."),
     ] = None,
     key_env: Annotated[
         str | None, typer.Option(metavar="NAME", help="Environment variable with the API key. Default: OPENAI_API_KEY.")
@@ -71,13 +75,13 @@ def verify(
     html: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the report to this file as an HTML page.")
     ] = None,
-    save: Annotated[bool, typer.Option("--save", help="Keep the report in the store, for the console.")] = False,
+    save: Annotated[bool, typer.Option("--save", help="Save the report in the store, for the console.")] = False,
     store: StoreFlag = None,
     config: ConfigFlag = None,
-    timeout: Annotated[float, typer.Option(metavar="SECONDS", min=0.1, help="Time limit of a case.")] = 60.0,
+    timeout: Annotated[float, typer.Option(metavar="SECONDS", min=0.1, help="Time limit of each case.")] = 60.0,
     parallel: Annotated[
         int | None,
-        typer.Option(metavar="N", min=1, help="Number of cases at once. Default: adapts to the speed of the server."),
+        typer.Option(metavar="N", min=1, help="Number of concurrent cases. Default: adapts to the server's speed."),
     ] = None,
     verbose: Annotated[bool, typer.Option("--verbose", help="Show the requests and replies of each failure.")] = False,
     name: Annotated[str, typer.Option(metavar="NAME", help="Name of the server in the report.")] = "",
@@ -89,7 +93,15 @@ def verify(
         str | None, typer.Option(metavar="ID", help="Repeat the requests of this requirement, and print the raw bytes.")
     ] = None,
 ) -> None:
-    """Check a server against both APIs. The exit code is 0 only if every `must` holds."""
+    """Check a server against the requirements of both APIs.
+
+    The server can be any implementation of the Responses API or Chat Completions. Each failed requirement is printed
+    with the cause and a curl command. The exit code is 0 only if the server meets every `must` that was checked.
+
+    Examples:
+      antiphon verify
+      antiphon verify --base-url http://127.0.0.1:8000/v1 --api chat --json report.json
+    """
     if context.invoked_subcommand:
         return
     known = load_profile(profile) if profile else None
@@ -110,7 +122,7 @@ def verify(
         _replay(plan)
         return
     for path in filter(None, (json, html)):
-        _write(path, b"", "ab")  # rather told now than after a minute's work; what is there stays till then
+        _write(path, b"", "ab")  # report an unwritable file now, not after a minute; existing content stays until then
     if save:
         _check_store(store, config)
     report = asyncio.run(_judge(plan))
@@ -130,17 +142,21 @@ def list_requirements(
         str | None, typer.Argument(metavar="AREA", help="Area or requirement to list. Default: all.")
     ] = None,
 ) -> None:
-    """List the requirements with their level and source."""
+    """List the requirements with their IDs, levels and sources.
+
+    Examples:
+      antiphon verify list responses:background
+    """
     print_requirements(Console(), chosen(only=[area] if area else []))
 
 
-ReportsArgument = Annotated[list[Path], typer.Argument(metavar="REPORT.json", help="Report that --json wrote.")]
+ReportsArgument = Annotated[list[Path], typer.Argument(metavar="REPORT.json", help="Report from `--json`.")]
 
-ReportArgument = Annotated[Path, typer.Argument(metavar="REPORT.json", help="Report that --json wrote.")]
+ReportArgument = Annotated[Path, typer.Argument(metavar="REPORT.json", help="Report from `--json`.")]
 
 NamesFlag = Annotated[
     list[str] | None,
-    typer.Option("--name", metavar="NAME", help="Name of a column, in the order of the files. Can be repeated."),
+    typer.Option("--name", metavar="NAME", help="Name of a column, in the order of the reports. Can be repeated."),
 ]
 
 
@@ -151,7 +167,11 @@ def matrix(
     markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown instead of a table.")] = False,
     name: NamesFlag = None,
 ) -> None:
-    """Compare servers side by side."""
+    """Compare the reports of servers side by side.
+
+    Examples:
+      antiphon verify matrix ollama.json vllm.json --markdown
+    """
     read = _named(reports, name or [])
     if html or markdown:
         sys.stdout.write(matrix_html(read) if html else matrix_markdown(read))
@@ -161,22 +181,39 @@ def matrix(
 
 @app.command("chart")
 def print_chart(reports: ReportsArgument, name: NamesFlag = None) -> None:
-    """Print a chart of the results by area, as SVG."""
+    """Print a chart of the results by area, as SVG.
+
+    The chart has a column for each report.
+
+    Examples:
+      antiphon verify chart report.json > chart.svg
+    """
     sys.stdout.write(chart(_named(reports, name or [])))
 
 
 @app.command("badge")
 def print_badge(report: ReportArgument) -> None:
-    """Print a badge with the number of musts that hold, as SVG."""
+    """Print a badge with the number of met `must` requirements, as SVG.
+
+    Examples:
+      antiphon verify badge report.json > badge.svg
+    """
     sys.stdout.write(badge(_decoded([report])[0]))
 
 
 @app.command()
 def diff(
-    old: Annotated[Path, typer.Argument(metavar="OLD.json", help="The earlier report.")],
-    new: Annotated[Path, typer.Argument(metavar="NEW.json", help="The later report.")],
+    old: Annotated[Path, typer.Argument(metavar="OLD.json", help="Earlier report.")],
+    new: Annotated[Path, typer.Argument(metavar="NEW.json", help="Later report.")],
 ) -> None:
-    """Compare two reports. The exit code is 1 if anything got worse."""
+    """Compare two reports.
+
+    Lists the requirements with a different outcome in the later report, regressions first. The exit code is 1 if there
+    is a regression.
+
+    Examples:
+      antiphon verify diff before.json after.json
+    """
     found = changes(*_decoded([old, new]))
     for line in told(found):
         sys.stdout.write(f"{legible(line)}\n")
@@ -188,9 +225,11 @@ def _decoded(paths: Sequence[Path]) -> list[Report]:
 
 
 def _named(paths: Sequence[Path], names: Sequence[str]) -> list[Report]:
-    """Return the reports, each with a name: that of its place in `names`, else its own, else the file's."""
+    """Return the reports with their names: the name at the same place in `names`, else its own, else the file's."""
     if len(names) > len(paths):
-        raise ConfigError(f"There are {len(names)} names for {len(paths)} reports. Give at most one --name for each.")
+        raise ConfigError(
+            f"There are {len(names)} names for {len(paths)} reports. Use at most one --name for each report."
+        )
     chosen_names = [*names, *("" for _ in paths[len(names) :])]
     return [
         msgspec.structs.replace(report, name=chosen or report.name or path.stem)
@@ -202,7 +241,7 @@ def _pairs(values: Sequence[str] | None) -> dict[str, str]:
     pairs = [value.partition("=") for value in values or ()]
     for key, separator, _ in pairs:
         if not key or not separator:
-            raise ConfigError("--about takes KEY=VALUE, such as --about version=1.2.")
+            raise ConfigError("--about has an invalid value. Write it as KEY=VALUE, such as --about version=1.2.")
     return {key: value for key, _, value in pairs}
 
 
@@ -217,18 +256,18 @@ async def _judge(plan: Plan) -> Report:
 
 
 def _check_store(store: str | None, config: Path | None) -> None:
-    """Raise `ConfigError` or `StoreError` where no report can be kept."""
+    """Raise `ConfigError` or `StoreError` if no report can be saved."""
     if read_settings(config, store=store).store == "sqlite://":
-        raise ConfigError("store: a store in memory belongs to one process, so no report can be kept. Use a file.")
+        raise ConfigError("The store is in memory, so the report would be lost. Set `store` to a file.")
     with_store(store, config, Store.check_writable)
 
 
 def _save(report: Report, store: str | None, config: Path | None) -> None:
-    from antiphon.stored.console.reports import stored_report  # noqa: PLC0415 - for this option alone
+    from antiphon.stored.console.reports import stored_report  # noqa: PLC0415 - for this option only
 
     kept = stored_report(encode_report(report))
     with_store(store, config, lambda opened: opened.put_report(kept))
-    notice(f"The report is kept in the store as {kept.id}. The console shows it under Conformance.")
+    notice(f"The report was saved in the store as {kept.id}. The console shows it under Conformance.")
 
 
 def _replay(plan: Plan) -> None:

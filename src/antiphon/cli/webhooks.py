@@ -1,4 +1,4 @@
-"""`antiphon webhooks deliveries` and `retry`: deliveries that wait or have failed, and another attempt."""
+"""`antiphon webhooks`: lists webhook deliveries that are pending or have failed, and retries them."""
 
 from datetime import UTC, datetime
 from typing import Annotated
@@ -11,7 +11,7 @@ from antiphon.cli.with_store import say, with_store
 from antiphon.errors import ConfigError
 from antiphon.storage.contract import Delivery, Store
 
-app = typer.Typer(help="Inspect and retry webhook deliveries.", add_completion=False, rich_markup_mode=None)
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
 @app.callback()
@@ -21,14 +21,20 @@ def about() -> None:
 
 @app.command()
 def deliveries(store: StoreFlag = None, config: ConfigFlag = None) -> None:
-    """List the deliveries that are waiting or have failed."""
+    """List the deliveries that are pending or have failed.
+
+    A failed attempt has its error. Successful deliveries are not stored.
+
+    Examples:
+      antiphon webhooks deliveries
+    """
 
     async def act(opened: Store) -> None:
         found = await opened.deliveries()
         if not found:
-            say("Every webhook was delivered.")
+            say("All webhooks were delivered.")
             return
-        others = ("endpoint", "event", "created", "attempts", "next", "trouble")
+        others = ("endpoint", "event", "created", "attempts", "next", "error")
         print_whole(copied_table(("delivery",), others, map(_row, found)))
 
     with_store(store, config, act)
@@ -38,15 +44,21 @@ def deliveries(store: StoreFlag = None, config: ConfigFlag = None) -> None:
 def retry(
     delivery_id: Annotated[
         str | None,
-        typer.Argument(metavar="[DELIVERY_ID]", help="The delivery, as `antiphon webhooks deliveries` shows it."),
+        typer.Argument(metavar="[DELIVERY_ID]", help="ID of the delivery, as in `antiphon webhooks deliveries`."),
     ] = None,
-    failed: Annotated[bool, typer.Option("--failed", help="Retry every delivery that has failed.")] = False,
+    failed: Annotated[bool, typer.Option("--failed", help="Retry all failed deliveries.")] = False,
     store: StoreFlag = None,
     config: ConfigFlag = None,
 ) -> None:
-    """Retry a delivery now. A running server sends it within two seconds."""
+    """Retry one delivery now, or all failed deliveries.
+
+    A running server sends it within two seconds.
+
+    Examples:
+      antiphon webhooks retry --failed
+    """
     if (delivery_id is None) is not failed:
-        raise ConfigError("Name a delivery, or use `--failed` for every delivery that has failed.")
+        raise ConfigError("Name a delivery, or use `--failed` for all failed deliveries.")
 
     async def act(opened: Store) -> None:
         if delivery_id is None:
@@ -54,7 +66,9 @@ def retry(
         elif await opened.retry_delivery(delivery_id):
             say(f"Delivery {delivery_id} will be retried.")
         else:
-            raise ConfigError(f"There is no delivery '{delivery_id}'. `antiphon webhooks deliveries` lists them.")
+            raise ConfigError(
+                f"The delivery '{delivery_id}' does not exist. `antiphon webhooks deliveries` lists the deliveries."
+            )
 
     with_store(store, config, act)
 

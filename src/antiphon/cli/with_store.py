@@ -1,4 +1,4 @@
-"""What the commands that work on the store share: they open it, act, close it, and print words."""
+"""Helpers of the commands that work on the store: they open it, act, close it, and print results."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -30,5 +30,5 @@ def say(words: str) -> None:
 
 
 def notice(words: str) -> None:
-    """Print on standard error what is for people, and not for the program behind a pipe."""
+    """Print a note for people on standard error, so that programs in a pipe do not receive it."""
     Console(stderr=True).print(words, highlight=False, markup=False, soft_wrap=True)

@@ -1,4 +1,4 @@
-"""Several processes that serve one port: started, watched, replaced when they die, and ended together."""
+"""Runs several processes that serve one port: starts them, replaces dead ones, and stops them together."""
 
 import mmap
 import os
@@ -12,21 +12,21 @@ from antiphon.cli.complain import complain
 from antiphon.errors import AntiphonError, ConfigError, log
 
 PAUSE = 1.0
-"""Seconds before a process that died is replaced: one that cannot live is not to be tried a thousand times a second."""
+"""Seconds before a dead process is replaced, so that one that always dies is not restarted continuously."""
 
 ENDS = (signal.SIGINT, signal.SIGTERM)
 
 HEARD = {*ENDS, signal.SIGHUP, signal.SIGCHLD}
-"""Signals that the supervisor waits for. They are blocked otherwise, so that none interrupts what it does."""
+"""Signals that the supervisor waits for. They are blocked at other times, so that they interrupt nothing."""
 
 
 class ServerMemory:
-    """What the processes of one server remember together; it outlives each of them and the store."""
+    """Facts that the processes of one server share. They outlive each process and the store."""
 
     _HAD_KEYS, _WAS_READY = range(2)
 
     def __init__(self) -> None:
-        self._flags = mmap.mmap(-1, mmap.PAGESIZE)  # anonymous and shared: a fork has the same
+        self._flags = mmap.mmap(-1, mmap.PAGESIZE)  # anonymous and shared between forks
 
     @property
     def had_keys(self) -> bool:
@@ -50,11 +50,10 @@ class ServerMemory:
 def supervise(count: int, serve: Callable[[int], None], renew: Callable[[], bool], memory: ServerMemory) -> int:
     """Run `serve(number)` in `count` processes until a signal ends them; return the exit code.
 
-    SIGTERM ends the processes; a process that died is replaced. A process that reports a wrong setting (exit code 2)
-    ends all of them, unless the server has been ready: then the cause may pass, such as a store that is unreachable.
-    They end too when this process is gone. SIGHUP is passed on where `renew()` finds nothing wrong; it waits until
-    `serve` unblocks it. Children that this process did not start are reaped: process 1 of a container inherits the
-    orphans in it.
+    SIGTERM stops the processes; a dead process is replaced. A process that reports an invalid setting (exit code 2)
+    stops all of them, unless the server has been ready: then the cause may be temporary, such as an unreachable store.
+    They also stop when this process dies. SIGHUP is forwarded if `renew()` succeeds; it waits until `serve` unblocks
+    it. Children that this process did not start are reaped: process 1 of a container inherits its orphans.
     """
     return _Supervisor(serve, renew, memory).run(count)
 
@@ -96,13 +95,13 @@ class _Supervisor:
 
     def _replace(self, number: int, code: int) -> None:
         if self._is_ending:
-            # A process that got the signal before it could handle it was killed by it.
+            # A process that received the signal before it had a handler was killed by it.
             self._worst = max(self._worst, 0 if -code in ENDS else abs(code))
         elif code == 2 and not self._memory.was_ready:
             self._worst = code
             self._end(signal.SIGTERM)
         else:
-            log.error("Worker %d ended with code %d; another takes its place.", number, code)
+            log.error("Worker %d ended with exit code %d and is being replaced.", number, code)
             time.sleep(PAUSE)
             if not signal.sigpending() & set(ENDS):
                 self._start(number)
@@ -114,7 +113,7 @@ class _Supervisor:
         self._numbers[pid] = number
 
     def _be_worker(self, number: int) -> int:
-        os.setpgid(0, 0)  # Ctrl-C reaches the first process alone, which passes it on
+        os.setpgid(0, 0)  # Ctrl-C reaches the first process only, which forwards it
         os.close(self._lifeline)
         for name in (*ENDS, signal.SIGCHLD):
             signal.signal(name, signal.SIG_DFL)
@@ -127,7 +126,7 @@ class _Supervisor:
             complain(str(error))
             return 2 if isinstance(error, ConfigError) else 1
         except BaseException as error:
-            log.critical("A worker broke down", exc_info=error)
+            log.critical("A worker failed", exc_info=error)
             return 1
         return 0
 
@@ -140,13 +139,13 @@ class _Supervisor:
             os.kill(pid, name)
 
     def _end_with_supervisor(self) -> None:
-        os.read(self._alive, 1)  # ends when nobody can write any more
+        os.read(self._alive, 1)  # returns when the supervisor has ended
         os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _ended_children() -> Iterator[tuple[int, int]]:
-    """Yield each child that has ended, with its exit code: one signal may stand for many."""
-    with suppress(ChildProcessError):  # there is none any more
+    """Yield each child that has ended, with its exit code: one signal can announce several."""
+    with suppress(ChildProcessError):  # no child is left
         while True:
             pid, status = os.waitpid(-1, os.WNOHANG)
             if not pid:

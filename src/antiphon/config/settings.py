@@ -31,8 +31,9 @@ class BackendConfig(Struct, kw_only=True, forbid_unknown_fields=True):
     """[Dialect](dialects.md) of the backend: the differences between its API and OpenAI's. Default: detected from the
     URL and the list of models."""
     api: Literal["auto", "chat", "responses", "ollama"] = "auto"
-    """API with which Antiphon [calls the backend](../operate/route-across-backends.md#backends-that-speak-responses):
-    `chat` for Chat Completions, `responses` for the backend's own Responses API, `ollama` for Ollama's [native
+    """API with which Antiphon [calls the
+    backend](../operate/route-across-backends.md#use-backends-with-a-responses-api): `chat` for Chat Completions,
+    `responses` for the backend's own Responses API, `ollama` for Ollama's [native
     API](../guides/run-local-models.md#ollama). `auto` chooses by the [dialect](dialects.md), or checks what the backend
     supports."""
     num_ctx: Annotated[int, Meta(ge=1024, le=2**31 - 1)] = 65_536
@@ -56,7 +57,7 @@ class BackendConfig(Struct, kw_only=True, forbid_unknown_fields=True):
     requests immediately."""
     tenant_concurrency: Annotated[int, Meta(ge=0, le=1_000_000)] = 0
     """Maximum number of concurrent requests of one tenant from each process to this backend; 0 for the value of
-    `concurrency`. [When to set it](../operate/route-across-backends.md#several-for-one-model)."""
+    `concurrency`. [When to set it](../operate/route-across-backends.md#balance-load-between-backends)."""
     cache: bool = False
     """Whether to [cache](../guides/cache-responses.md) the responses of this backend and reuse them for identical
     requests."""
@@ -78,7 +79,7 @@ class BackendConfig(Struct, kw_only=True, forbid_unknown_fields=True):
     """The setting [`idle_timeout`](#idle_timeout), for this backend only."""
     ca_file: str = ""
     """PEM file with the certificate authorities to trust. Default: those of the system. See [TLS and
-    proxies](../operate/route-across-backends.md#tls-and-proxies)."""
+    proxies](../operate/route-across-backends.md#use-tls-and-proxies)."""
     client_cert: str = ""
     """PEM file with the client certificate that Antiphon presents to the backend."""
     client_key: str = ""
@@ -144,12 +145,13 @@ class Settings(Struct, kw_only=True, forbid_unknown_fields=True):
     """Whether `/v1/responses` accepts WebSocket connections. If false, the server rejects an upgrade with 426, and
     clients use HTTP."""
     allowed_hosts: list[str] = field(default_factory=list)
-    """[Host names](../operate/deploy.md#who-may-ask) that clients can use in addition to those of this machine, without
-    a port; `*` allows every name. If the list is empty and `host` is not a loopback address, every name is allowed. The
-    variable holds them separated by spaces or commas."""
+    """[Host names](../operate/deploy.md#allow-hosts-and-browser-origins) that clients can use in addition to those of
+    this machine, without a port; `*` allows every name. If the list is empty and `host` is not a loopback address,
+    every name is allowed. The variable holds them separated by spaces or commas."""
     allowed_origins: list[str] = field(default_factory=list)
-    """Origins of [web pages](../operate/deploy.md#who-may-ask) that can send requests from a browser, such as
-    `https://app.example.com`; `*` allows every origin. The variable holds them separated by spaces or commas."""
+    """Origins of [web pages](../operate/deploy.md#allow-hosts-and-browser-origins) that can send requests from a
+    browser, such as `https://app.example.com`; `*` allows every origin. The variable holds them separated by spaces or
+    commas."""
 
     # --- Limits of requests ---
 
@@ -219,9 +221,9 @@ class Settings(Struct, kw_only=True, forbid_unknown_fields=True):
     it](../why/fair-sharing.md#how-exact-the-storage-quota-is). `GET /v1/usage` shows a tenant how much it has stored;
     `antiphon status` shows the ten tenants that have stored most."""
     seal_keys: list[str] = field(default_factory=list)
-    """[Keys that encrypt](../operate/deploy.md#keys-that-seal) `encrypted_content`, each 32 bytes in base64. The first
-    key encrypts, and all keys decrypt. The server adds a key at the end of the list, which it generates once and keeps
-    in the store. The variable holds the keys separated by spaces or commas."""
+    """[Keys that encrypt](../operate/deploy.md#set-sealing-keys) `encrypted_content`, each 32 bytes in base64. The
+    first key encrypts, and all keys decrypt. The server adds a key at the end of the list, which it generates once and
+    keeps in the store. The variable holds the keys separated by spaces or commas."""
     strict_seals: bool = False
     """Whether to reject a request with an `encrypted_content` that cannot be decrypted. If false, Antiphon omits the
     item from the prompt."""
@@ -248,7 +250,7 @@ class Settings(Struct, kw_only=True, forbid_unknown_fields=True):
     base URLs separated by spaces or commas; the flag can be repeated. Default: the backends [found on this
     machine](#no-backend-configured)."""
     fallback: dict[str, list[str]] = field(default_factory=dict)
-    """[Fallback models](../operate/route-across-backends.md#another-model-in-its-place): for each model, a list of the
+    """[Fallback models](../operate/route-across-backends.md#fall-back-to-another-model): for each model, a list of the
     models to try, in order, when no backend can serve it. The variable holds `a=b,c d=e`."""
     check_interval: Annotated[float, Meta(ge=0, le=86_400)] = 10.0
     """Seconds between two health checks of the backends, which also read the models that each has loaded; 0 disables
@@ -301,8 +303,8 @@ class Settings(Struct, kw_only=True, forbid_unknown_fields=True):
     cache_size: Annotated[int, Meta(ge=1, le=1_048_576)] = 256
     """Maximum size of the cache in megabytes. Above this limit, the least recently used responses are deleted."""
     cache_embeddings: str = ""
-    """Embedding model that recognizes [questions with the same
-    meaning](../guides/cache-responses.md#questions-that-mean-the-same). Empty: only identical questions match."""
+    """Embedding model that recognises [questions with the same
+    meaning](../guides/cache-responses.md#match-questions-by-meaning). Empty: only identical questions match."""
     cache_similarity: Annotated[float, Meta(gt=0, le=1)] = 0.95
     """Minimum cosine similarity of two embeddings at which their questions count as equal."""
 
@@ -324,7 +326,7 @@ class Settings(Struct, kw_only=True, forbid_unknown_fields=True):
     """Seconds after which Antiphon lists the tools of an MCP server again. If the server reports a change, Antiphon
     lists them immediately."""
     mcp_list_failure: Literal["fail", "continue"] = "fail"
-    """Behavior if the tools of an MCP server cannot be listed: `fail` ends the response with OpenAI's error (424
+    """Behaviour if the tools of an MCP server cannot be listed: `fail` ends the response with OpenAI's error (424
     `external_connector_error`), `continue` generates the response without these tools."""
     mcp_tool_timeout: Annotated[float, Meta(gt=0, le=3600)] = 60.0
     """Seconds that one call of an MCP server's tool can take."""

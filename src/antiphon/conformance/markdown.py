@@ -1,30 +1,40 @@
-"""Servers side by side as a page of Markdown: how each was run, what each area keeps, and every root cause."""
+"""Servers side by side as a Markdown page: how each was run, the results of each area, and every root cause."""
 
 from collections.abc import Iterable, Sequence
 
+from antiphon.conformance.areas import REQUIREMENTS
 from antiphon.conformance.matrix import groups, levels, scores
 from antiphon.conformance.page import counted, cut, day, server
 from antiphon.conformance.report import Cause, Report
 
 LONGEST = 220
-"""Characters that are shown of what came."""
+"""Characters of the response that are shown."""
 
 MOST_CAUSES = 40
-"""Root causes that are shown of a server; the report has all of them."""
+"""Root causes that are shown per server; the report has all of them."""
 
 HEAD = """\
 # Servers side by side
 
-What servers keep of the two APIs, as `antiphon verify` judged them. Each number is what passed of what was judged. Not
-counted is a requirement that the server says it lacks, and one that is blocked by another failure.
+This page compares how many requirements of Chat Completions and the Responses API each server meets, as tested by
+`antiphon verify`. A cell such as 24/26 means that 24 of 26 tested requirements passed. Requirements of features that
+the server does not offer, and requirements that another failure blocks, are not counted.
 `antiphon verify matrix --markdown` writes this page from the reports in `reports/`.
+"""
+
+RUNS = "## How each server was run\n"
+
+CAUSES = """\
+## Root causes
+
+A root cause is a failure that does not follow from another one. Each has the request that shows it; `BASE_URL` ends in
+`/v1`.
 """
 
 
 def matrix_markdown(reports: Sequence[Report]) -> str:
     """Return the matrix as a page of Markdown."""
-    parts = [HEAD, "## The runs\n", *_runs(reports), "", "## By area\n", *_areas(reports), ""]
-    parts += ["## Root causes\n", "Each with the request that shows it; `BASE_URL` ends in `/v1`.\n"]
+    parts = [HEAD, RUNS, *_runs(reports), "", "## Passed requirements by area\n", *_areas(reports), "", CAUSES]
     parts += [line for report in reports for line in _causes(report)]
     return "\n".join(parts).rstrip() + "\n"
 
@@ -35,7 +45,7 @@ def _runs(reports: Sequence[Report]) -> list[str]:
         (server(one), day(one.started_at), f"{one.version}, `{one.model}`", *(one.about.get(key, "-") for key in keys))
         for one in reports
     ]
-    return table(("server", "date", "judged by Antiphon, model", *keys), rows)
+    return table(("server", "date", "tested by Antiphon, model", *keys), rows)
 
 
 def _areas(reports: Sequence[Report]) -> list[str]:
@@ -51,16 +61,17 @@ def _causes(report: Report) -> list[str]:
     for one in causes[:MOST_CAUSES]:
         lines += ["", *_cause(one)]
     if len(causes) > MOST_CAUSES:
-        lines += ["", f"{len(causes) - MOST_CAUSES} more are in the report."]
+        lines += ["", f"The report lists {len(causes) - MOST_CAUSES} more."]
     return [*lines, ""]
 
 
 def _cause(cause: Cause) -> list[str]:
     one, same, blocked = cause
     notes = [f"blocks {len(blocked)}"] if blocked else []
-    notes += [f"{len(same)} more got the same answer"] if same else []
+    notes += [f"{len(same)} more with the same response"] if same else []
     came = cut(one.came, LONGEST).replace("`", "'")
-    lines = [f"- `{one.id}` ({', '.join((one.level, *notes))}): {one.sentence} Came: `{came or 'nothing'}`"]
+    sentence = REQUIREMENTS.get(one.id, one).sentence  # as it is worded today, also for a report of an older version
+    lines = [f"- `{one.id}` ({', '.join((one.level, *notes))}): {sentence} Received: `{came or 'nothing'}`"]
     if one.place:
         lines.append(f"  at `{cut(one.place, LONGEST).replace('`', chr(39))}`")
     return [*lines, "", "  ```sh", f"  {one.curl}", "  ```"] if one.curl else lines

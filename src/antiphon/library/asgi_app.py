@@ -1,4 +1,4 @@
-"""The HTTP API as an ASGI application that opens what it needs by itself: to serve, or to mount."""
+"""The HTTP API as an ASGI application that opens its store and backends at first use: to serve, or to mount."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -37,14 +37,14 @@ class AsgiApplication:
             await app(scope, receive, send)
 
     async def open(self) -> None:
-        """Open the store and the backends. The first request does so by itself. Raises `ConfigError`, `StoreError`."""
+        """Open the store and the backends; the first request does so too. Raises `ConfigError`, `StoreError`."""
         if self._app is None:
             await self._open()
 
     async def close(self) -> None:
         """Release everything. The next process that opens the store continues background work.
 
-        The application can be opened again, also in another event loop, as tests of a program do.
+        The application can be opened again, also in another event loop, as the tests of a program need.
         """
         await self._service.close()
         self._app, self._opening = None, asyncio.Lock()
@@ -93,7 +93,7 @@ def asgi(
     """Return the HTTP API as an ASGI application, to serve with any ASGI server or to mount in another application.
 
     The arguments are those of `Antiphon`. Requests need an API key only if the store has one, so protect the
-    application where others than you can reach it. With `console`, it also serves the console. Raises `ConfigError`.
+    application if other people can reach it. With `console`, it also serves the console. Raises `ConfigError`.
 
     >>> import antiphon
     >>> from starlette.applications import Starlette

@@ -43,9 +43,9 @@ class AsyncAntiphon:
     """The Responses API inside your program: `responses`, `conversations` and `models`, as in the official SDK.
 
     Without arguments it is the scripted model `demo`. `backend` is a base URL with its `key`, or any `Backend`; `store`
-    is where state is kept, by default in memory; `settings` are those of a server. A client belongs to the event loop
-    of its first use. Methods raise `ClientError` for a request that the API answers with 4xx, `BackendError` if the
-    model's server fails, `StoreError` if the store does, `ConfigError` for settings that cannot be used, and
+    is where state is stored, by default in memory; `settings` are the settings of a server. A client belongs to the
+    event loop of its first use. Methods raise `ClientError` for a request that the API answers with 4xx, `BackendError`
+    if the model's server fails, `StoreError` if the store does, `ConfigError` for settings that cannot be used, and
     `RuntimeError` if the client is closed or belongs to another event loop.
 
     >>> import asyncio
@@ -83,7 +83,7 @@ class AsyncAntiphon:
 
 
 class AsyncResponses:
-    """Responses: create, stream, retrieve, cancel, delete, compact, and what they were made from."""
+    """Responses: create, stream, retrieve, cancel, delete, compact, and list their input items."""
 
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
@@ -103,9 +103,9 @@ class AsyncResponses:
     async def create(
         self, *, stream: bool | None = None, **parameters: Unpack[ResponseParameters]
     ) -> Response | AsyncResponseStream:
-        """Create a response and wait for it; with `stream=True`, return its events as they come.
+        """Create a response and wait for it; with `stream=True`, return its events as they arrive.
 
-        With `background=True` the response is queued, and made while a client or a server has its store open.
+        With `background=True` the response is queued, and runs while a client or a server has its store open.
         """
         if stream:
             return await self.stream(**parameters).begin()
@@ -120,7 +120,7 @@ class AsyncResponses:
     def stream(
         self, *, response_id: str | None = None, starting_after: int | None = None, **parameters: Any
     ) -> AsyncResponseStream:
-        """Return the events of a new response as they come; the request begins with the first of them.
+        """Return the events of a new response as they arrive; the request begins with the first of them.
 
         With `response_id`, return the events of that background response instead, to its end. `starting_after` is the
         `sequence_number` of the last event that was read: the stream resumes after it. Raises `TypeError` if the
@@ -204,20 +204,20 @@ class AsyncResponses:
         return read_object(await gateway.delete(TENANT, response_id), DeletedResponse)
 
     async def compact(self, **parameters: Unpack[CompactParameters]) -> CompactedResponse:
-        """Make a context shorter; the `output` of the result is the next request's input."""
+        """Compact a context; the `output` of the result is the input of the next request."""
         request, is_large = await self._calls.decoded(parameters, decode_compact_request)
         compacted = await (await self._calls.gateway()).compact(request, TENANT, is_large=is_large)
         return await self._calls.read(CompactedResponse, msgspec.to_builtins(compacted), is_large=is_large)
 
 
 class AsyncInputItems:
-    """The items that responses were made from."""
+    """The input items of responses."""
 
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
 
     def list(self, response_id: str, **parameters: Unpack[InputPageParameters]) -> AsyncItemPages:
-        """Return the items that a response was made from, newest first unless `order` is `asc`."""
+        """Return the input items of a response, newest first unless `order` is `asc`."""
 
         async def fetch(after: str | None) -> ItemPage:
             query = page_query({**parameters, **following(after)})
@@ -234,7 +234,7 @@ class AsyncInputTokens:
         self._calls = calls
 
     async def count(self, **parameters: Unpack[CountParameters]) -> InputTokenCount:
-        """Return how many tokens the input of such a response has; nothing is made or stored."""
+        """Return how many tokens the input of such a response has; nothing is generated or stored."""
         request, is_large = await self._calls.decoded(parameters, decode_count)
         gateway = await self._calls.gateway()
         if request.prompt is not None:

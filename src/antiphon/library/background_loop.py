@@ -28,7 +28,7 @@ INSIDE = (
 class BackgroundLoop:
     """Runs coroutines for threads that wait for them.
 
-    Its own thread begins with the first, and ends with `close`, which runs `last` there, or with the program.
+    Its own thread starts with the first coroutine, and ends with `close`, which runs `last` there, or with the program.
     """
 
     def __init__(self, last: Callable[[], Coroutine[Any, Any, None]]) -> None:
@@ -40,7 +40,7 @@ class BackgroundLoop:
         self._changing = threading.Lock()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Return what the coroutine returns, once it is done. Raises `RuntimeError` where it cannot run.
+        """Run a coroutine and return its result. Raises `RuntimeError` if it cannot run.
 
         An exception in the waiting thread, such as `KeyboardInterrupt`, cancels the coroutine.
         """
@@ -57,7 +57,7 @@ class BackgroundLoop:
             raise
 
     def post(self, work: Callable[[], object]) -> None:
-        """Have something called in the loop, if it still runs."""
+        """Call something in the loop, if the loop still runs."""
         with suppress(RuntimeError):
             if self._loop is not None and self._process == os.getpid():
                 self._loop.call_soon_threadsafe(work)
@@ -117,13 +117,13 @@ def _close_all() -> None:
             loop.close()
 
 
-# Closing needs executors, whose own hook ends them before `atexit` runs: this one, which is registered after it, runs
-# before it.
+# Closing needs executors. Their own hook ends them before `atexit` runs; this hook is registered later, so it runs
+# earlier.
 getattr(threading, "_register_atexit", atexit.register)(_close_all)
 
 
 def _serve(loop: asyncio.AbstractEventLoop) -> None:
-    """Run the loop until it is stopped, then end what is left of its work."""
+    """Run the loop until it is stopped, then end its remaining work."""
     asyncio.set_event_loop(loop)
     try:
         loop.run_forever()

@@ -42,7 +42,7 @@ class Calls:
         return stream
 
     async def close(self) -> None:
-        """Close the streams that are open, then everything that they need."""
+        """Close the open streams, then everything that they need."""
         for stream in list(self._streams):
             with suppress(RuntimeError):  # another task is reading it, and will see the end
                 await stream.close()
@@ -66,7 +66,7 @@ class Calls:
         return await self.read(Response, msgspec.to_builtins(response), is_large=ticket.is_large)
 
     async def batches(self, parameters: Mapping[str, Any]) -> AsyncGenerator[Sequence[Event], None]:
-        """Create a response; give its events as they come."""
+        """Create a response; yield its events as they arrive."""
         gateway, request, body, ticket = await self._request(parameters, stream=True)
         if request.background:
             queued = await gateway.enqueue(request, body, ticket)
@@ -78,7 +78,7 @@ class Calls:
                 yield batch
 
     async def replayed(self, response_id: str, starting_after: int | None) -> AsyncGenerator[Sequence[Event], None]:
-        """Give the events of a background response after a number, to the end."""
+        """Yield the events of a background response after a number, to the end."""
         gateway = await self.gateway()
         query = decode_stream_query(as_query({"starting_after": starting_after}))
         await gateway.check_replay(TENANT, response_id)
@@ -139,7 +139,7 @@ def page_query(parameters: Mapping[str, Any]) -> InputItemsQuery:
 
 
 def shown(include: Sequence[Include] | None) -> Collection[Include]:
-    """Return `include` once it is checked. Raises `ClientError`."""
+    """Return `include` after validation. Raises `ClientError`."""
     return decode_include({"include": list(include or ())})
 
 
@@ -161,7 +161,7 @@ async def _replayed(gateway: Gateway, response_id: str, after: int) -> AsyncGene
 
 
 async def _whole(frames: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
-    """Give the frames of a replay. Raises `AntiphonError` if the log ends before the response does."""
+    """Yield the frames of a replay. Raises `AntiphonError` if the log ends before the response does."""
     try:
         async for body in frames:
             yield body

@@ -20,7 +20,7 @@ from antiphon.protocol.validation.validate import (
 
 
 class AsyncConversations:
-    """Conversations, which keep their items on the server's side."""
+    """Conversations, which store their items on the server."""
 
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
@@ -100,5 +100,5 @@ class AsyncConversationItems:
 
 
 def following(after: str | None) -> dict[str, str]:
-    """Return the parameter that asks for the page after an item, in place of the request's own."""
+    """Return the parameter for the page after an item, which replaces the one of the request."""
     return {} if after is None else {"after": after}

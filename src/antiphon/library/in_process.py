@@ -1,4 +1,4 @@
-"""One HTTP request to an ASGI application of this process: the reply's head, then its body as it comes."""
+"""One HTTP request to an ASGI application of this process: the reply's head, then its body as it arrives."""
 
 import asyncio
 from dataclasses import dataclass
@@ -8,16 +8,16 @@ from antiphon.server.asgi import AsgiApp, Message, RawHeaders, Scope
 from antiphon.server.request import TENANT
 
 AHEAD = 16
-"""Parts of a body that the application may be ahead of its reader; then it waits, as for a slow client."""
+"""Parts of a body that are buffered for the reader; then the application waits, as for a slow client."""
 
 
 class BrokenOff(Exception):  # noqa: N818 - the reader reports it in the terms of its library
-    """The reply ended before it was whole."""
+    """The reply ended before it was complete."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request. `path` ends where the query begins; names of headers are in lower case."""
+    """A request. `path` has no query; names of headers are in lower case."""
 
     method: str
     path: str
@@ -49,7 +49,7 @@ class Request:
 class Exchange:
     """A request and its reply. Call `begin`, then `read` until it returns nothing, and `leave` in the end.
 
-    With a `timeout` in seconds, `TimeoutError` is raised if the application sends nothing for so long.
+    With a `timeout` in seconds, `TimeoutError` is raised if the application sends nothing for that time.
     """
 
     def __init__(self, app: AsgiApp, request: Request, timeout: float | None) -> None:
@@ -70,7 +70,7 @@ class Exchange:
             raise
 
     async def read(self) -> bytes:
-        """Return what has come of the body since the last call; nothing at its end. Raises as `begin`."""
+        """Return the bytes of the body since the last call; empty at its end. Raises as `begin`."""
         if self._is_over:
             return b""
         async with asyncio.timeout(self._timeout):
@@ -87,7 +87,7 @@ class Exchange:
         return b"".join(found)
 
     def leave(self) -> None:
-        """Disconnect: the application sees that its client has gone, if it still works on the reply."""
+        """Disconnect: the application notices it, if it is still working on the reply."""
         self._left.set()
         while not self._parts.empty():
             self._parts.get_nowait()
@@ -100,7 +100,7 @@ class Exchange:
             error = raised
         if not self._head.done():
             self._head.set_exception(error)
-            self._head.exception()  # nobody may wait for it any more
+            self._head.exception()  # there may be no waiter any more
         await self._put(error)
 
     async def _receive(self) -> Message:
@@ -126,7 +126,7 @@ class Exchange:
 
 
 class Server:
-    """An application with the exchanges that are under way."""
+    """An application with its running exchanges."""
 
     def __init__(self, app: AsgiApplication) -> None:
         self._app = app
@@ -135,7 +135,7 @@ class Server:
     async def send(self, request: Request, seconds: float | None) -> tuple[Exchange, int, RawHeaders]:
         """Send a request; return the exchange, with status and headers of the reply. Raises as `Exchange.begin`.
 
-        `seconds` is how long the application may be silent.
+        `seconds` is the longest time without a byte from the application.
         """
         exchange = Exchange(self._app, request, seconds)
         self._exchanges.add(exchange)
@@ -144,7 +144,7 @@ class Server:
         return exchange, status, headers
 
     async def close(self) -> None:
-        """End what is under way, then close the application."""
+        """End the running exchanges, then close the application."""
         under_way = [exchange.task for exchange in self._exchanges]
         for exchange in self._exchanges:
             exchange.leave()

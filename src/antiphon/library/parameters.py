@@ -98,7 +98,7 @@ class InputPageParameters(PageParameters, total=False):
 
 
 def as_query(parameters: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return parameters as a URL's query has them, without those that are None."""
+    """Return parameters as the query of a URL, without the absent ones."""
     return {
         name: [str(value)] if isinstance(value, str | int) else [str(one) for one in value]
         for name, value in parameters.items()

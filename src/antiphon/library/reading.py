@@ -1,6 +1,6 @@
 """From plain data, as the API sends it, to the typed objects that the library returns. Nothing here does I/O.
 
-What this version does not know survives: an item of an unknown type, or with unknown fields, becomes an `UnknownItem`,
+Unknown data survives: an item of an unknown type, or with unknown fields, becomes an `UnknownItem`,
 and an event of an unknown type an `UnknownEvent`.
 """
 
@@ -58,7 +58,7 @@ def read_event(data: dict[str, Any]) -> Event:
 
 
 def own_event(event: Event) -> Event:
-    """Return an event of a run as the caller's own: changes to its objects do not reach the run."""
+    """Return a copy of a run's event: changes to its objects do not affect the run."""
     return event if type(event) in _SIMPLE else read_event(msgspec.to_builtins(event))
 
 
@@ -86,7 +86,7 @@ def _event_types() -> dict[str, type[Event]]:
 
 
 _INSIDE = {"item": read_item, "part": _read_part}
-"""Fields of events that hold objects whose types may be unknown, and what reads them."""
+"""Fields of events with objects of possibly unknown types, and the functions that read them."""
 
 _SIMPLE = {events.OutputTextDelta, events.ReasoningTextDelta, events.SummaryTextDelta, events.ArgumentsDelta}
-"""Events of which a stream has many, and which hold only texts and numbers."""
+"""Frequent events, which hold only texts and numbers."""

@@ -1,4 +1,4 @@
-"""The parts of a server inside another program: made at first use in one event loop, and closed there."""
+"""The parts of a server inside another program: created at first use in one event loop, and closed there."""
 
 import asyncio
 import os
@@ -13,10 +13,10 @@ from antiphon.errors import ConfigError
 from antiphon.upstream.backend import Backend
 
 MEMORY = "sqlite://"
-"""The store of a program that names none."""
+"""The default store of a program."""
 
 KEY = "ANTIPHON_BACKEND_KEY"
-"""Stands for the variable of a key that the program passes itself."""
+"""The name of the variable for a key that the program passes itself."""
 
 LISTENING = ("host", "port", "workers", "grace")
 LOGGING = ("log_level", "log_format", "access_log")
@@ -47,7 +47,7 @@ class Service:
     """Opens its parts at first use, and closes them. It belongs to the event loop of its first use.
 
     `settings` have the same effect as in a file for `antiphon serve`; those named in `rejects` raise `ConfigError`.
-    `backend`, a base URL with its `key` or a `Backend`, stands in place of `settings.backends`, and `store` in place of
+    `backend`, a base URL with its `key` or a `Backend`, replaces `settings.backends`, and `store` replaces
     `settings.store`. Without settings and backend it is the scripted model `demo`, with its state in memory.
     """
 
@@ -70,9 +70,9 @@ class Service:
         self._is_closed = False
 
     async def open(self) -> Application:
-        """Return the parts; make and start them at first use. Raises `ConfigError`, `StoreError`, `RuntimeError`.
+        """Return the parts; create and start them at first use. Raises `ConfigError`, `StoreError`, `RuntimeError`.
 
-        They are made in a task of their own: a caller that is cancelled meanwhile leaves nothing behind.
+        They are created in a task of their own: a cancelled caller leaves nothing behind.
         """
         self.check_loop()
         if self._is_closed:
@@ -90,7 +90,7 @@ class Service:
         except BaseException:
             self._making = None  # the next call tries again
             raise
-        house.watchdog = None  # what else the program does in its loop is its own affair
+        house.watchdog = None  # the program's other work in its loop is not affected
         house.start()
         return house
 
@@ -108,7 +108,7 @@ class Service:
             await house.close()
 
     def reset(self) -> None:
-        """Be as new, once closed: the next use opens it again, in any event loop."""
+        """Reset it after it was closed: the next use opens it again, in any event loop."""
         self._is_closed, self._loop = False, None
 
     def check_loop(self) -> None:
@@ -122,7 +122,7 @@ class Service:
 
 
 def _note(task: "asyncio.Task[Application]") -> None:
-    """Read the error of a task, which is raised to whoever waits for it, and is no fault if nobody does."""
+    """Read the error of a task: callers that wait for it receive it, and without a caller it is not reported."""
     if not task.cancelled():
         task.exception()
 
@@ -151,7 +151,7 @@ def _resolved(
 
 
 def _check_types(settings: object, backend: object) -> None:
-    """Reject what only a type checker would find, before it fails far from the program's line."""
+    """Reject wrong arguments here, before they fail far from the program's line."""
     if not isinstance(settings, Settings | None):
         hint = "Pass a base URL as `backend=`." if isinstance(settings, str) else "Pass `Settings(...)`."
         raise ConfigError(f"The first argument is the settings, but it is a {type(settings).__name__}. {hint}")

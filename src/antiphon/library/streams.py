@@ -1,4 +1,4 @@
-"""The events of a response as a stream that a program iterates, and closes when it has seen enough."""
+"""The events of a response as a stream that a program iterates and can close early."""
 
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
@@ -17,7 +17,7 @@ LOST = "the response was deleted, the client was closed, or another process bega
 
 
 class AsyncResponseStream(AsyncIterator[Event]):
-    """The events of one response, as they come. Closing it early ends the model's work, unless it is in the background.
+    """The events of one response, as they arrive. Closing it early stops the model, unless it runs in the background.
 
     Use it in `async with`, or call `close` when you leave the loop early.
     """
@@ -38,7 +38,7 @@ class AsyncResponseStream(AsyncIterator[Event]):
         return self._waiting.popleft()
 
     async def _fill(self) -> bool:
-        """Wait for events that come together; return whether there are any before the end."""
+        """Wait for events that arrive together; return False at the end."""
         async for batch in self._batches:
             if batch:
                 self._waiting.extend(batch)
@@ -48,7 +48,7 @@ class AsyncResponseStream(AsyncIterator[Event]):
         return False
 
     def take(self) -> list[Event]:
-        """Return the events that have come and were not iterated yet."""
+        """Return the events that have arrived and were not iterated yet."""
         taken = list(self._waiting)
         self._waiting.clear()
         return taken
@@ -74,7 +74,7 @@ class AsyncResponseStream(AsyncIterator[Event]):
 
 
 class ResponseStream(Iterator[Event]):
-    """The events of one response, as they come. Closing it early ends the model's work, unless it is in the background.
+    """The events of one response, as they arrive. Closing it early stops the model, unless it runs in the background.
 
     Use it in `with`, or call `close` when you leave the loop early.
     """
@@ -110,7 +110,7 @@ class ResponseStream(Iterator[Event]):
 
 
 async def _some(stream: AsyncResponseStream) -> list[Event]:
-    """Return the next events that came together; none at the end. A thread is asked once for all of them."""
+    """Return the next events that arrived together; none at the end. One call to the thread serves all of them."""
     try:
         return [await anext(stream), *stream.take()]
     except StopAsyncIteration:
@@ -118,7 +118,7 @@ async def _some(stream: AsyncResponseStream) -> list[Event]:
 
 
 def finished(response: Response | None) -> Response:
-    """Return the response. Raises `AntiphonError` if there is none."""
+    """Return the response. Raises `AntiphonError` if the stream has none."""
     if response is None:
         raise cut_off(CLOSED)
     return response

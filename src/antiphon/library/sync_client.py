@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 
 class Caller(LoopOwner):
-    """Runs the asynchronous client in a thread of its own. Whatever can still be used refers to it."""
+    """Runs the asynchronous client in a thread of its own. Every usable object of the client refers to it."""
 
     def __init__(self, client: AsyncAntiphon) -> None:
         super().__init__(client.close)
@@ -46,8 +46,8 @@ class Antiphon:
     """The Responses API inside your program: `responses`, `conversations` and `models`, as in the official SDK.
 
     It is `AsyncAntiphon` without `await`, with the same errors. Without arguments it is the scripted model `demo`.
-    `backend` is a base URL with its `key`, or any `Backend`; `store` is where state is kept, by default in memory;
-    `settings` are those of a server.
+    `backend` is a base URL with its `key`, or any `Backend`; `store` is where state is stored, by default in memory;
+    `settings` are the settings of a server.
 
     Any thread can use it, also one with a running event loop, which waits meanwhile. It works in one thread of its own,
     which begins with the first call and ends with `close`, the end of `with`, or the end of the program. After a fork,
@@ -85,7 +85,7 @@ class Antiphon:
 
 
 class Responses:
-    """Responses: create, stream, retrieve, cancel, delete, compact, and what they were made from."""
+    """Responses: create, stream, retrieve, cancel, delete, compact, and list their input items."""
 
     def __init__(self, caller: Caller) -> None:
         self._caller, self._responses = caller, caller.client.responses
@@ -101,9 +101,9 @@ class Responses:
     def create(
         self, *, stream: bool | None = None, **parameters: Unpack[ResponseParameters]
     ) -> Response | ResponseStream:
-        """Create a response and wait for it; with `stream=True`, return its events as they come.
+        """Create a response and wait for it; with `stream=True`, return its events as they arrive.
 
-        With `background=True` the response is queued, and made while a client or a server has its store open.
+        With `background=True` the response is queued, and runs while a client or a server has its store open.
         """
         if stream:
             return self._stream(self._caller.run(self._responses.create(stream=True, **parameters)))
@@ -116,7 +116,7 @@ class Responses:
     def stream(self, *, response_id: str, starting_after: int | None = None) -> ResponseStream: ...
 
     def stream(self, **parameters: Any) -> ResponseStream:
-        """Return the events of a new response as they come; the request begins with the first of them.
+        """Return the events of a new response as they arrive; the request begins with the first of them.
 
         With `response_id`, return the events of that background response instead, to its end. `starting_after` is the
         `sequence_number` of the last event that was read: the stream resumes after it. Raises `TypeError` if the
@@ -186,7 +186,7 @@ class Responses:
         return self._caller.run(self._responses.delete(response_id))
 
     def compact(self, **parameters: Unpack[CompactParameters]) -> CompactedResponse:
-        """Make a context shorter; the `output` of the result is the next request's input."""
+        """Compact a context; the `output` of the result is the input of the next request."""
         return self._caller.run(self._responses.compact(**parameters))
 
     def _stream(self, stream: AsyncResponseStream) -> ResponseStream:
@@ -194,13 +194,13 @@ class Responses:
 
 
 class InputItems:
-    """The items that responses were made from."""
+    """The input items of responses."""
 
     def __init__(self, caller: Caller) -> None:
         self._caller, self._items = caller, caller.client.responses.input_items
 
     def list(self, response_id: str, **parameters: Unpack[InputPageParameters]) -> ItemPages:
-        """Return the items that a response was made from, newest first unless `order` is `asc`."""
+        """Return the input items of a response, newest first unless `order` is `asc`."""
         return ItemPages(self._items.list(response_id, **parameters).fetch, self._caller)
 
 
@@ -211,7 +211,7 @@ class InputTokens:
         self._caller, self._tokens = caller, caller.client.responses.input_tokens
 
     def count(self, **parameters: Unpack[CountParameters]) -> InputTokenCount:
-        """Return how many tokens the input of such a response has; nothing is made or stored."""
+        """Return how many tokens the input of such a response has; nothing is generated or stored."""
         return self._caller.run(self._tokens.count(**parameters))
 
 

@@ -1,4 +1,4 @@
-"""HTTP clients whose requests stay in this process: for the official SDK, and so for every program that uses it."""
+"""HTTP clients that serve requests inside this process: for the official SDK, and so for every program that uses it."""
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
@@ -28,7 +28,7 @@ def http_client(
 ) -> "httpx2.Client":
     """Return an HTTP client for `OpenAI(http_client=...)`: its requests are served inside this process.
 
-    The arguments are those of `Antiphon`. Host and API key of the SDK's client have no meaning. Closing the client
+    The arguments are those of `Antiphon`. Host and API key of the SDK's client are ignored. Closing the client
     closes everything behind it. Raises `ConfigError`, also if the HTTP library of the SDK is not installed.
 
     >>> import antiphon
@@ -99,7 +99,7 @@ class _SyncTransport:
         return self._http.Response(status, headers=headers, stream=body)
 
     def parts(self, exchange: Exchange, request: Any) -> Iterator[bytes]:
-        """Give the body of a reply as it comes."""
+        """Yield the body of a reply as it arrives."""
         with _translated(self._http, request):
             while part := self._owner.run(exchange.read()):
                 yield part
@@ -129,7 +129,7 @@ class _AsyncTransport:
         return self._http.Response(status, headers=headers, stream=body)
 
     async def parts(self, exchange: Exchange, request: Any) -> AsyncIterator[bytes]:
-        """Give the body of a reply as it comes."""
+        """Yield the body of a reply as it arrives."""
         with _translated(self._http, request):
             while part := await exchange.read():
                 yield part
@@ -168,7 +168,7 @@ class _AsyncBody:
 
 @cache
 def _body_types(http: Any) -> tuple[type[_SyncBody], type[_AsyncBody]]:
-    """Return the bodies of replies as the HTTP library wants them: it asks for its own classes as bases."""
+    """Return the bodies of replies for the HTTP library, which requires its own classes as bases."""
     bases = (_SyncBody, http.SyncByteStream), (_AsyncBody, http.AsyncByteStream)
     return type("SyncBody", bases[0], {}), type("AsyncBody", bases[1], {})
 
@@ -179,14 +179,14 @@ def _request(request: Any, body: bytes) -> Request:
 
 
 def _timeout(request: Any) -> float | None:
-    """Return the seconds that the application may be silent."""
+    """Return the longest time in seconds without a byte from the application."""
     seconds: float | None = request.extensions.get("timeout", {}).get("read")
     return seconds
 
 
 @contextmanager
 def _translated(http: Any, request: Any) -> Iterator[None]:
-    """Raise what a connection would have raised, in the terms of the HTTP library."""
+    """Raise the HTTP library's exception for the same error on a connection."""
     try:
         yield
     except TimeoutError as error:

@@ -62,7 +62,7 @@ class Kept:
         parts = [bytes(self._head), bytes(self._tail)]
         if not self._lost:
             return b"".join(parts).decode(errors="replace")
-        return f"\n[… {self._lost} bytes left out …]\n".join(part.decode(errors="replace") for part in parts)
+        return f"\n[… {self._lost} bytes omitted …]\n".join(part.decode(errors="replace") for part in parts)
 
     def _trim(self) -> None:
         excess = max(len(self._tail) - self._half, 0)

@@ -185,7 +185,7 @@ def cut(text: str, limit: int) -> str:
     if len(text) <= limit + NOTE:
         return text
     half = limit // 2
-    return f"{text[:half]}\n[… {len(text) - 2 * half} characters left out …]\n{text[len(text) - half :]}"
+    return f"{text[:half]}\n[… {len(text) - 2 * half} characters omitted …]\n{text[len(text) - half :]}"
 
 
 def _written(file: int, part: bytes) -> None:

@@ -1,7 +1,7 @@
-"""What a request's key and headers ask for: the tenant, tokens, a reply that was sent already, the cache.
+"""Reads a request's key and headers: the tenant, its limits, an earlier reply, the cache.
 
-Every path but those of `OPEN` needs an API key, from when one was made (specification section 13). It comes in
-`Authorization: Bearer` and nowhere else, also to open a WebSocket. An application around this one may set the tenant in
+Every path except those of `OPEN` needs an API key, once a key exists (specification section 13). The key is in
+`Authorization: Bearer` and nowhere else, also to open a WebSocket. A parent application can set the tenant in
 the ASGI scope; then that application has checked the key. Nothing here is called for a request with neither.
 """
 
@@ -34,14 +34,14 @@ from antiphon.sharing.scheduler import FairScheduler
 from antiphon.telemetry.context import note
 
 OPEN = {"/", "/healthz", "/readyz", "/metrics", "/status"}
-"""Paths that need no key: the page about the server, and those of programs that watch it. `/metrics` and `/status` are
-shown to this machine alone."""
+"""Paths that need no key: the page about the server, and those of monitoring programs. Only this machine may read
+`/metrics` and `/status`."""
 
 PAGES = "/console"
 """Begins the paths of the console's pages, which hold no data."""
 
 SIGN_IN = "/admin/v1/session"
-"""The path to which the page posts the key, or the code, of its user."""
+"""The path to which the page posts the user's key or code."""
 
 IDEMPOTENCY_HEADER = b"idempotency-key"
 
@@ -56,7 +56,7 @@ SAID: Mapping[str, Callable[[_Wish], _Wish]] = {
     "off": lambda wish: False,
     "refresh": lambda wish: CacheParam(ttl=wish.ttl if isinstance(wish, CacheParam) else None, refresh=True),
 }
-"""What each value of the header `antiphon-cache` makes of what the body says."""
+"""The effect of each value of the header `antiphon-cache` on the value in the body."""
 
 
 class Authentication:
@@ -66,7 +66,7 @@ class Authentication:
         self._gateway, self._has_console = gateway, has_console
 
     async def identify(self, request: HttpRequest) -> bool:
-        """Set the tenant and the credential of a request, unless another application has. Raises `ClientError`.
+        """Set the tenant and the credential of a request, unless a parent application has. Raises `ClientError`.
 
         Return False for the console's page and its sign-in, which need no key.
         """
@@ -91,7 +91,7 @@ class Authentication:
 
 
 def check_tenant(name: object) -> None:
-    """Raise `ClientError` (400) for an invalid tenant's name, which an application that wraps this one has set."""
+    """Raise `ClientError` (400) for an invalid tenant name that a parent application has set."""
     if not is_tenant_name(name):
         text = f"The application in front of this server set an invalid tenant for this request. {TENANT_RULE}"
         raise ClientError(text, code="invalid_tenant")
@@ -107,7 +107,7 @@ class Connections:
         self.slots = FairScheduler(most, leaves_room=True)
 
     def admit(self, request: HttpRequest, connection: ClientConnection | None) -> None:
-        """Count the connection of a request. Raises `AntiphonError` (503) where its tenant has too many.
+        """Count the connection of a request. Raises `AntiphonError` (503) if its tenant has too many.
 
         Without a `connection`, as for a WebSocket, it is counted for as long as the request lasts.
         """
@@ -137,7 +137,7 @@ def bearer(headers: Iterable[tuple[bytes, bytes]]) -> bytes:
 
 
 async def decoded(gateway: Gateway, http: HttpRequest, body: bytes, decode: Callable[[bytes], T]) -> T:
-    """Return what a body says, a large one decoded and checked in a thread. Raises what `decode` raises."""
+    """Return a decoded body; a large one is decoded and checked in a thread. Raises what `decode` raises."""
     return decode(body) if len(body) <= LARGE else await gateway.offload(http.tenant, decode, body)
 
 
@@ -152,11 +152,11 @@ async def acquire(
 ) -> UsageLease | None:
     """Return the lease of a request on its key's limits, None without a key; it is released when the reply was sent.
 
-    Without a `model` the request counts as one that asks none. A background response `is_queued`; one that
+    A request without a `model` calls none. A background response `is_queued`; one that
     `is_large` is weighed in a thread.
 
-    Raises `ClientError`: 400 for a model that the key does not allow, 401 for a key that has ended, 429 at a limit, 503
-    where too many requests wait. Raises `ClientGone` where the client disconnects.
+    Raises `ClientError`: 400 for a model that the key does not allow, 401 for an expired key, 429 at a limit, 503
+    if too many requests wait. Raises `ClientGone` if the client disconnects.
     """
     key = await http.key()
     if key is None:
@@ -171,9 +171,9 @@ async def acquire(
 
 
 async def reserve(gateway: Gateway, http: HttpRequest, body: bytes, prefix: str) -> RequestIdentity | Reply:
-    """Return the ticket of a request with an `Idempotency-Key`; the reply where the same one was replied to already.
+    """Return the ticket of a request with an `Idempotency-Key`; the stored reply to an answered one.
 
-    Where the work on it fails, its key is free again, so that the next try is worked on.
+    If the request fails, its key is released, so that a retry runs.
     """
     key = http.headers[IDEMPOTENCY_HEADER].decode("latin-1")
     check_key(key)
@@ -188,7 +188,7 @@ async def reserve(gateway: Gateway, http: HttpRequest, body: bytes, prefix: str)
 
 
 def with_cache(http: HttpRequest, request: CreateResponse) -> CreateResponse:
-    """Return the request with what is wished of the cache: in its header, else in its body, else by its key.
+    """Return the request with its cache mode: from the header, else the body, else the key.
 
     Raises `ClientError` (400) for a header with another value.
     """
@@ -205,11 +205,11 @@ def with_cache(http: HttpRequest, request: CreateResponse) -> CreateResponse:
 
 
 def _usual(http: HttpRequest, request: CreateResponse) -> bool | None:
-    """Return what the request's caller wishes of all; of what is not stored nothing is kept unasked."""
+    """Return the cache mode of the request's caller; unstored responses are not cached by default."""
     wish = http.uses_cache
     return None if wish and request.store is False else wish
 
 
 def body_with_cache(body: bytes, before: CreateResponse, after: CreateResponse) -> bytes:
-    """Return a request's body as it is kept for the worker that makes the response and does not see its headers."""
+    """Return the body to store for the worker that runs the response and does not see the headers."""
     return body if after is before else msgspec.json.encode({**decode_object(body), "antiphon": after.antiphon})

@@ -38,8 +38,8 @@ def create_app(
 ) -> AsgiApp:
     """Return the application that serves this engine, and these webhook endpoints.
 
-    `workers` are the processes that serve the same port. Pages of other origins are refused unless `limits` names
-    them, also where an application around this one would let them in. `access` says who may read metrics.
+    `workers` are the processes that serve the same port. Pages of other origins are rejected unless `limits` names
+    them, also if a parent application would allow them. `access` says who may read metrics.
     With `has_console`, `/console/` and `/admin/v1` are served.
     """
     gateway, limits = Gateway(engine), limits or Limits()
@@ -58,7 +58,7 @@ def create_app(
 def create_watch_app(
     engine: Engine, limits: Limits, *, has_metrics: bool = True, workers: Workers | None = None
 ) -> AsgiApp:
-    """Return the application of the listener for programs that watch the server: all that reach it may read."""
+    """Return the application of the monitoring listener: every client that reaches it may read."""
     gateway, access = Gateway(engine), WatchAccess(is_listener=True)
     routes = Routes([operations.resources(gateway, workers, has_metrics=has_metrics, access=access)])
     return RequestMiddleware(gateway, routes, {}, limits, Connections(limits.connections))
@@ -73,7 +73,7 @@ def resources(
     access: WatchAccess | None = None,
     has_console: bool = False,
 ) -> Sequence[Resources]:
-    """Return all that is served over HTTP, the first that fits a path in front."""
+    """Return all HTTP endpoints; the first match of a path counts."""
     parts = (responses, conversations, chat_completions, models, usage, openapi)
     found = [*(part.resources(gateway) for part in parts), webhooks.resources(endpoints)]
     found.append(home.resources(gateway, has_metrics=has_metrics, access=access, has_console=has_console))
@@ -81,7 +81,7 @@ def resources(
 
 
 def file_resources(gateway: Gateway) -> Later:
-    """Return what is served for files, vector stores, containers, prompts and images."""
+    """Return the endpoints of files, vector stores, containers, prompts and images."""
 
     def files() -> Sequence[Resources]:
         from antiphon.server.resources import files  # noqa: PLC0415 - for requests with files alone
@@ -124,7 +124,7 @@ def file_resources(gateway: Gateway) -> Later:
 
 
 def console_resources(gateway: Gateway, workers: Workers | None = None) -> Later:
-    """Return what is served for the console: its API and its pages."""
+    """Return the endpoints of the console: its API and its pages."""
 
     def admin_resources() -> Sequence[Resources]:
         from antiphon.server import admin  # noqa: PLC0415 - for the console alone

@@ -44,21 +44,21 @@ FIXED_HEADERS = [
 ]
 
 GRACE = 0.5
-"""Seconds that a backend has to refuse a request by a plain HTTP error before the stream begins without it."""
+"""Seconds in which a backend can reject a request with a plain HTTP error before the stream starts."""
 
 KEEPALIVE_AFTER = 60.0
-"""Seconds of silence after which a `keepalive` event goes out, for clients whose timer counts events (Codex)."""
+"""Seconds of silence after which a `keepalive` event goes out, for clients with a timer between events (Codex)."""
 
 PROBED = {"/healthz", "/readyz", "/metrics", "/status"}
-"""Asked for again and again by programs: worth no line."""
+"""Polled frequently by programs: not logged."""
 
 OTHER = "other"
 
 GONE = "gone"
-"""Stands for the status where the client left before there was any."""
+"""The status in the log if the client disconnected before the reply."""
 
 KINDS = frozenset({"http", "websocket"})
-"""Scopes that are served; the lifespan is its host's."""
+"""Scopes that are served; the lifespan belongs to the host."""
 
 access = logging.getLogger("antiphon.access")
 
@@ -68,7 +68,7 @@ SocketEndpoint = Callable[["HttpExchange"], Awaitable[None]]
 class HttpExchange:
     """Sends the reply to one request, or to the request that opens a WebSocket.
 
-    `status` is 0 until the reply has begun; then it is too late for another one.
+    `status` is 0 until the reply has started; then no other reply is possible.
     """
 
     __slots__ = ("_id", "began", "is_http", "limits", "receive", "request", "send", "status")
@@ -85,7 +85,7 @@ class HttpExchange:
         self.status = 0
 
     async def reply(self, status: int, headers: RawHeaders, body: bytes) -> None:
-        """Send a reply that is whole. Raises `AntiphonError` (503) where no memory is free for a large one."""
+        """Send a complete reply. Raises `AntiphonError` (503) if no memory is free for a large one."""
         headers = [*headers, (b"content-length", b"%d" % len(body))]
         if len(body) < LARGE:
             await self.send(self._head(status, headers))
@@ -96,7 +96,7 @@ class HttpExchange:
             await self._send_pieces(body, more_body=False)
 
     async def fail(self, error: Exception) -> None:
-        """Send an error in its envelope, or break the reply off where it has begun: returning does that."""
+        """Send an error in its envelope, or abort a reply that has started: returning does that."""
         if self.status:
             _log_broken_off(error)
             return
@@ -118,7 +118,7 @@ class HttpExchange:
 
     @contextmanager
     def _holding(self, body: bytes) -> Iterator[None]:
-        """Count a large body until its client has read it: one that reads slowly makes the server hold it."""
+        """Count a large body until its client has read it: for a slow reader the server holds it in memory."""
         memory, tenant = self.request.incoming.memory, self.request.tenant
         memory.take(len(body), tenant)
         try:
@@ -139,7 +139,7 @@ class HttpExchange:
         await self.send({"type": "websocket.accept", "headers": self._head(101, [])["headers"]})
 
     def _head(self, status: int, headers: RawHeaders) -> Message:
-        """Begin the reply: return its first message, with the headers that all have."""
+        """Start the reply: return its first message, with the common headers."""
         self.status, request = status, self.request
         headers = [*headers, *request.reply_headers, *request.cors_headers]
         if request.is_admitted:
@@ -152,7 +152,7 @@ class HttpExchange:
 
 
 class _Upgrade:
-    """The way to a client that asks for a WebSocket: what refuses it goes out as HTTP, where the host can do that."""
+    """The reply to a client that requests a WebSocket: a rejection is sent as HTTP, if the host supports that."""
 
     def __init__(self, scope: Scope, send: Send) -> None:
         self.send = send
@@ -168,23 +168,23 @@ class _Upgrade:
 
 
 def _log_broken_off(error: Exception) -> None:
-    """Say in the log why a reply was broken off, unless that is as it should be."""
+    """Log why a reply was aborted, unless that is expected."""
     if isinstance(error, AntiphonError):
-        log.warning("A reply was broken off: %s", error.gist)
+        log.warning("A reply was aborted: %s", error.gist)
     elif not isinstance(error, CutOff):
         reportable(error)
 
 
 class EventStream:
-    """The events of a run as they come. Raises `AntiphonError` before anything was sent."""
+    """The events of a run as they arrive. Raises `AntiphonError` before anything was sent."""
 
     def __init__(self, run: Run) -> None:
         self._run = run
         self._is_open = False
         self._is_sending = False
-        """Events are being sent: there is no silence to break."""
+        """Events are being sent: no keepalive is needed."""
         self._filling: asyncio.Event | None = None
-        """Set once what breaks a silence was sent, while it is being sent."""
+        """Set after a keepalive was sent; unset while it is being sent."""
         self._loop = asyncio.get_running_loop()
         self._last_sent = self._last_event = self._loop.time()
 
@@ -205,7 +205,7 @@ class EventStream:
             await sink.write(b"", more_body=False)
 
     async def _tick(self) -> float:
-        """Break the silence where there is one; return the seconds until it should be looked at again."""
+        """Send a keepalive if the stream is silent; return the seconds until the next check."""
         if not self._is_sending:
             filling = self._filling = asyncio.Event()
             try:
@@ -237,7 +237,7 @@ class EventStream:
 
 
 class RequestMiddleware:
-    """The outermost frame: holds each request to the limits, finds its endpoint, sends its reply, and counts it."""
+    """The outermost frame: applies the limits to each request, finds its endpoint, sends its reply, and counts it."""
 
     def __init__(
         self,
@@ -257,7 +257,7 @@ class RequestMiddleware:
         self._connections = connections
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request, or one WebSocket. All in one frame, since each part of a stream comes through it."""
+        """Serve one request, or one WebSocket. All in one frame, since each part of a stream passes through it."""
         if scope["type"] not in KINDS:
             return
         exchange = HttpExchange(scope, receive, send, self._limits, self._memory)
@@ -301,7 +301,7 @@ class RequestMiddleware:
             self._finish(exchange)
 
     def _endpoint(self, request: HttpRequest) -> Endpoint:
-        """Return the endpoint of a request, and note its route. Raises `ClientError`: 404 for its path, 405."""
+        """Return the endpoint of a request, and record its route. Raises `ClientError`: 404 for its path, 405."""
         route = self._routes.fixed.get(request.path)
         if route is None:
             route, request.path_params = self._routes.match(request)
@@ -321,7 +321,7 @@ class RequestMiddleware:
         await found(exchange)
 
     def _finish(self, exchange: HttpExchange) -> None:
-        """Count the request, and write its line: its route, not its path, which may hold anything."""
+        """Count the request, and log it: its route, not its path, which can contain anything."""
         status, route = str(exchange.status or GONE), exchange.request.scope.get("route")
         path = method = OTHER
         if isinstance(route, Route):

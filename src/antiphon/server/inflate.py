@@ -1,4 +1,4 @@
-"""Bodies that clients compress, inflated a step at a time: a small one that is huge inside is never made. No I/O."""
+"""Inflates compressed bodies step by step, so that a decompression bomb is never inflated. No I/O."""
 
 import zlib
 from collections.abc import Callable, Iterator, Mapping
@@ -8,14 +8,14 @@ from antiphon.errors import ClientError
 from antiphon.sharing.compression import zstd_library
 
 STEP = 256 * 1024
-"""Bytes that are made at once."""
+"""Bytes that are inflated in one step."""
 
 WINDOW_LOG = 23
 """The largest window of a zstd frame, 8 MiB: what RFC 9659 allows for HTTP."""
 
 
 class Decompressor(Protocol):
-    """What the standard library's have in common, but for zlib's."""
+    """The common methods of the standard library's decompressors, except zlib."""
 
     @property
     def eof(self) -> bool: ...
@@ -57,19 +57,19 @@ def _zstd() -> Decompressor:
 
 
 CODINGS: Mapping[str, Callable[[], Decompressor]] = {"gzip": _Gzip, "x-gzip": _Gzip, "zstd": _zstd}
-"""By the names in `Content-Encoding`. `deflate` is left out: nobody agrees what it is."""
+"""By the names in `Content-Encoding`. `deflate` is missing: implementations disagree about it."""
 
 
 class Inflater:
-    """One body. What follows its end is refused: another reader might take it for more of the body."""
+    """One body. Bytes after its end are rejected: another reader might treat them as part of the body."""
 
     def __init__(self, coding: str) -> None:
         self._coding = coding
         self._decompressor = CODINGS[coding]()
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        """Return what came, inflated, at most `STEP` bytes at a time. Raises `ClientError` (400)."""
-        is_drained = True  # what came before was inflated to its end
+        """Return the received bytes, inflated, at most `STEP` bytes at a time. Raises `ClientError` (400)."""
+        is_drained = True  # the bytes before were inflated completely
         while data or not is_drained:
             if self._is_over():
                 raise self._broken("something follows its end")
@@ -78,7 +78,7 @@ class Inflater:
             is_drained = self._is_over() or self._decompressor.needs_input
 
     def finish(self) -> None:
-        """Nothing more comes. Raises `ClientError` (400) where something is missing."""
+        """The body has ended. Raises `ClientError` (400) if bytes are missing."""
         if not self._is_over():
             raise self._broken("it ends too early")
 
@@ -96,7 +96,7 @@ class Inflater:
 
 
 def coding_of(header: bytes) -> str | None:
-    """Return the coding that a `Content-Encoding` names, None where it names none. Raises `ClientError` (415)."""
+    """Return the coding of a `Content-Encoding`, or None. Raises `ClientError` (415)."""
     names = [name.strip() for name in header.decode("latin-1").lower().split(",")]
     names = [name for name in names if name not in {"", "identity"}]
     if not names:

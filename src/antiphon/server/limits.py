@@ -1,37 +1,37 @@
-"""How large a request may be, how many come at once, and from where: an operator's settings, as the server has them."""
+"""Limits of size, concurrency and origin for requests, from the operator's settings."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from ipaddress import ip_address
 
 LOCAL_NAMES = frozenset({"localhost", "host.docker.internal", "host.containers.internal"})
-"""Names of this machine that no public DNS can give to anything: the last two are what containers call it."""
+"""Names of this machine that no public DNS can resolve; containers use the last two."""
 
 ANY = "*"
-"""Stands for every host, or every origin."""
+"""Means every host, or every origin."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Of one process. The defaults are a server's that is embedded: it knows nothing of hosts."""
+    """Limits of one process. The defaults are for an embedded server, which does not know its hosts."""
 
     body: int = 32 * 1024 * 1024
     """Bytes of a request's body, inflated, and of a WebSocket's message."""
     connection: int = 128 * 1024 * 1024
-    """Bytes that a WebSocket connection holds: messages that wait or are worked on, and what it remembers."""
+    """Bytes that a WebSocket connection holds: waiting and running messages, and remembered responses."""
     connections: int = 10_000
     """Connections of clients, WebSockets among them."""
     hosts: frozenset[str] = frozenset({ANY})
-    """Names under which clients may ask, in lower case and without port; `*` for any."""
+    """Host names that clients may use, in lower case and without port; `*` for any."""
     origins: frozenset[str] = frozenset()
-    """Origins whose pages may ask, beside this server's own; `*` for any."""
+    """Origins of pages that may send requests, in addition to this server's own; `*` for any."""
 
 
 def hosts_of(address: str, allowed: Iterable[str]) -> frozenset[str]:
-    """Return the names under which who listens at `address` is asked.
+    """Return the accepted host names of a server that listens at `address`.
 
-    Who listens on this machine alone has its names, and those that are allowed; who listens elsewhere is meant to be
-    found under names that nobody here knows, so that any will do until some are allowed.
+    A server that listens on this machine only accepts the machine's names and the allowed names. A server that listens
+    elsewhere is reached by names that it does not know, so it accepts any name until some are allowed.
     """
     names = {name.lower() for name in allowed}
     if not names and not is_local(address):

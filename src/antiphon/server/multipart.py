@@ -1,7 +1,7 @@
-"""Forms of `multipart/form-data` (RFC 7578), read as they come: a part of any size is never held as a whole.
+"""Forms of `multipart/form-data` (RFC 7578), read as they arrive: a part is never held in memory as a whole.
 
-`FormParser` has no I/O: it takes the body in pieces of any size and returns what they hold. `Form` reads the parts of a
-request by it.
+`FormParser` has no I/O: it accepts the body in pieces of any size and returns their parts. `Form` reads the parts of a
+request with it.
 """
 
 import re
@@ -21,7 +21,7 @@ MOST_TEXT = 8 * 1024
 """Bytes of a field that is text."""
 
 OVERHEAD = MOST_PARTS * (MOST_HEAD + 1024)
-"""Bytes that a form may have besides the content of its file."""
+"""Bytes that a form may have in addition to the content of its file."""
 
 BLANKS = 128
 """Bytes that may follow a boundary in its line."""
@@ -49,7 +49,7 @@ END = FormEnd()
 NOTHING = b""
 
 Event = Head | bytes | FormEnd
-"""What a piece of a form may hold: the head of a part, bytes of its content, and the end of the form."""
+"""The events of a piece of a form: the head of a part, bytes of its content, and the end of the form."""
 
 
 def boundary_of(content_type: bytes) -> bytes:
@@ -69,7 +69,7 @@ def boundary_of(content_type: bytes) -> bytes:
 
 
 class FormParser:
-    """Takes a form in pieces. It holds at most one piece, and the head of one part."""
+    """Parses a form in pieces. It holds at most one piece, and the head of one part."""
 
     def __init__(self, boundary: bytes) -> None:
         self._delimiter = b"\r\n--" + boundary
@@ -79,7 +79,7 @@ class FormParser:
         self.is_over = False
 
     def feed(self, data: bytes) -> Iterator[Event]:
-        """Give what is known of the form by now. Raises `ClientError` (400) where it is broken."""
+        """Yield the events so far. Raises `ClientError` (400) if the form is malformed."""
         self._buffer += data
         while not self.is_over:
             event = self._read()
@@ -87,17 +87,17 @@ class FormParser:
                 return
             if event:
                 yield event
-        self._buffer.clear()  # what follows the last boundary means nothing
+        self._buffer.clear()  # bytes after the last boundary are ignored
 
     def finish(self) -> None:
-        """Raise `ClientError` (400) where the body ended before its form."""
+        """Raise `ClientError` (400) if the body ended before its form."""
         if not self.is_over:
             raise _malformed("it ends before its last boundary")
 
     # Each state returns an event, `NOTHING` after bytes that are no event, or None if it needs more bytes.
 
     def _skip(self) -> Event | None:
-        """Skip what stands before the first boundary."""
+        """Skip the bytes before the first boundary."""
         if self._up_to_boundary() is not None:
             return NOTHING
         if len(self._buffer) > MOST_HEAD:
@@ -134,7 +134,7 @@ class FormParser:
         return _head_of(head)
 
     def _content(self) -> Event | None:
-        """Give content up to the next boundary, or up to what may be the beginning of one."""
+        """Yield content up to the next boundary, or up to the possible beginning of one."""
         content = self._up_to_boundary()
         if content is not None:
             return content
@@ -146,7 +146,7 @@ class FormParser:
         return content
 
     def _up_to_boundary(self) -> bytes | None:
-        """Return what stands before the next boundary, and go past it; None where it has not come."""
+        """Return the bytes before the next boundary, and skip it; None if it has not arrived."""
         place = self._buffer.find(self._delimiter)
         if place < 0:
             return None
@@ -184,16 +184,16 @@ def _parameters(value: str) -> dict[str, str]:
 
 
 class FormPart:
-    """One part of a form. Read it before the next one: what is left of it is skipped."""
+    """One part of a form. Read it before the next one: unread content is skipped."""
 
     def __init__(self, head: Head, events: AsyncIterator[Event]) -> None:
         self.name, self.filename = head.name, head.filename
         self._events = events
         self.next: Event | None = None
-        """What ended the part, once it was read."""
+        """The event that ended the part, after it was read."""
 
     async def content(self) -> AsyncGenerator[bytes, None]:
-        """Give the content as it comes."""
+        """Yield the content as it arrives."""
         while self.next is None:
             event = await anext(self._events)
             if isinstance(event, bytes):
@@ -215,7 +215,7 @@ class FormPart:
 
 
 async def parts_of(body: AsyncIterator[bytes], boundary: bytes) -> AsyncGenerator[FormPart, None]:
-    """Give the parts of a form in turn. Raises `ClientError` (400) where it is broken, and what `body` raises."""
+    """Yield the parts of a form in turn. Raises `ClientError` (400) if it is malformed, and what `body` raises."""
     events = _events_of(body, boundary)
     event: Event | None = await anext(events)
     while isinstance(event, Head):

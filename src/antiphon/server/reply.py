@@ -1,6 +1,6 @@
-"""What an endpoint returns: status, headers, and a body that is whole or comes in parts. And the client that leaves.
+"""The reply of an endpoint: status, headers, and a complete or streamed body; and the watch for a disconnect.
 
-The exchange sends it (`server/exchange.py`), with the headers that every reply has.
+The exchange sends it (`server/exchange.py`), with the common headers.
 """
 
 import asyncio
@@ -21,12 +21,12 @@ BACKEND = "antiphon-backend"
 """The header with the name of the backend that answers."""
 
 CACHE = "antiphon-cache"
-"""The header with which a request sets the cache, and a reply says what it was to it."""
+"""The header with which a request sets the cache mode, and a reply reports hit or miss."""
 
 JSON: RawHeaders = [(b"content-type", b"application/json")]
 
 LATE = 0.2
-"""Seconds after which the watch begins: most work is over before, and need not pay for a task beside it."""
+"""Seconds after which the watch starts: most requests end before, and save the cost of another task."""
 
 COMMENT_AFTER = 15.0
 """Seconds of silence after which a comment goes out, for proxies."""
@@ -56,10 +56,10 @@ class Sink(Protocol):
 
 
 class ReplyStream(Protocol):
-    """A body that comes in parts, and the head before it, which may depend on the first of them."""
+    """A streamed body, and the head before it, which can depend on the first part."""
 
     async def send(self, sink: Sink) -> None:
-        """Send all of it. Raises `ClientGone` when the client leaves."""
+        """Send all of it. Raises `ClientGone` when the client disconnects."""
         ...
 
 
@@ -74,7 +74,7 @@ class Reply(Struct, frozen=True):
 Endpoint = Callable[[HttpRequest], Awaitable[Reply]]
 
 Resources = Mapping[str, Mapping[str, Endpoint]]
-"""Endpoints by path and method. A part of a path stands in braces, and with `:path` has any number of slashes."""
+"""Endpoints by path and method. A part of a path is in braces, and with `:path` can contain slashes."""
 
 
 def json_reply(value: Any, headers: RawHeaders | None = None, status: int = 200) -> Reply:
@@ -83,7 +83,7 @@ def json_reply(value: Any, headers: RawHeaders | None = None, status: int = 200)
 
 
 async def stored_reply(gateway: Gateway, tenant: str, value: dict[str, Any]) -> Reply:
-    """Return a reply of what was stored; a large object is encoded in a thread."""
+    """Return a reply with a stored object; a large object is encoded in a thread."""
     if not isinstance(value, LargeObject):
         return json_reply(value)
     return Reply(200, JSON, await gateway.offload(tenant, encode_large, value))
@@ -95,7 +95,7 @@ def stream_reply(stream: ReplyStream) -> Reply:
 
 
 def run_headers(run: Run) -> RawHeaders:
-    """Return the headers that say how a response is made, as far as that is known."""
+    """Return the headers that describe how a response runs, as far as known."""
     headers = ignored_header(run.ignored_tools) if run.ignored_tools else []
     headers.append((BACKEND.encode(), plain_name(run.backend)))
     if run.cache:
@@ -106,29 +106,29 @@ def run_headers(run: Run) -> RawHeaders:
 
 
 def ignored_header(types: Any) -> RawHeaders:
-    """Return the header that names the types of tools which the model is not offered."""
+    """Return the header with the types of tools that are not offered to the model."""
     return [(IGNORED.encode(), ", ".join(types).encode())] if types else []
 
 
 @lru_cache(1000)
 def plain_name(name: str) -> bytes:
-    """Return an operator's name for something as a header can hold it."""
+    """Return an operator's name for something in a form that a header allows."""
     return quote(name, safe=" !#$&'()*+,/:;=?@[]").encode()
 
 
 def raw_headers(headers: Mapping[str, str]) -> RawHeaders:
-    """Return headers as ASGI has them."""
+    """Return headers in ASGI's form."""
     return [(name.encode(), value.encode()) for name, value in headers.items()]
 
 
 Tick = Callable[[], Awaitable[float]]
-"""Called when its time has come; returns in how many seconds to call again."""
+"""Called at its time; returns the seconds until the next call."""
 
 
 class DisconnectWatch(Struct):
-    """`async with` around the work: raises `ClientGone` out of it when the client leaves, within `LATE` seconds.
+    """`async with` around the work: raises `ClientGone` in it within `LATE` seconds after the client disconnects.
 
-    With a `tick`, calls it `delay` seconds after the watch began and again whenever it asks for it.
+    Calls a `tick` `delay` seconds after the watch started, and again after the seconds that it returns.
     """
 
     receive: Receive
@@ -179,7 +179,7 @@ class DisconnectWatch(Struct):
 
 
 class FrameStream:
-    """What is server-sent events already: what the log holds and nothing else, but for comments in its silence."""
+    """A body of stored server-sent events: only the log's events, and comments while it is silent."""
 
     def __init__(self, frames: AsyncGenerator[bytes, None], headers: Sequence[tuple[bytes, bytes]] = ()) -> None:
         self._frames = frames
@@ -200,7 +200,7 @@ class FrameStream:
 
 
 class WholeStream:
-    """A stream that is over."""
+    """A stream that has ended."""
 
     def __init__(self, body: bytes) -> None:
         self._body = body

@@ -1,10 +1,10 @@
-"""A request as endpoints see it: its head, parsed once; its body, inflated and bounded as it comes; and its caller.
+"""A request as endpoints see it: its head, parsed once; its body, inflated and bounded as it arrives; and its caller.
 
-Its head also decides whether it is served at all: by the `Host` that it names, and the `Origin` of the page that a
-browser sends it for. A page of any site can have its reader's browser send requests to servers that only the reader
-reaches. Browsers say for which page they ask, so other sites' are refused. A site may also let its own name mean this
-machine (DNS rebinding): then page and server are of one origin to the browser, and only the `Host` tells. Programs
-send no `Origin`.
+Its head also decides whether it is served at all: by its `Host`, and by the `Origin` of the page, if a browser sends
+it. A page of any site can make its reader's browser send requests to servers that only the reader can reach. Browsers
+send the origin of the page, so requests of other sites are rejected. A site can also point its own name to this machine
+(DNS rebinding): then page and server have one origin for the browser, and only the `Host` reveals it. Programs send no
+`Origin`.
 """
 
 import asyncio
@@ -24,41 +24,41 @@ from antiphon.server.limits import ANY, Limits, is_local
 from antiphon.sharing.memory import LARGE, Memory, may_be_wide, weight
 
 TENANT = "antiphon.tenant"
-"""The key in an ASGI scope under which an application around this one sets the tenant of a request."""
+"""The key in an ASGI scope under which a parent application sets the tenant of a request."""
 
 CACHE = "antiphon.cache"
-"""The key in an ASGI scope under which it sets whether the cache is on (true or false) for the request's caller."""
+"""The key in an ASGI scope under which it sets whether the cache is on (true or false) for the caller."""
 
 OPERATOR = "antiphon.operator"
-"""The key in a scope that is set for a session of `antiphon console`, which may see all tenants without a key."""
+"""The key in a scope that is set for a session of `antiphon console`, which sees all tenants without a key."""
 
 ASK = {"www-authenticate": "Bearer"}
 
 JSON = b"application/json"
 
 JSON_TYPES = {"", "application/json", "application/octet-stream"}
-"""What a body may say that it is, the last being what clients say that do not know."""
+"""Accepted content types of a body; clients that do not know the type send the last one."""
 
 BODY_TIMEOUT = 30.0
 """Seconds from a request's head to the end of its body."""
 
 BODY_RATE = 8 * 1024
-"""Bytes of a body that make it another second: a large one over a slow line is no attack."""
+"""Bytes of a body that add another second: a large one over a slow line is not an attack."""
 
 ONCE = frozenset({b"host", b"authorization", b"origin", b"content-type", b"content-encoding", b"idempotency-key"})
-"""Headers that stand once: of two, another program on the way may have read the other one."""
+"""Headers that must be unique: of two, a proxy may have read the other one."""
 
 METHODS = b"GET, POST, DELETE"
 
 MAX_AGE = b"600"
-"""Seconds for which a browser need not ask again."""
+"""Seconds for which a browser caches the preflight result."""
 
 
 class RequestBody:
-    """One request's messages. `receive` is what the application uses in place of the host's own.
+    """One request's messages. `receive` replaces the host's own.
 
-    Raises `ClientError`: 413 above `limit` bytes, sent or inflated; 415 for a coding that is not known, 400 for one
-    that is broken; 408 for a body that comes too slowly. `AntiphonError` (503) where no memory is free for it.
+    Raises `ClientError`: 413 above `limit` bytes, sent or inflated; 415 for an unknown coding, 400 for a
+    malformed one; 408 for a body that arrives too slowly. `AntiphonError` (503) if no memory is free for it.
     """
 
     __slots__ = (
@@ -75,11 +75,11 @@ class RequestBody:
         self._until = 0.0
         self._came = 0
         self.held = 0
-        """Bytes of the memory that it holds."""
+        """Bytes of memory that it holds."""
         self._is_late = False
         self.is_whole = headers.get(b"content-length", b"0") == b"0" and b"transfer-encoding" not in headers
         self.is_replied_to = False
-        """Whether the reply has begun: what still comes of the body is thrown away."""
+        """Whether the reply has started: the rest of the body is discarded."""
 
     def bound(self, limit: int) -> None:
         """Accept fewer bytes than the server does in general, sent or inflated."""
@@ -88,15 +88,15 @@ class RequestBody:
     async def read(self, *, is_form: bool = False) -> bytes:
         """Return all of it, which is JSON unless it `is_form`.
 
-        Raises `ClientGone` when the client leaves before, `ClientError` (415) where it is no JSON.
+        Raises `ClientGone` if the client disconnects before, `ClientError` (415) if the body is not JSON.
 
-        What it is, its head says; an empty one may be anything.
+        The head has the content type; it is ignored for an empty body.
         """
         message = await self.receive()
         body: bytes = message.get("body", b"")
         is_wide = len(body) >= LARGE and may_be_wide(body)
         if message.get("more_body"):
-            whole = BytesIO()  # which grows bit by bit: to join 32 MB at once takes longer than others should wait
+            whole = BytesIO()  # grows step by step: joining 32 MB at once would block the loop too long
             whole.write(body)
             while message.get("more_body"):
                 message = await self.receive()
@@ -113,9 +113,9 @@ class RequestBody:
         return body
 
     async def stream(self, limit: int, hold: int) -> AsyncGenerator[bytes, None]:
-        """Give the body as it comes, up to `limit` bytes in place of the server's limit, which is for what is held.
+        """Yield the body as it arrives, up to `limit` bytes; the server's own limit is for bodies in memory.
 
-        Of the memory it holds `hold` bytes until the reply was sent, whatever comes. Raises `ClientGone`, `ClientError`
+        It holds `hold` bytes of memory until the reply was sent. Raises `ClientGone`, `ClientError`
         as `receive`, and `ClientError` (415) for a body with a coding: that would have to be inflated.
         """
         if self._headers.get(b"content-encoding", b"identity") != b"identity":
@@ -170,7 +170,7 @@ class RequestBody:
         return message
 
     def _hold(self, size: int) -> None:
-        """Hold what a large body takes besides its bytes, as values and as a request to a backend."""
+        """Reserve the memory that a large body needs in addition to its bytes: values and the backend request."""
         self.memory.take(size, self.tenant)
         self.held += size
 
@@ -188,7 +188,7 @@ class RequestBody:
             self.held += len(piece)
             pieces.append(piece)
             if len(pieces) > 1:
-                await asyncio.sleep(0)  # others have their turn: all of a bomb takes a tenth of a second
+                await asyncio.sleep(0)  # let other tasks run: a whole bomb takes a tenth of a second
         if self.is_whole:
             inflater.finish()
         return b"".join(pieces)
@@ -200,13 +200,13 @@ class RequestBody:
 
 @dataclass(frozen=True, slots=True)
 class Credential:
-    """The API key that a request came with."""
+    """The API key of a request."""
 
     gateway: Gateway
     digest: bytes
 
     async def key(self) -> ApiKey:
-        """Return the key as it stands now. Raises `ClientError` (401) where it has ended meanwhile."""
+        """Return the current state of the key. Raises `ClientError` (401) if it has expired meanwhile."""
         found = await self.gateway.find_key(self.digest)
         if found is None:
             text = "Incorrect API key provided. Ask the server's operator for a valid key."
@@ -215,7 +215,7 @@ class Credential:
 
 
 class HttpRequest:
-    """One request. `headers` are by name, in lower case; what is to be released at its end goes into `cleanup`."""
+    """One request. `headers` are by name, in lower case; `cleanup` releases resources at its end."""
 
     __slots__ = (
         *("scope", "method", "path", "headers", "path_params", "receive", "body", "reply_headers", "cors_headers"),
@@ -231,10 +231,10 @@ class HttpRequest:
         self.headers: Mapping[bytes, bytes] = dict(scope["headers"])
         self.path_params: Mapping[str, str] = {}
         self.reply_headers: RawHeaders = []
-        """Headers that its reply has besides."""
+        """Additional headers of its reply."""
         self.cors_headers: RawHeaders = []
         self.is_admitted = False
-        """Whether it may be read: where it is refused before, nothing is said of its body."""
+        """Whether it may be read: if it is rejected before, its body is not mentioned."""
         self.tenant: str = scope.get(TENANT, "")
         self.credential: Credential | None = None
         self.uses_cache: bool | None = scope.get(CACHE)
@@ -246,7 +246,7 @@ class HttpRequest:
 
     @property
     def cleanup(self) -> AsyncExitStack:
-        """What is exited when the reply was sent, or failed to be; made on first use."""
+        """Exited after the reply was sent or failed; created at first use."""
         if self.stack is None:
             self.stack = AsyncExitStack()
         return self.stack
@@ -256,16 +256,16 @@ class HttpRequest:
         return parse_qs(self.scope["query_string"].decode("latin-1"), keep_blank_values=True)
 
     def path_id(self, name: str) -> str:
-        """Return an id of the path by its name in the route; no id has a NUL, and PostgreSQL would take none."""
+        """Return an id of the path by its name in the route; an id has no NUL, which PostgreSQL would reject."""
         return self.path_params[name].replace("\0", "\ufffd")
 
     async def key(self) -> ApiKey | None:
-        """Return the API key as it stands now, None without one. Raises `ClientError` (401) where it has ended."""
+        """Return the current state of the API key, None without one. Raises `ClientError` (401) if it has expired."""
         return None if self.credential is None else await self.credential.key()
 
 
 def _below(root: str, path: str) -> str:
-    """Return a path below the prefix under which an application around this one has mounted it."""
+    """Return a path below the prefix under which a parent application has mounted it."""
     rest = path.removeprefix(root)
     return rest if path == root or rest.startswith("/") else path
 
@@ -280,7 +280,7 @@ def _check_media_type(header: bytes) -> None:
 
 
 def check_origin(request: HttpRequest, limits: Limits) -> None:
-    """Raise `ClientError`: 400 where a header is missing or stands twice, 421 for the host, 403 for the origin."""
+    """Raise `ClientError`: 400 for a missing or repeated header, 421 for the host, 403 for the origin."""
     headers, raw = request.headers, request.scope["headers"]
     if len(headers) != len(raw):
         _check_once([name for name, _ in raw])
@@ -296,7 +296,7 @@ def check_origin(request: HttpRequest, limits: Limits) -> None:
 
 
 def _cors_headers(headers: Mapping[bytes, bytes]) -> RawHeaders:
-    """Return the headers with which a browser shows the reply to the page that asked. The page has been looked at."""
+    """Return the CORS headers that let the requesting page read the reply. Its origin was checked."""
     told = [(b"access-control-allow-origin", headers[b"origin"]), (b"vary", b"origin")]
     if b"access-control-request-method" in headers:
         told += [(b"access-control-allow-methods", METHODS), (b"access-control-max-age", MAX_AGE)]
@@ -306,12 +306,12 @@ def _cors_headers(headers: Mapping[bytes, bytes]) -> RawHeaders:
 
 
 def is_preflight(headers: Mapping[bytes, bytes]) -> bool:
-    """Whether a browser asks by OPTIONS what a page may do, before it does it."""
+    """Whether this is a CORS preflight request."""
     return b"origin" in headers and b"access-control-request-method" in headers
 
 
 def name_of(host: bytes) -> str:
-    """Return what a `Host` header says, without port, in lower case."""
+    """Return the name in a `Host` header, without port, in lower case."""
     text = host.decode("latin-1").lower()
     if text.startswith("["):
         return text[1:].partition("]")[0]

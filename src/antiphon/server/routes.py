@@ -10,10 +10,10 @@ from antiphon.server.reply import Endpoint, Resources
 from antiphon.server.request import HttpRequest
 
 PREFIX = "/v1"
-"""Begins every path of the API."""
+"""The prefix of every path of the API."""
 
 BASE_URL = f"The base URL of the API ends in {PREFIX}."
-"""What helps a client with another base URL."""
+"""Advice for a client with another base URL."""
 
 
 Later = Mapping[str, Callable[[], Iterable[Resources]]]
@@ -31,18 +31,18 @@ class Route:
 
 
 class Routes:
-    """The routes of a server: paths without parts in one table, the others by pattern."""
+    """The routes of a server: paths without parameters in one table, the others by pattern."""
 
     def __init__(self, found: Iterable[Resources], later: Later = NONE) -> None:
         self.fixed: dict[str, Route] = {}
-        """Those of paths without parts, by their path."""
+        """Routes of paths without parameters, by path."""
         self._patterns: list[tuple[re.Pattern[str], Route]] = []
         self._later = dict(later)
         for each in found:
             self._add_all(each)
 
     def match(self, request: HttpRequest) -> tuple[Route, Mapping[str, str]]:
-        """Return the first pattern that fits a path, and the path's parts. Raises `ClientError` (404)."""
+        """Return the first pattern that matches a path, and the path's parameters. Raises `ClientError` (404)."""
         for pattern, route in self._patterns:
             if matched := pattern.fullmatch(request.path):
                 return route, matched.groupdict()
@@ -54,7 +54,7 @@ class Routes:
         raise unknown_url(request, has_wrong_base=self.has_wrong_base(request.path))
 
     def has_wrong_base(self, path: str) -> bool:
-        """Whether a client's base URL lacks the prefix, or goes on after it as in `/v1/responses/responses`."""
+        """Whether a client's base URL lacks the prefix, or repeats a path as in `/v1/responses/responses`."""
         *_, first, last = "", *path.rsplit("/", 2)
         served = (f"{PREFIX}{end}" for end in (path, f"/{first}/{last}", f"/{last}"))
         return any(one != path and self._has(one) for one in served)
@@ -101,6 +101,6 @@ def unknown_url(http: HttpRequest, *, has_wrong_base: bool = False) -> ClientErr
 
 
 def upgrade_not_supported() -> ClientError:
-    """Return the error for a WebSocket upgrade: Codex falls back to HTTP at 426 at once; 405 costs it five tries."""
+    """Return the error for a WebSocket upgrade: Codex falls back to HTTP at 426 at once; 405 costs it five attempts."""
     text = "WebSocket mode is not served here; use HTTP."
     return ClientError(text, status=426, code="upgrade_not_supported")

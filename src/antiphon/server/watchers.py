@@ -1,8 +1,8 @@
-"""Who may read `/metrics` and `/status`.
+"""Access to `/metrics` and `/status`.
 
 A proxy on the same machine makes the requests of all its clients look local, and a proxy that adds no header leaves no
-trace. So an address alone opens nothing once the server is shared: requests show a key, come from a network that the
-operator names, or reach a listener of their own. Headers never widen what the connection's address allows.
+trace. So an address alone is not enough once the server is shared: requests need a key, come from a configured network,
+or reach a separate listener. Headers never widen the rights of the connection's address.
 """
 
 import hmac
@@ -14,30 +14,30 @@ from msgspec import Struct
 from antiphon.server.asgi import RawHeaders, Scope
 
 FORWARDED = frozenset({b"forwarded", b"via", b"x-real-ip", b"x-client-ip", b"true-client-ip", b"cf-connecting-ip"})
-"""Headers by which a proxy says that it forwards the request of another client; so do all `x-forwarded-…`."""
+"""Headers that show a proxy's forwarding, in addition to all `x-forwarded-…`."""
 
 
 HOW = (
     "Send the key that `metrics_key_env` names, as 'Authorization: Bearer', send the request from one of the "
     "`metrics_networks` without a proxy, or use the address of `metrics_listen`."
 )
-"""What a client can do that may not read them."""
+"""Advice for a client without access."""
 
 
 class WatchAccess(Struct, frozen=True):
-    """The operator's rules. Without any, programs of this machine may read, as long as requests need no API key."""
+    """The operator's rules. Without rules, programs on this machine may read, while requests need no API key."""
 
     key: str = ""
-    """The key that opens them from anywhere, empty for none."""
+    """The key that gives access from anywhere, empty for none."""
     networks: Sequence[IPv4Network | IPv6Network] = ()
-    """Networks whose programs may read without it."""
+    """Networks with access without a key."""
     has_listener: bool = False
-    """Another listener shows them."""
+    """A separate listener serves them."""
     is_listener: bool = False
-    """This is that listener: what reaches it may read."""
+    """This is that listener: every client may read."""
 
     def allows(self, scope: Scope, *, needs_key: bool) -> bool:
-        """Whether the request of this scope may read; `needs_key`: the API wants API keys."""
+        """Whether the request of this scope may read; `needs_key`: the API requires API keys."""
         headers: RawHeaders = scope["headers"]
         if self.is_listener or self._has_key(headers):
             return True
@@ -51,7 +51,7 @@ class WatchAccess(Struct, frozen=True):
         return scheme.lower() == b"bearer" and hmac.compare_digest(key.strip(), self.key.encode())
 
     def _is_near(self, scope: Scope, needs_key: bool) -> bool:
-        """Whether the connection itself comes from where the metrics may be read."""
+        """Whether the connection's address has access."""
         if not (self.key or self.networks or self.has_listener):
             return not needs_key and is_local(scope)
         address = _address(scope)
@@ -59,7 +59,7 @@ class WatchAccess(Struct, frozen=True):
 
 
 def is_forwarded(headers: RawHeaders) -> bool:
-    """Whether a proxy says that it forwards the request."""
+    """Whether a header shows that a proxy forwards the request."""
     return any(name in FORWARDED or name.startswith(b"x-forwarded-") for name, _ in headers)
 
 
@@ -67,7 +67,7 @@ def is_local(scope: Scope) -> bool:
     """Whether the connection comes from this machine. On a Unix socket there is no address: the file guards it."""
     client, server = scope.get("client"), scope.get("server")
     if client and server and client[0] == server[0]:
-        return True  # an address of this machine's own, that others reach it by
+        return True  # an address of this machine that others can use
     if not client:
         return True
     address = _address(scope)
@@ -75,7 +75,7 @@ def is_local(scope: Scope) -> bool:
 
 
 def _address(scope: Scope) -> IPv4Address | IPv6Address | None:
-    """Return the address of the connection's other end, None if there is none."""
+    """Return the address of the client, or None."""
     client = scope.get("client")
     try:
         return ip_address(client[0].removeprefix("::ffff:")) if client else None

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shlex
 import shutil
 import sqlite3
 import stat
@@ -68,7 +69,7 @@ async def ingest(store: Store) -> None:
 
 
 async def is_searched(store: Store) -> None:
-    """The chunk is found by a keyword and by its signature, and the store goes on."""
+    """The chunk is found by a keyword and by its signature, and the store continues to work."""
     found = await store.match_keywords(T, "vs_1", ["cat"], None, 5)
     assert [text for _, text, _ in found.chunks] == ["the cat sleeps"]
     assert [count for _, count, _ in (await store.signatures(T, "vs_1", frozenset())).parts] == [1]
@@ -263,7 +264,7 @@ async def test_the_command_that_is_printed_backs_up_and_restores_postgresql(
         for words in (("backup", "a.dump"), ("restore", "a.dump"))
     ]
     target = await postgres.database()
-    dump, load = (words.partition(" of its own: ")[2].strip() for words in printed)
+    dump, load = (words.partition(" command of PostgreSQL: ")[2].strip() for words in printed)
     programs = postgres.programs()
     for command in (dump, load.replace(url, target)):
         done = await asyncio.to_thread(
@@ -282,6 +283,12 @@ async def test_the_command_that_is_printed_backs_up_and_restores_postgresql(
     await is_searched(again)
     await again.close()
     assert shutil.which("pg_dump", path=str(programs)) is not None
+
+
+@pytest.mark.parametrize("words", [("backup", "a.dump"), ("restore", "a.dump")])
+async def test_the_printed_command_has_the_whole_url_but_no_password(tmp_path: Path, words: tuple[str, str]) -> None:
+    printed = (await antiphon(tmp_path, *words, "--store", "postgresql://antiphon:secret@db/antiphon")).err
+    assert "postgresql://antiphon@db/antiphon" in shlex.split(printed.partition(" of its own: ")[2])
 
 
 async def test_the_content_of_files_is_copied_and_restored_beside(tmp_path: Path) -> None:
@@ -307,4 +314,4 @@ async def test_nothing_is_restored_where_the_content_of_files_is_in_the_way(tmp_
     await backup(tmp_path, copy, path)
     (tmp_path / "b-files.db").touch()
     refused = await restore(tmp_path, copy, other)
-    assert (refused.code, "b-files.db exists" in refused.err, other.exists()) == (2, True, False)
+    assert (refused.code, "b-files.db already exists" in refused.err, other.exists()) == (2, True, False)

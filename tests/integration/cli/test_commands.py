@@ -61,11 +61,11 @@ async def test_models_are_called_as_clients_call_them(tmp_path: Path, backend: R
 async def test_an_answer_is_told_with_its_reasoning_and_its_id(tmp_path: Path, backend: ReplayBackend) -> None:
     chunks = sse(delta(reasoning_content="Hm."), delta(content="Once [bold] "), delta(content="upon"), delta("stop"))
     backend.script = lambda request: Answer([chunks])
-    done = await antiphon(tmp_path, "ask", "Tell me", "--backend", backend.url)
+    done = await antiphon(tmp_path, "ask", "Say it", "--backend", backend.url)
 
     assert (done.code, done.err) == (0, "")
     assert done.out.startswith("Hm.\nOnce [bold] upon\n[resp_")
-    assert backend.requests[0]["messages"] == [{"role": "user", "content": "Tell me"}]
+    assert backend.requests[0]["messages"] == [{"role": "user", "content": "Say it"}]
 
 
 async def test_a_question_goes_on_from_an_answer(tmp_path: Path, backend: ReplayBackend) -> None:
@@ -113,24 +113,28 @@ async def test_a_plain_answer_to_a_stream_is_told(tmp_path: Path, backend: Repla
 WRONG: dict[str, tuple[list[str], int, str]] = {
     "an unknown command": (["srve"], 2, "srve"),
     "an unknown flag": (["serve", "--prot", "1"], 2, "--prot"),
-    "a port that is no number": (["serve", "--port", "x"], 2, "--port"),
-    "a port that is none": (["serve", "--port", "99999"], 2, "port"),
+    "a port that is not a number": (["serve", "--port", "x"], 2, "--port"),
+    "a port out of range": (["serve", "--port", "99999"], 2, "port"),
     "a flag without its value": (["serve", "--port"], 2, "--port"),
     "a surplus argument": (["serve", "now"], 2, "now"),
     "no question": (["ask"], 2, "TEXT"),
     "no URL": (["models", "--backend", "localhost:11434"], 2, "is not a URL"),
     "a status without a URL": (["status", "--url", "x"], 2, "is not a URL"),
-    "a key in a URL": (["models", "--backend", "http://sk-secret@127.0.0.1:9/v1"], 2, "must not hold a key"),
+    "a key in a URL": (["models", "--backend", "http://sk-secret@127.0.0.1:9/v1"], 2, "must not contain a key"),
     "a file that is not there": (["serve", "--config", "nowhere.toml"], 2, "nowhere.toml cannot be read"),
     "an unknown store": (["serve", "--port", "0", "--backend", GONE, "--store", "redis://x"], 2, "redis"),
     "a store in no folder": (["serve", "--port", "0", "--backend", GONE, "--store", "sqlite:////proc/x/a.db"], 2, ""),
-    "a host that is none": (["serve", "--host", "no.such.host.invalid", "--backend", GONE], 2, "no.such.host.invalid"),
-    "nobody to ask": (
+    "a host that does not exist": (
+        ["serve", "--host", "no.such.host.invalid", "--backend", GONE],
+        2,
+        "no.such.host.invalid",
+    ),
+    "no model": (
         ["ask", "Hi", "--backend", GONE, "--store", "sqlite://"],
         1,
-        f"No model can be reached. {REFUSED}",
+        f"No model is available. {REFUSED}",
     ),
-    "nobody to ask for a model": (
+    "no backend for a model": (
         ["ask", "Hi", "--model", "m", "--backend", GONE, "--store", "sqlite://"],
         1,
         REFUSED,
@@ -160,9 +164,9 @@ async def test_what_is_wrong_is_said_on_one_line(tmp_path: Path, arguments: list
     [
         ({"ANTIPHON_LOG_LEVEL": "loud"}, "loud"),
         ({"ANTIPHON_PORT": "x"}, "port"),
-        ({"ANTIPHON_BACKENDS": "http://sk-secret@127.0.0.1:9/v1"}, "must not hold a key"),
+        ({"ANTIPHON_BACKENDS": "http://sk-secret@127.0.0.1:9/v1"}, "must not contain a key"),
         ({"ANTIPHON_CONFIG": "nowhere.toml"}, "nowhere.toml"),
-        ({"OPENAI_BASE_URL": "http://sk-secret@127.0.0.1:9/v1"}, "must not hold a key"),
+        ({"OPENAI_BASE_URL": "http://sk-secret@127.0.0.1:9/v1"}, "must not contain a key"),
     ],
 )
 async def test_a_wrong_variable_is_said_on_one_line(tmp_path: Path, variables: dict[str, str], words: str) -> None:

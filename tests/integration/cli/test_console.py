@@ -57,7 +57,7 @@ async def test_the_link_leads_to_the_server(
 
 
 @pytest.mark.parametrize(
-    ("settings", "words"), [("console = false\n", "switched off"), ('store = "sqlite://"\n', "in memory")]
+    ("settings", "words"), [("console = false\n", "disabled"), ('store = "sqlite://"\n', "in memory")]
 )
 async def test_without_a_server_to_sign_in_to_there_is_no_link(
     tmp_path: Path, opened: list[str], settings: str, words: str

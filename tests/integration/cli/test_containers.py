@@ -1,4 +1,4 @@
-"""`antiphon containers`: what runs is listed, and what is killed is gone with its files."""
+"""`antiphon containers`: running containers are listed, and killed ones are deleted with their files."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from tests.support.cli import antiphon
 async def test_containers_are_listed_and_killed(tmp_path: Path, store_url: str) -> None:
     at = "--store", store_url
     assert (await antiphon(tmp_path, "containers", "list", *at)).out == (
-        "No container runs. --all lists those that have expired.\n"
+        "No container is running. --all also lists expired ones.\n"
     )
     assert (await antiphon(tmp_path, "containers", "list", "--all", *at)).out == "There are no containers.\n"
     store = await open_store(store_url)
@@ -31,7 +31,7 @@ async def test_containers_are_listed_and_killed(tmp_path: Path, store_url: str) 
     assert (done.code, done.out) == (0, f"Killed {mine.id}.\nKilled {theirs.id}.\n")
     assert not await store.renew_hold("acme", mine.id, "call", 60)
     again = await antiphon(tmp_path, "containers", "kill", mine.id, *at)
-    assert (again.code, f"There is no container '{mine.id}'." in again.err) == (2, True)
+    assert (again.code, f"The container '{mine.id}' does not exist." in again.err) == (2, True)
     await store.close()
 
 

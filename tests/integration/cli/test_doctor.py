@@ -172,7 +172,7 @@ async def test_a_sandbox_that_works_is_fine(tmp_path: Path, backend: ReplayBacke
     code, found = await findings(tmp_path)
 
     assert code == 0
-    assert found["sandbox"][0]["text"] == "The sandbox 'bubblewrap' works: a machine started and ran code."
+    assert found["sandbox"][0]["text"] == "The sandbox 'bubblewrap' works: it started and ran code."
 
 
 async def test_a_sandbox_that_does_not_work_is_a_problem(tmp_path: Path, backend: ReplayBackend) -> None:
@@ -196,7 +196,7 @@ async def test_a_server_of_images_is_asked_whether_it_runs(tmp_path: Path, backe
     write(tmp_path, backend.url, above=f'images_backend = "{GONE}"')
     _, unnamed = await findings(tmp_path)
 
-    assert present["images"][0]["text"] == f"The image server ({backend.url}) answers."
+    assert present["images"][0]["text"] == f"The image server ({backend.url}) responds."
     assert code == 1
     assert f"({GONE}) is unreachable: connection refused." in missing["images"][0]["text"]
     assert "Set images_model" in unnamed["images"][0]["text"]
@@ -211,4 +211,4 @@ async def test_a_check_that_hangs_is_left(
         code, found = await findings(tmp_path)
 
     assert code == 1
-    assert found["backends"][0]["text"] == "The check did not end within 0.05 s."
+    assert found["backends"][0]["text"] == "The check timed out after 0.05 s."

@@ -107,8 +107,8 @@ async def test_a_budget_of_a_tenant_without_keys_is_set_with_a_note(tmp_path: Pa
     done = await antiphon(tmp_path, "keys", "set-budget", "acmee", "--per-day", "5", "--store", store_url)
 
     assert done.code == 0
-    assert "The tenant acmee may spend 5.00 USD/day." in done.out
-    assert "It has no API keys yet." in done.out
+    assert "The tenant acmee can spend 5.00 USD/day." in done.out
+    assert "This tenant has no API keys yet." in done.out
 
 
 async def test_usage_is_shown_by_what_is_asked(tmp_path: Path, store_url: str) -> None:

@@ -1,4 +1,4 @@
-"""The log of `antiphon serve`: its two forms, what is worth a line, and that every fault is told in the same way."""
+"""The log of `antiphon serve`: its two formats, its lines, and the form of every internal error."""
 
 import asyncio
 import json
@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import aiohttp
 import pytest
 
-from antiphon.cli.logs import begin_log, hear_faults
+from antiphon.cli.logs import begin_log, log_loop_errors
 from antiphon.config import Settings
 from tests.support.cli import antiphon, serving
 from tests.support.replay import Answer, ReplayBackend
@@ -126,7 +126,7 @@ def test_a_fault_where_nobody_can_be_told_is_told_in_the_log(hooks: None, caplog
 
 async def test_what_the_loop_hears_is_told_without_arguments_and_results(caplog: pytest.LogCaptureFixture) -> None:
     loop = asyncio.get_running_loop()
-    hear_faults()
+    log_loop_errors()
     loop.call_soon(lambda said: stumble(), CANARY)
     await asyncio.sleep(0)
     await asyncio.sleep(0)
@@ -141,7 +141,7 @@ async def test_what_the_loop_hears_is_told_without_arguments_and_results(caplog:
 
 WRONG_STARTS = {
     "a misspelt flag": ["--prot", "1"],
-    "a port that is no number": ["--port", "x"],
+    "a port that is not a number": ["--port", "x"],
     "a setting that does not exist": ["--config", "own.toml"],
     "a store that does not exist": ["--store", "redis://x"],
     "a host that does not exist": ["--host", "no.such.host.invalid", "--store", "sqlite://"],

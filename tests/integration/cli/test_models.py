@@ -149,11 +149,11 @@ async def test_a_backend_that_may_cost_money_is_probed_with_consent_alone(folder
 async def test_an_unknown_model_or_backend_is_named(folder: Path) -> None:
     unknown = await antiphon(folder, "models", "probe", "qwen")
     assert (unknown.code, unknown.out) == (1, "")
-    assert "The model 'qwen' is not served by any backend." in unknown.err
+    assert "No backend serves the model 'qwen'." in unknown.err
 
     nowhere = await antiphon(folder, "models", "show", "m", "--backend", "cpu")
     assert nowhere.code == 2
-    assert "There is no backend 'cpu'. Did you mean 'gpu'? The backends are: gpu." in nowhere.err
+    assert "Unknown backend 'cpu'. Did you mean 'gpu'? The backends are: gpu." in nowhere.err
 
 
 async def test_a_backend_that_does_not_answer_is_named(folder: Path, model: ProbedModel) -> None:

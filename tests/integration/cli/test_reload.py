@@ -33,7 +33,7 @@ async def test_new_backends_are_asked_after_a_hangup_and_no_request_fails(
             done = await server.stop(signal.SIGTERM)
 
     assert done.code == 0
-    assert done.err.count("The settings were read again: 1 backends; added: new; removed: old.") == 1
+    assert done.err.count("The settings were reloaded: 1 backends; added: new; removed: old.") == 1
 
 
 async def test_what_was_begun_ends_where_it_began(tmp_path: Path, backend: ReplayBackend) -> None:
@@ -78,7 +78,7 @@ async def test_a_file_with_a_mistake_is_refused_and_the_old_settings_stay(
     async with ready(tmp_path) as (server, http):
         spoil(tmp_path, mistake)
         server.send_signal(signal.SIGHUP)
-        await server.until(lambda: "The settings stay" in server.err.text)
+        await server.until(lambda: "The settings were not reloaded" in server.err.text)
         (line,) = server.err.text.splitlines()
         assert {await who_answers(server, http) for _ in range(6)} == {"old"}
         write(tmp_path, ("mended", backend.url))
@@ -87,8 +87,8 @@ async def test_a_file_with_a_mistake_is_refused_and_the_old_settings_stay(
         done = await server.stop(signal.SIGTERM)
 
     assert "ERROR" in line
-    assert "The settings stay as they were." in line
-    assert done.err.count("The settings stay") == 1
+    assert "The settings were not reloaded." in line
+    assert done.err.count("The settings were not reloaded") == 1
 
 
 async def test_a_setting_that_needs_a_new_start_is_named_until_it_is_as_it_was(
@@ -102,4 +102,8 @@ async def test_a_setting_that_needs_a_new_start_is_named_until_it_is_as_it_was(
             await until_all_answer(name, server, http)
         done = await server.stop(signal.SIGTERM)
 
-    assert done.err.count("taken over by the next start: retention_days.") == done.err.count("next start") == 2
+    assert (
+        done.err.count("Restart the server to apply these settings: retention_days.")
+        == done.err.count("Restart the server")
+        == 2
+    )

@@ -23,7 +23,7 @@ from tests.support.replay import Answer, ReplayBackend, delta, sse
 GONE = "http://127.0.0.1:9/v1"
 
 LONG = str(20 * PATIENCE)
-"""A grace that nobody here could wait for."""
+"""A grace that is longer than any test."""
 
 
 def one_line(text: str) -> str:
@@ -92,7 +92,7 @@ async def test_it_says_which_tools_it_runs_and_which_program_is_not_there(
         done = await server.stop(signal.SIGTERM)
 
     assert "; MCP servers there, missing; web search by searxng at http://127.0.0.1:9;" in ready
-    assert "The program of the MCP server 'missing' is not found" in done.err
+    assert "The MCP server 'missing' will fail" in done.err
     assert "'there'" not in done.err
 
 

@@ -117,14 +117,14 @@ async def test_a_server_that_is_not_there_is_one_line_on_standard_error(tmp_path
 
     assert (done.code, done.out) == (1, "")
     advice = "Start one with `antiphon serve`, or name its URL with --url."
-    assert done.err == f"antiphon: No server answers at http://127.0.0.1:9: connection refused. {advice}\n"
+    assert done.err == f"antiphon: The server at http://127.0.0.1:9 is unreachable: connection refused. {advice}\n"
 
 
 async def test_what_is_no_antiphon_is_told_apart(tmp_path: Path, backend: ReplayBackend) -> None:
     done = await antiphon(tmp_path, "status", "--once", "--url", backend.url)
 
     assert (done.code, done.err.count("\n")) == (1, 1)
-    assert "is no Antiphon" in done.err
+    assert "is not Antiphon" in done.err
 
 
 async def test_a_wrong_clock_and_a_purge_that_waits_are_shown(tmp_path: Path, store_url: str) -> None:
@@ -153,7 +153,7 @@ def test_the_clock_that_differs_most_is_shown() -> None:
     with console.capture() as captured:
         console.print(_shown("http://a", status))
     assert status.storage is None
-    assert "The store did not answer: the stored bytes are unknown." in captured.get()
+    assert "The store did not respond, so the stored bytes are unknown." in captured.get()
     assert "This server's clock is 90 s behind the store's. Nothing is deleted." in captured.get()
 
 
@@ -181,9 +181,9 @@ def test_what_a_prefix_cache_can_reuse_and_where_it_broke_are_shown() -> None:
 
     both = msgspec.json.decode(msgspec.json.encode(together([told(900, 0), told(1000, 2)])), type=Status)
 
-    assert "scripted: 90% of its prompts stood in the prompt before\n" in printed(told(900, 0))
-    assert "95% of its prompts stood in the prompt before; 2 prompts did not continue it" in printed(both)
-    assert "the newest from message 3 (user, text) on" in printed(both)
+    assert "scripted: 90% of its prompts repeated the previous prompt\n" in printed(told(900, 0))
+    assert "95% of its prompts repeated the previous prompt; 2 prompts did not continue it" in printed(both)
+    assert "most recently from message 3 (user, text) on" in printed(both)
 
 
 def code_of(**fields: Any) -> Status:

@@ -18,7 +18,7 @@ from tests.support.replay import Answer, ReplayBackend, delta, sse, text
 BODY = {"model": "m", "input": "Hi"}
 
 LONG = str(20 * PATIENCE)
-"""A grace that nobody here could wait for."""
+"""A grace that is longer than any test."""
 
 
 def slow() -> Any:
@@ -62,7 +62,7 @@ async def test_background_work_is_handed_back_and_made_by_the_next(tmp_path: Pat
             await asyncio.sleep(0.02)
 
     assert response.output_text == "Well"
-    assert free == ({}, 1), "it waits until somebody finds its worker dead"
+    assert free == ({}, 1), "it waits until another worker finds that its worker died"
 
 
 async def test_workers_need_a_store_that_they_can_share(tmp_path: Path, backend: ReplayBackend) -> None:

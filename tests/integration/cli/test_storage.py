@@ -26,12 +26,12 @@ async def test_a_store_is_migrated_checked_and_purged(tmp_path: Path, store_url:
         )
     await store.close()
     done = await antiphon(tmp_path, "purge", "--dry-run", "--store", store_url)
-    assert "Would forget 2 responses" in done.out
-    assert "Forgot 2 responses" in (await antiphon(tmp_path, "purge", "--store", store_url)).out
+    assert "Would delete 2 responses" in done.out
+    assert "Deleted 2 responses" in (await antiphon(tmp_path, "purge", "--store", store_url)).out
     done = await antiphon(tmp_path, "db", "check", "--store", store_url)
 
     assert done.code == 0
-    assert "is in order: 1 responses" in done.out
+    assert "is intact: 1 responses" in done.out
 
 
 async def test_a_purge_of_too_much_needs_a_yes(tmp_path: Path, store_url: str) -> None:
@@ -48,8 +48,8 @@ async def test_a_purge_of_too_much_needs_a_yes(tmp_path: Path, store_url: str) -
     assert "1,001 of about 1,002 stored responses have expired, more than the 20% that one purge can" in refused.err
     assert "Nothing was deleted." in refused.err
     assert "--yes" in refused.err
-    assert "Would forget 1001 responses" in counted.out
-    assert "Forgot 1001 responses" in done.out
+    assert "Would delete 1001 responses" in counted.out
+    assert "Deleted 1001 responses" in done.out
 
 
 async def test_a_purge_takes_expired_files_and_vector_stores_with_their_content(tmp_path: Path, store_url: str) -> None:
@@ -121,7 +121,7 @@ async def test_a_password_is_never_shown(tmp_path: Path, postgres: Postgres) -> 
 
 async def test_deliveries_that_wait_are_listed(tmp_path: Path, store_url: str) -> None:
     assert (
-        "Every webhook was delivered." in (await antiphon(tmp_path, "webhooks", "deliveries", "--store", store_url)).out
+        "All webhooks were delivered." in (await antiphon(tmp_path, "webhooks", "deliveries", "--store", store_url)).out
     )
     store = await open_store(store_url)
     await store.put_endpoint(

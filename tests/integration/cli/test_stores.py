@@ -69,8 +69,8 @@ async def test_stores_are_listed_and_reindexed(tmp_path: Path, folder: Path) -> 
     ("arguments", "message"),
     [
         (("add", "nowhere"), "nowhere does not exist."),
-        (("search", "none", "x"), "There is no vector store 'none'."),
-        (("reindex", "none"), "There is no vector store 'none'."),
+        (("search", "none", "x"), "The vector store 'none' does not exist."),
+        (("reindex", "none"), "The vector store 'none' does not exist."),
     ],
 )
 async def test_what_does_not_exist_is_named(tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:

@@ -26,7 +26,7 @@ async def url() -> AsyncIterator[str]:
 
 
 async def bare(request: web.Request) -> web.Response:
-    """A server whose models lack their type, and which repeats the key."""
+    """A server that omits the type of its models and repeats the key."""
     model = {"id": "m", "key": request.headers.get("Authorization")}
     return web.json_response({"object": "list", "data": [model]})
 
@@ -37,7 +37,7 @@ async def test_a_server_that_keeps_all_of_it_is_told_so(tmp_path: Path, url: str
     assert done.code == 0
     table, conclusion = done.out.splitlines()[1].split(), done.out.splitlines()[-1]
     assert table[:4] == ["responses:models", "4", "of", "4"]
-    assert conclusion.startswith(f"{url} keeps every must that was judged: 4; 0 are not offered, 0 were skipped.")
+    assert conclusion.startswith(f"{url} meets every must that was judged: 4; 0 are not offered, 0 were skipped.")
 
 
 async def test_a_failure_takes_two_lines(tmp_path: Path) -> None:
@@ -50,7 +50,7 @@ async def test_a_failure_takes_two_lines(tmp_path: Path) -> None:
     assert lines[place].startswith("must   responses:models:entry: Each model has a string `id`")
     assert lines[place].endswith("[spec 18 (adjacent endpoints)]")
     assert lines[place + 1].startswith("came   status 200, ")
-    assert lines[-1].startswith(f"{url} breaks ")
+    assert lines[-1].startswith(f"{url} violates ")
 
 
 async def test_the_key_of_the_environment_is_sent_and_never_shown(tmp_path: Path) -> None:
@@ -100,9 +100,7 @@ async def test_requirements_are_listed_a_line_each(tmp_path: Path) -> None:
     assert [line.split()[1] for line in area.out.splitlines()] == [
         requirement.level for requirement in REQUIREMENTS.values() if requirement.id.startswith("responses:models:")
     ]
-    assert area.out.splitlines()[0].endswith(
-        "`GET /models` answers with an object of type `list` whose `data` is a list."
-    )
+    assert area.out.splitlines()[0].endswith("`GET /models` returns an object of type `list` with a list in `data`.")
 
 
 async def test_what_is_left_out_is_not_asked(tmp_path: Path, url: str) -> None:
@@ -110,7 +108,7 @@ async def test_what_is_left_out_is_not_asked(tmp_path: Path, url: str) -> None:
     done = await antiphon(tmp_path, "verify", "--base-url", url, *MODELS, *skip)
 
     assert done.code == 0
-    assert "skipped: 3 of responses:models: It was asked to be left out." in done.out
+    assert "skipped: 3 of responses:models: Skipped on request." in done.out
 
 
 async def test_what_a_profile_knows_is_no_news(tmp_path: Path) -> None:
@@ -129,9 +127,9 @@ async def test_the_address_comes_from_the_environment_too(tmp_path: Path, url: s
 
 
 WRONG: dict[str, tuple[list[str], str]] = {
-    "nobody there": (["--base-url", "http://127.0.0.1:9/v1"], "No server answers at http://127.0.0.1:9/v1"),
+    "no server": (["--base-url", "http://127.0.0.1:9/v1"], "No server answers at http://127.0.0.1:9/v1"),
     "no URL": (["--base-url", "localhost:11434"], "is not a URL"),
-    "a key in the URL": (["--base-url", "http://sk-secret@127.0.0.1:9/v1"], "must not hold a key"),
+    "a key in the URL": (["--base-url", "http://sk-secret@127.0.0.1:9/v1"], "must not contain a key"),
     "an unknown area": (["--only", "respones"], "respones"),
     "an unknown id to skip": (["--skip", "no:such:id"], "no:such:id"),
     "an unknown requirement to replay": (["--replay", "no:such:id"], "no:such:id"),
@@ -184,7 +182,7 @@ async def test_a_server_without_models_asks_for_a_name(tmp_path: Path) -> None:
 
 async def test_a_server_without_models_that_repeats_the_key_does_not_get_it_shown(tmp_path: Path) -> None:
     async def none(request: web.Request) -> web.Response:
-        return web.json_response({"heard": request.headers.get("Authorization")})
+        return web.json_response({"received": request.headers.get("Authorization")})
 
     async with serving(none) as url:
         done = await antiphon(tmp_path, "verify", "--base-url", url, OPENAI_API_KEY=KEY)
@@ -251,7 +249,7 @@ async def test_what_got_worse_fails_and_what_is_the_same_does_not(tmp_path: Path
 MISUSED: dict[str, tuple[list[str], str]] = {
     "no value about it": (["--about", "version"], "KEY=VALUE"),
     "more names than reports": (["matrix", "a.json", "--name", "x", "--name", "y"], "2 names for 1"),
-    "a form of the future": (["badge", "future.json"], "form 99"),
+    "a form of the future": (["badge", "future.json"], "format 99"),
 }
 
 
@@ -281,4 +279,4 @@ async def test_a_report_is_not_kept_in_memory(tmp_path: Path) -> None:
     done = await antiphon(tmp_path, "verify", "--base-url", "http://127.0.0.1:1/v1", "--save", "--store", "sqlite://")
 
     assert done.code != 0
-    assert "so no report can be kept" in done.err
+    assert "so the report would be lost" in done.err

@@ -80,7 +80,11 @@ async def test_all_that_were_given_up_are_attempted_again(tmp_path: Path, store_
 
 @pytest.mark.parametrize(
     ("flags", "words"),
-    [((), "Name a delivery"), (("wh_1", "--failed"), "Name a delivery"), (("wh_1",), "There is no delivery 'wh_1'")],
+    [
+        ((), "Name a delivery"),
+        (("wh_1", "--failed"), "Name a delivery"),
+        (("wh_1",), "The delivery 'wh_1' does not exist"),
+    ],
 )
 async def test_what_is_to_be_retried_is_said(tmp_path: Path, flags: tuple[str, ...], words: str) -> None:
     done = await antiphon(tmp_path, "webhooks", "retry", *flags, "--store", f"sqlite://{tmp_path}/a.db")

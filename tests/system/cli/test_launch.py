@@ -160,7 +160,7 @@ async def test_a_server_with_api_keys_gets_the_key_of_a_variable(home: Path, bac
         right = await launch(home, "codex", "--base-url", server.url, "--key-env", "KEY", KEY=key)
 
     assert (without.code, wrong.code) == (2, 2)
-    assert "requires an API key. Put one into a variable, and name that with --key-env." in without.err
+    assert "requires an API key. Set it in a variable, and name the variable with --key-env." in without.err
     assert "rejects the API key." in wrong.err
     client = started(right)
     assert client["variables"]["KEY"] == key
@@ -171,10 +171,10 @@ async def test_a_server_with_api_keys_gets_the_key_of_a_variable(home: Path, bac
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (("vim",), 2, f"'vim' is not a client that can be launched. There are: {', '.join(CLIENTS)}."),
+        (("vim",), 2, f"`antiphon launch` does not support the client 'vim'. Supported: {', '.join(CLIENTS)}."),
         (("codex", "--key-env", "KEY"), 2, "The variable KEY of --key-env is not set."),
-        (("codex", "--base-url", "http://127.0.0.1:9/v1"), 1, "No Antiphon answers at http://127.0.0.1:9/v1."),
-        (("codex", "--base-url", "http://127.0.0.1:9/v1", "--port", "1"), 2, "--base-url names a server that runs;"),
+        (("codex", "--base-url", "http://127.0.0.1:9/v1"), 1, "No Antiphon server responds at http://127.0.0.1:9/v1."),
+        (("codex", "--base-url", "http://127.0.0.1:9/v1", "--port", "1"), 2, "--base-url selects a running server"),
         (("codex", "--backend", "nonsense"), 2, "The backend 'nonsense' is not a URL."),
         (("codex", "--config", "none.toml"), 2, "The file none.toml cannot be read"),
     ],

@@ -53,7 +53,7 @@ async def test_workers_share_a_port_and_everything_else(tmp_path: Path, backend:
         done = await server.stop(signal.SIGTERM)
 
     assert done.code == 0
-    assert "another takes its place" in done.err
+    assert "is being replaced" in done.err
 
 
 async def test_whichever_worker_is_asked_tells_what_all_have_counted(tmp_path: Path, backend: ReplayBackend) -> None:
@@ -126,7 +126,7 @@ async def test_all_ask_new_backends_after_a_hangup_and_no_request_fails(tmp_path
             done = await server.stop(signal.SIGTERM)
 
     assert (done.code, done.err) == (0, "")
-    assert all("The settings were read again: 1 backends; added: new; removed: old." in line for line in lines)
+    assert all("The settings were reloaded: 1 backends; added: new; removed: old." in line for line in lines)
 
 
 @pytest.mark.parametrize("mistake", [None, "backends = 7"])
@@ -145,8 +145,8 @@ async def test_a_file_with_a_mistake_is_refused_once_and_all_keep_the_old_settin
         done = await server.stop(signal.SIGTERM)
 
     assert "ERROR" in line
-    assert "The settings stay as they were." in line
-    assert "The settings stay" not in done.err
+    assert "The settings were not reloaded." in line
+    assert "The settings were not reloaded" not in done.err
 
 
 async def line_of_log(server: Serving) -> str:

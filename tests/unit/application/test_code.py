@@ -26,7 +26,7 @@ async def test_a_sandbox_that_does_not_work_leaves_the_tools_out_and_says_why(
 
     assert opened is not None and opened.tools(lambda: None) is None  # type: ignore[arg-type,return-value]
     assert opened.state() == CodeState("bubblewrap", "bubblewrap is not installed. Install it.")
-    assert "code_interpreter and shell are left out: bubblewrap is not installed." in caplog.text
+    assert "code_interpreter and shell are disabled: bubblewrap is not installed." in caplog.text
     assert sandbox.is_closed
 
 

@@ -1,4 +1,4 @@
-"""The help of every command in plain words, and what a wrong command line is told."""
+"""The help of every command, and the errors of wrong command lines, in plain words."""
 
 import re
 from typing import Any
@@ -23,7 +23,7 @@ def help_of(name: str) -> str:
 
 
 def wrong(*arguments: str) -> str:
-    """What a wrong command line is told."""
+    """The error of a wrong command line."""
     with pytest.raises(typer.TyperException) as caught:
         ROOT(list(arguments), standalone_mode=False, prog_name="antiphon")
     return usage_message(caught.value)
@@ -43,7 +43,9 @@ def test_the_help_of_every_command_is_plain(name: str) -> None:
 def test_every_help_text_is_a_sentence_and_every_value_has_a_name(name: str) -> None:
     command = HELPED[name]
 
-    assert re.fullmatch(r"[A-Z].*\.", command.help, re.DOTALL)
+    prose, _, examples = command.help.partition("\n\n\b\nExamples:\n")
+    assert re.fullmatch(r"[A-Z].*\.", prose, re.DOTALL)
+    assert all(re.match(r"  antiphon \w", line) for line in examples.splitlines())
     for parameter in command.params:
         assert re.fullmatch(r"[A-Z].*\.", parameter.help or "", re.DOTALL), parameter.name
         is_flag = parameter.param_type_name == "option" and parameter.is_flag
@@ -51,16 +53,16 @@ def test_every_help_text_is_a_sentence_and_every_value_has_a_name(name: str) -> 
 
 
 WRONG = {
-    ("srve",): "There is no command 'srve'. Did you mean 'serve'?",
-    ("models", "prob", "m"): "There is no command 'prob'. Did you mean 'probe'?",
-    ("nothing",): "There is no command 'nothing'. `antiphon --help` shows the usage.",
-    ("serve", "--prot", "1"): "There is no option --prot. Did you mean '--port'?",
-    ("keys", "create", "--tennant", "a"): "There is no option --tennant. Did you mean '--tenant'?",
-    ("keys",): "`antiphon keys` needs a command: ",
+    ("srve",): "Unknown command 'srve'. Did you mean 'serve'?",
+    ("models", "prob", "m"): "Unknown command 'prob'. Did you mean 'probe'?",
+    ("nothing",): "Unknown command 'nothing'. `antiphon --help` shows the usage.",
+    ("serve", "--prot", "1"): "Unknown option --prot. Did you mean '--port'?",
+    ("keys", "create", "--tennant", "a"): "Unknown option --tennant. Did you mean '--tenant'?",
+    ("keys",): "`antiphon keys` requires a command: ",
     ("ask",): "The argument TEXT is missing. `antiphon ask --help` shows the usage.",
     ("serve", "--port", "x"): "--port must be a whole number. `antiphon serve --help` shows the usage.",
-    ("serve", "--port"): "The option --port needs a value.",
-    ("serve", "now"): "`antiphon serve` takes no argument 'now'. ",
+    ("serve", "--port"): "The option --port requires a value.",
+    ("serve", "now"): "Unexpected argument 'now' of `antiphon serve`. ",
     ("keys", "create", "--concurrency", "0"): "--concurrency must be at least 1. ",
     ("keys", "rotate", "key_x", "--keep-old", "721"): "--keep-old must be at most 720. ",
     ("verify", "--timeout", "x"): "--timeout must be a number. ",

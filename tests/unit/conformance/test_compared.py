@@ -60,7 +60,8 @@ def test_a_page_of_markdown_says_how_each_server_was_run_and_what_it_breaks_by_w
     page = matrix_markdown([NAMED])
 
     assert "| One | 1970-01-01 00:00 UTC | 1, `m` | 1.2 | demo&#124;x |" in page
-    assert "- `a:b:root` (must, blocks 1, 1 more got the same answer): It is so. Came: `status 500, Boom.`" in page
+    assert "- `a:b:root` (must, blocks 1, 1 more with the same response): It is so." in page
+    assert "Received: `status 500, Boom.`" in page
     assert "at `output.0 = null`" in page
     assert "  curl -sS /x" in page
     assert "a:d:f" not in page

@@ -38,7 +38,7 @@ def test_the_schema_is_fresh() -> None:
 
 
 def test_the_page_of_servers_is_fresh() -> None:
-    assert MATRIX.read_text() == matrix(), "write it anew: python -m tests.unit.reference.test_report_schema --update"
+    assert MATRIX.read_text() == matrix(), "write it again: python -m tests.unit.reference.test_report_schema --update"
 
 
 @pytest.mark.parametrize("path", REPORTS, ids=lambda path: path.stem)

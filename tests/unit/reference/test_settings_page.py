@@ -62,8 +62,8 @@ setting or an invalid value in the file ends the command with exit code 2 and a 
 doctor`](cli.md#check-an-installation) checks the settings without starting a server.
 
 The server reads `backends`, `fallback` and `models` again when it receives `SIGHUP`: [change backends at run
-time](../operate/route-across-backends.md#change-them-while-it-runs). Other settings need a restart. A `SIGHUP` during
-the start of the server takes effect when the server is ready; several at the same time count as one.
+time](../operate/route-across-backends.md#reload-the-settings-without-a-restart). Other settings need a restart. A
+`SIGHUP` during the start of the server takes effect when the server is ready; several at the same time count as one.
 
 """
 
@@ -83,7 +83,7 @@ BACKENDS = """
 ## A backend in the file
 
 Each `[[backends]]` table configures one backend. Several backends can serve [the same
-model](../operate/route-across-backends.md#several-for-one-model).
+model](../operate/route-across-backends.md#balance-load-between-backends).
 """
 
 MODELS = """
@@ -118,7 +118,7 @@ vision = false
 
 Values in a request always take precedence over the defaults of a model. The defaults apply to the Responses API only,
 not to `/v1/chat/completions`. A backend that is [called through its own Responses
-API](../operate/route-across-backends.md#backends-that-speak-responses) receives the system prompt, the effort, and
+API](../operate/route-across-backends.md#use-backends-with-a-responses-api) receives the system prompt, the effort, and
 those of the `parameters` that this API has.
 
 Precedence of a fact: your value, the value that a probe measured, the value of the [dialect](dialects.md). If several

@@ -146,7 +146,7 @@ function LastHour({ name }: { name: string }) {
 
 type Bucket = Figures["buckets"][number] | undefined;
 
-/** Return a bucket for each step: the server leaves out those without responses. */
+/** Return a bucket for each step: the server omits those without responses. */
 function everyStep({ buckets, since, until, step }: Figures): Bucket[] {
   const known = new Map(buckets.map((bucket) => [bucket.time, bucket]));
   return Array.from({ length: (until - since) / step }, (_, at) => known.get(since + at * step));

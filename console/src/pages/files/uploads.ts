@@ -1,4 +1,4 @@
-/** Uploads: a few at once, the others wait. They go on while the reader looks at other pages. */
+/** Uploads: a few at once, the others wait. They continue while the user visits other pages. */
 import { signal } from "@preact/signals";
 import { type Purpose, type StoredFile, upload } from "../../api/files.ts";
 import { announce } from "../../parts/live.tsx";

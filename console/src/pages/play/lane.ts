@@ -1,4 +1,4 @@
-/** One conversation with one model: what was sent, what came back, and what it waits for. */
+/** One conversation with one model: the sent and received items, and what it waits for. */
 import { type Signal, signal } from "@preact/signals";
 import { ApiError, request, send } from "../../api/client.ts";
 import { eventsOf } from "../../api/sse.ts";

@@ -43,7 +43,7 @@ export function LaneView({ lane, isAlone, format, onAnswered }: Props) {
         </div>
       )}
       <div class="talk">
-        {isEmpty && <p class="muted">Write a message below. The request beside it is exactly what is sent.</p>}
+        {isEmpty && <p class="muted">Write a message below. The request next to it is sent exactly as shown.</p>}
         {[...items, ...output].map((item, at) => (
           <ItemView
             key={`${at} ${item.id}`}

@@ -178,7 +178,7 @@ function useModels({ settings, lanes }: Bench, models: readonly Model[] | undefi
   }, [names]);
 }
 
-/** Return the lane for a model. One that stood here goes on with another model where its conversation is stored. */
+/** Return the lane for a model. An existing lane continues with another model if its conversation is stored. */
 function moved(lane: Lane | undefined, model: string): Lane {
   if (lane?.model === model) return lane;
   const next = new Lane(model);

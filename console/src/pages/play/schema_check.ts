@@ -18,7 +18,7 @@ export function misfits(value: unknown, schema: Json, path = "$", depth = 0, roo
   return found.slice(0, 10);
 }
 
-/** Return where a text is no JSON, or does not fit a schema. */
+/** Return where a text is not JSON, or does not match a schema. */
 export function textMisfits(text: string, schema: Json | undefined): string[] {
   try {
     const value: unknown = JSON.parse(text);

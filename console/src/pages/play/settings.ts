@@ -43,7 +43,7 @@ export interface Settings {
   other: string;
 }
 
-/** Parts of a response that are left out unless a request includes them. */
+/** Parts of a response that are omitted unless a request includes them. */
 const RESULTS = "file_search_call.results";
 const OUTPUTS = "code_interpreter_call.outputs";
 

@@ -1,4 +1,4 @@
-/** What stands in place of the rows where there are none. */
+/** What the list shows instead of rows if it is empty. */
 import { apiBase } from "../../api/base.ts";
 import { session } from "../../api/session.ts";
 

@@ -36,7 +36,7 @@ export function filterValue(line: string, name: string): string {
   return parse(line).find((part) => part.name === name)?.value ?? "";
 }
 
-/** Return the line with one value for a filter, in its place or at the end; an empty value removes the filter. */
+/** Return the line with one value for a filter, replaced or appended; an empty value removes the filter. */
 export function withFilter(line: string, name: string, value: string): string {
   const parts = parse(line);
   const at = parts.findIndex((part) => part.name === name);

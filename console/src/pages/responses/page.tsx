@@ -19,7 +19,7 @@ import { isRange, RANGES, USUAL_RANGE, windowOf, withTime } from "./window.ts";
 const REFRESH = 15_000; // ms between figures
 const EXAMPLE = "model:qwen3* took:>10s, words or IDs";
 
-/** The page. The filter line stands in the address as `?q=`, the range as `?range=`. */
+/** The page. The address has the filter line as `?q=` and the range as `?range=`. */
 export function ResponsesPage() {
   const line = query.value.get("q") ?? "";
   const named = query.value.get("range") ?? "";

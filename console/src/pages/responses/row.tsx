@@ -28,7 +28,7 @@ export function partsOf(row: Summary, ms: number): Part[] {
   return parts.filter((part) => part.ms > 0);
 }
 
-/** Return the text below the input: the output, or why there is none. */
+/** Return the text below the input: the output, or why it is empty. */
 export function outcomeOf(row: Summary): { text: string; isError: boolean } {
   if (row.status === "failed") return { text: errorOf(row), isError: true };
   if (row.status === "queued") return { text: "Waits in the queue", isError: false };

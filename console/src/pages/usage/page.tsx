@@ -15,7 +15,7 @@ import { cellsOf, costOf, everyDay, type GroupBy, loadUsage, nameOf, totalOf, ty
 const RANGES = [7, 30, 90] as const;
 const HEIGHT = 84;
 
-/** The page; the number of days stands in the address. */
+/** The page; the address has the number of days. */
 export function UsagePage() {
   const days = RANGES.find((each) => String(each) === query.value.get("days")) ?? 30;
   const by = useSignal<Exclude<GroupBy, "day">>("model");

@@ -85,7 +85,7 @@ function listAt(lines: string[], at: number, depth: number): [Block, number] {
   return [{ is: "list", isOrdered, start: Number.parseInt(marker, 10) || 1, items }, Math.max(here, at + 1)];
 }
 
-/** Whether a line goes on with the list item before it: it is indented further, or blank before such a line. */
+/** Whether a line continues the list item before it: it is indented further, or blank before such a line. */
 function belongs(lines: string[], at: number, indent: number): boolean {
   const line = lines[at] ?? "";
   if (!line.trim()) return indentOf(lines[at + 1] ?? "") > indent && (lines[at + 1] ?? "").trim() !== "";

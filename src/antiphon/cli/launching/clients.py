@@ -1,7 +1,7 @@
-"""The clients that `antiphon launch` starts, and the profile that points each of them at a server.
+"""The clients that `antiphon launch` starts, and the profile that configures each of them for a server.
 
 A profile is arguments, variables and files in a temporary folder. It never changes the user's own configuration, and
-adds to that where the client allows it. Everything here was found by trial with the versions that
+adds to that where the client allows it. Everything here was tested with the versions that
 `tests/system/clients` pins.
 """
 
@@ -17,10 +17,10 @@ NO_KEY = "none"
 """Sent as the key to a server that requires none: clients refuse to start without one."""
 
 LONGEST_ANSWER = 32_000
-"""Tokens that an answer may have at most; opencode and pi reserve as many of the window for it."""
+"""Maximum output tokens; opencode and pi reserve this part of the context window."""
 
 SHARE_OF_ANSWER = 4
-"""Divisor of a context window: an answer may have at most this fraction of it."""
+"""Divisor of the context window: the output can use at most this fraction of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ def _opencode(facts: Facts) -> Profile:
 
 
 def _pi(facts: Facts) -> Profile:
-    """An extension registers the provider beside those of the user's models.json."""
+    """An extension registers the provider in addition to those in the user's models.json."""
     free = {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0}
     models = [
         {

@@ -1,4 +1,4 @@
-"""The server that a launched client uses: one that runs, or one that is started for it."""
+"""The server that a launched client uses: a running one, or a new one."""
 
 import json
 import os
@@ -19,10 +19,10 @@ from antiphon.upstream.options import is_listed
 from antiphon.version import __version__
 
 PATIENCE = 5.0
-"""Seconds that a server has to say that it runs."""
+"""Seconds that a server has to respond to a health check."""
 
 LISTING = 60.0
-"""Seconds that it has to list its models: it lists those of every backend again."""
+"""Seconds that a server has to list its models: it requests the lists of all backends again."""
 
 STOPPING = 10.0
 """Seconds that a server has to stop if this command started it."""
@@ -43,16 +43,16 @@ _direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 class Server(NamedTuple):
-    """A server that answers."""
+    """A running server."""
 
     url: str
     """Base URL, ending in `/v1`."""
     log: str = ""
-    """Path of its log file; empty for a server that ran before."""
+    """Path of its log file; empty for a server that this command did not start."""
 
 
 def runs(url: str) -> bool:
-    """Whether an Antiphon answers at this base URL."""
+    """Return whether an Antiphon server responds at this base URL."""
     try:
         with _direct.open(f"{url.removesuffix('/v1')}/healthz", timeout=PATIENCE) as reply:
             return bool(json.load(reply) == {"status": "ok"})
@@ -62,13 +62,13 @@ def runs(url: str) -> bool:
 
 @contextmanager
 def started(flags: Sequence[str], log_name: str) -> Iterator[Server]:
-    """Run `antiphon serve` with these flags until the end of the block; it is ready.
+    """Run `antiphon serve` with these flags until the end of the block, and wait until it is ready.
 
-    The server has a session of its own, so that `Ctrl-C` in the terminal concerns the client alone. Its log is a file
-    of this name in the folder of logs, and is deleted at the end if it is empty. Raises `AntiphonError` if the log
-    cannot be written, and if the server does not start, with what it said.
+    The server has its own session, so that `Ctrl-C` in the terminal reaches only the client. Its log is a file of this
+    name in the folder of logs, and is deleted at the end if it is empty. Raises `AntiphonError` if the log cannot be
+    written, and if the server does not start, with its last line.
     """
-    # -P: a folder of the name `antiphon` where the user works is not this program.
+    # -P: a folder named `antiphon` in the working directory must not be imported.
     command = [sys.executable, "-P", "-m", "antiphon", "serve", *flags]
     with _new_log(Path(LOGS).expanduser() / log_name) as log:
         process = subprocess.Popen(  # noqa: S603 - this program itself
@@ -87,7 +87,7 @@ def started(flags: Sequence[str], log_name: str) -> Iterator[Server]:
 
 
 def _new_log(path: Path) -> TextIO:
-    """Open a new file, for its owner alone. A server that still writes the file before keeps that one."""
+    """Open a new file that only its owner can read. A server that still writes the previous file keeps it."""
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         path.unlink(missing_ok=True)
@@ -113,7 +113,7 @@ def _last_line(log: Path) -> str:
 def read_catalog(url: str, key: str = "") -> list[dict[str, Any]]:
     """Return the models that a server lists, as entries of Codex's catalog.
 
-    Raises `ConfigError` if the server rejects the key, `AntiphonError` if it does not answer as Antiphon does.
+    Raises `ConfigError` if the server rejects the key, `AntiphonError` if it does not respond as Antiphon does.
     """
     request = urllib.request.Request(f"{url}/models?client_version={__version__}")  # noqa: S310 - the user's address
     if key:
@@ -127,14 +127,14 @@ def read_catalog(url: str, key: str = "") -> list[dict[str, Any]]:
             raise ConfigError(_needs_key(url, key)) from error
         raise AntiphonError(f"The server at {url} does not list its models: status {error.code}.") from error
     except OSError as error:
-        raise AntiphonError(f"The server at {url} does not list its models: {error}.") from error
+        raise AntiphonError(f"The server at {url} does not list its models: {reason_of(error)}.") from error
     except (ValueError, KeyError, TypeError) as error:
-        text = f"The server at {url} lists no model catalog. It is not Antiphon, or an older version: update it."
+        text = f"The server at {url} returns no model catalog. It is not Antiphon, or an older version: update it."
         raise AntiphonError(text) from error
 
 
 def read_backends(url: str, key: str = "") -> list[dict[str, Any]]:
-    """Return the backends in the status of a server; none if it does not show its status to this request."""
+    """Return the backends in the status of a server; none if the server rejects this request."""
     headers = {"authorization": f"Bearer {key}"} if key else {}
     request = urllib.request.Request(f"{url.removesuffix('/v1')}/status", headers=headers)  # noqa: S310 - as above
     try:
@@ -148,14 +148,14 @@ def read_backends(url: str, key: str = "") -> list[dict[str, Any]]:
 def _needs_key(url: str, key: str) -> str:
     if key:
         return f"The server at {url} rejects the API key. Ask the server's operator for a valid key."
-    return f"The server at {url} requires an API key. Put one into a variable, and name that with --key-env."
+    return f"The server at {url} requires an API key. Set it in a variable, and name the variable with --key-env."
 
 
 def choose(catalog: Sequence[Mapping[str, Any]], wanted: str | None, backends: Sequence[Mapping[str, Any]] = ()) -> str:
-    """Return the model to begin with, by the name that the server lists: the one that is wanted, else the only one.
+    """Return the model to start with, by the name that the server lists: the requested one, else the only one.
 
-    A server that lists none may serve any name. Raises `ConfigError` if there is no such model, or a choice, with the
-    errors of the backends if no model is listed.
+    A server that lists no models may serve any name. Raises `ConfigError` if the model does not exist, if the server
+    has several and none is requested, and if it lists none, with the errors of the backends.
     """
     names = [str(entry["slug"]) for entry in catalog]
     if not names:
@@ -174,7 +174,7 @@ def choose(catalog: Sequence[Mapping[str, Any]], wanted: str | None, backends: S
 
 
 def is_scripted(model: str, backends: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether this is the scripted model of a server that found no backend."""
+    """Return whether this is the scripted model of a server that found no backend."""
     return any(one.get("name") == one.get("dialect") == model == SCRIPTED for one in backends)
 
 

@@ -1,4 +1,4 @@
-"""`/admin/v1`, the API of the console: one file a resource. Nothing of it is loaded before the first request for it."""
+"""`/admin/v1`, the API of the console: one file per resource, loaded by the first request."""
 
 from collections.abc import Sequence
 
@@ -20,6 +20,6 @@ from antiphon.server.uvicorn.workers import Workers
 
 
 def resources(gateway: Gateway, workers: Workers | None = None) -> Sequence[Resources]:
-    """Return all that is served under `/admin/v1`; `workers` are the processes that serve the same port."""
+    """Return all endpoints under `/admin/v1`; `workers` are the processes that serve the same port."""
     parts = (session, responses, figures, keys, webhook_deliveries, conversations, files, containers, reports)
     return [*(part.resources(gateway) for part in parts), backends.resources(gateway, workers)]

@@ -1,10 +1,10 @@
-"""Access to `/admin/v1`: roles, sessions, and how a request proves that the console sent it.
+"""Access to `/admin/v1`: roles, sessions, and how a request proves that it comes from the console.
 
 A page of another site can make a browser send requests here, with the cookies of this server. So a cookie counts only
-beside the header `antiphon-console`, which a form cannot send, and a page of another site only if this server allows
-it by CORS. Where the browser names the origin of the page, it must be this server's.
+together with the header `antiphon-console`, which a form cannot send, and a page of another site only if this server
+allows it by CORS. If the browser sends the origin of the page, it must be this server's.
 
-As long as no API key exists, programs on this machine need none, and are administrators. A website can point its DNS
+While no API key exists, programs on this machine need none, and are administrators. A website can point its DNS
 name to this machine (DNS rebinding), so the `Host` of such a request must be an address, or a name of this machine.
 """
 
@@ -44,7 +44,7 @@ class Viewer(Struct, frozen=True):
 
     @property
     def is_admin(self) -> bool:
-        """Whether it sees all tenants, and may change what the console changes."""
+        """Whether it sees all tenants, and can make the changes of the console."""
         return self.role is Role.ADMIN
 
     def tenant_of(self, wanted: str | None) -> str | None:
@@ -67,15 +67,15 @@ class Viewer(Struct, frozen=True):
 async def viewer(http: HttpRequest, gateway: Gateway) -> Viewer:
     """Return the caller. Its replies are never cached.
 
-    Raises `ClientError`: 401 for a caller that did not sign in, 403 for a key that may only use the API, and for a
-    caller elsewhere while no key exists.
+    Raises `ClientError`: 401 for a caller that did not sign in, 403 for a key that can only use the API, and for a
+    remote caller while no key exists.
     """
     http.reply_headers.append((b"cache-control", b"no-store"))
     return await _caller(http, gateway)
 
 
 async def is_still(caller: Viewer, http: HttpRequest, gateway: Gateway) -> bool:
-    """Whether a request that lasts still comes from this caller: keys are revoked and changed, and sessions end."""
+    """Whether a long request still belongs to this caller: keys are revoked and changed, and sessions end."""
     has_session = http.scope.pop(SESSION, None) is not None
     try:
         if has_session and await find_session(http, gateway) is None:
@@ -125,7 +125,7 @@ async def identify_by_cookie(http: HttpRequest, gateway: Gateway) -> None:
 
 
 async def find_session(http: HttpRequest, gateway: Gateway) -> ConsoleSession | None:
-    """Return the session of a request's cookie, which is used by this, and keep it in the scope; None without one."""
+    """Return the session of a request's cookie, count this use, and store it in the scope; None without one."""
     found: ConsoleSession | None = http.scope.get(SESSION)
     if found is None and (token := _token(http)):
         found = http.scope[SESSION] = await gateway.sessions.find(token)
@@ -133,18 +133,18 @@ async def find_session(http: HttpRequest, gateway: Gateway) -> ConsoleSession | 
 
 
 def check_same_origin(http: HttpRequest) -> None:
-    """Raise `ClientError` (403) for a request that the console's own page did not send, `allowed_origins` or not."""
+    """Raise `ClientError` (403) for a request from any other page than the console's, despite `allowed_origins`."""
     if HEADER not in http.headers:
         raise _foreign("Requests of the console have the header 'antiphon-console: 1'.")
     _check_page(http)
 
 
 def is_encrypted(http: HttpRequest) -> bool:
-    """Whether the browser reached this server by TLS, here or at a proxy in front.
+    """Whether the browser connected by TLS, to this server or to a proxy in front.
 
     The connection itself shows it, or the `Origin` that the browser names, or the header `x-forwarded-proto` of a
-    proxy. The answer only makes a cookie stricter (`Secure`), for the client that sent the request, so a client that
-    lies weakens nothing: its own browser refuses the cookie.
+    proxy. The answer only makes a cookie stricter (`Secure`), for the client that sent the request, so a
+    lying client gains nothing: its own browser refuses the cookie.
     """
     forwarded = http.headers.get(b"x-forwarded-proto", b"").partition(b",")[0].strip().lower()
     return _has_tls(http) or forwarded == b"https" or http.headers.get(b"origin", b"").startswith(b"https://")
@@ -178,7 +178,7 @@ def _of_key(key: ApiKey) -> Viewer:
 def _token(http: HttpRequest) -> bytes:
     """Return the token in a request's cookie, empty without one.
 
-    By TLS only the cookie with the prefix counts: a server without TLS at the same name can set no such cookie.
+    With TLS only the cookie with the prefix counts: a server without TLS at the same name can set no such cookie.
     """
     pairs = [part.strip().partition(b"=") for part in http.headers.get(b"cookie", b"").split(b";")]
     cookies = {name: value for name, _, value in reversed(pairs)}
@@ -190,7 +190,7 @@ def _has_tls(http: HttpRequest) -> bool:
 
 
 def _check_page(http: HttpRequest) -> None:
-    """Raise `ClientError` (403) where the browser says that another site's page sent the request."""
+    """Raise `ClientError` (403) if the browser reports that another site's page sent the request."""
     headers = http.headers
     if headers.get(b"sec-fetch-site", b"same-origin") != b"same-origin":
         raise _foreign("Another site sent this request.")

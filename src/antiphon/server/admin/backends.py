@@ -1,4 +1,4 @@
-"""`/admin/v1/backends`: the state of the backends over all processes, and what is known of their models."""
+"""`/admin/v1/backends`: the state of the backends over all processes, and the profiles of their models."""
 
 from msgspec import to_builtins
 
@@ -12,11 +12,11 @@ from antiphon.server.uvicorn.workers import Workers
 FOR_READERS = (
     *("name", "dialect", "health", "rests_for", "in_flight", "concurrency", "waiting", "queue", "models", "loaded"),
 )
-"""What readers see of a backend. Its errors, and what changed in prompts, may come from other tenants' requests."""
+"""The fields of a backend that readers see. Errors and prompt changes may come from other tenants' requests."""
 
 
 def resources(gateway: Gateway, workers: Workers | None = None) -> Resources:
-    """Return what is served under which path; `workers` are the processes that serve the same port."""
+    """Return the endpoints by path; `workers` are the processes that serve the same port."""
 
     async def get_backends(http: HttpRequest) -> Reply:
         caller = await viewer(http, gateway)

@@ -12,7 +12,7 @@ ONE = "/admin/v1/containers/{container_id}"
 
 
 def resources(gateway: Gateway) -> Resources:
-    """Return what is served under which path."""
+    """Return the endpoints by path."""
     api = _Containers(gateway)
     return {"/admin/v1/containers": {"GET": api.list}, ONE: {"GET": api.retrieve, "DELETE": api.kill}}
 

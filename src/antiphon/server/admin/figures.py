@@ -1,4 +1,4 @@
-"""`/admin/v1/figures`: how many responses there were, their tokens, their cost, and how long they took."""
+"""`/admin/v1/figures`: counts, tokens, cost and durations of responses."""
 
 from antiphon.gateway import Gateway
 from antiphon.protocol.console import FiguresParameters
@@ -9,7 +9,7 @@ from antiphon.server.request import HttpRequest
 
 
 def resources(gateway: Gateway) -> Resources:
-    """Return what is served under which path."""
+    """Return the endpoints by path."""
 
     async def get_figures(http: HttpRequest) -> Reply:
         caller, query = (

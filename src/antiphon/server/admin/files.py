@@ -15,7 +15,7 @@ ONE = "/admin/v1/vector_stores/{vector_store_id}"
 
 
 def resources(gateway: Gateway) -> Resources:
-    """Return what is served under which path."""
+    """Return the endpoints by path."""
     api = _Lists(gateway)
     return {
         "/admin/v1/files": {"GET": api.files},

@@ -12,7 +12,7 @@ from antiphon.server.request import HttpRequest
 
 
 def resources(gateway: Gateway) -> Resources:
-    """Return what is served under which path."""
+    """Return the endpoints by path."""
     api, one = _Keys(gateway), "/admin/v1/keys/{key_id}"
     return {
         "/admin/v1/keys": {"GET": api.list, "POST": api.create},

@@ -11,7 +11,7 @@ from antiphon.server.request import HttpRequest
 
 
 def resources(gateway: Gateway) -> Resources:
-    """Return what is served under which path."""
+    """Return the endpoints by path."""
 
     async def admin(http: HttpRequest) -> Viewer:
         caller = await viewer(http, gateway)

@@ -30,7 +30,7 @@ MOST_WATCHERS, MOST_OF_A_TENANT = 500, 100
 """Open lists of one process, and of one tenant: each change is compared with the filters of all."""
 
 CHECK_AFTER = 2.0
-"""Seconds after which an open list shows nothing more before its caller is looked up again."""
+"""Seconds after which an open list checks its caller again before it shows more."""
 
 PING = b"event: ping\ndata: {}\n\n"
 
@@ -39,7 +39,7 @@ Read = Callable[[Facts], Awaitable[JsonObject]]
 
 
 def resources(gateway: Gateway) -> Resources:
-    """Return what is served under which path."""
+    """Return the endpoints by path."""
     api, console = _Responses(gateway), gateway.console
     return {
         "/admin/v1/responses": {"GET": api.list},
@@ -79,7 +79,7 @@ class _Responses:
         return await stored_reply(self._gateway, caller.tenant, found)
 
     def reading(self, read: Read) -> Endpoint:
-        """Return the endpoint that reads content of one response; a look at another tenant's is logged."""
+        """Return the endpoint that reads content of one response; an access to another tenant's response is logged."""
 
         async def get(http: HttpRequest) -> Reply:
             return await self._read(await self._caller(http), http, read)
@@ -103,7 +103,7 @@ class _Responses:
     async def _frames(
         self, http: HttpRequest, caller: Viewer, tenant: str | None, q: str | None
     ) -> AsyncGenerator[bytes, None]:
-        """Give changes as server-sent events, as long as the caller may see them."""
+        """Yield changes as server-sent events, while the caller has access."""
         yield PING
         checked = monotonic()
         async with aclosing(self._gateway.console.watch(tenant, q)) as batches:

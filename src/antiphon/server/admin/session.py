@@ -28,11 +28,11 @@ from antiphon.version import __version__
 DAY = 86_400
 
 MOST_BYTES = 16 * 1024
-"""Largest body of a sign-in: its sender is not authenticated."""
+"""Bytes of the largest sign-in body: its sender is not authenticated."""
 
 
 def resources(gateway: Gateway) -> Resources:
-    """Return what is served under which path."""
+    """Return the endpoints by path."""
     api = _Session(gateway)
     return {"/admin/v1/session": {"POST": api.sign_in, "GET": api.retrieve, "DELETE": api.sign_out}}
 
@@ -79,7 +79,7 @@ class _Session:
         return b""
 
     async def _checked(self, http: HttpRequest, shown: str) -> tuple[ApiKey, bytes]:
-        """Return the key that a client shows, and its digest. Raises `ClientError`: 401, 403 for its role."""
+        """Return the key that a client presents, and its digest. Raises `ClientError`: 401, 403 for its role."""
         gateway = self._gateway
         if not await gateway.known_keys.are_needed():
             gateway.known_keys.forget()  # the key may have been created a moment ago
@@ -98,7 +98,7 @@ class _Session:
         """Return the error for a wrong key or code: 401, or 429 if its address sent many of them.
 
         A valid key or code signs in nevertheless, since behind a proxy all clients have one address. Both have 256
-        random bits, so the number of attempts is nothing to defend against: the limit bounds the audit log.
+        random bits, so guessing is no threat: the limit bounds the audit log.
         """
         address = _address(http)
         wait = self._attempts.wait(address)
@@ -129,10 +129,10 @@ class _Session:
 
 
 def _cookie_name(http: HttpRequest) -> bytes:
-    """Return the name of the cookie for this client. Raises `ClientError` (403) where others could read it.
+    """Return the name of the cookie for this client. Raises `ClientError` (403) if others could read it.
 
-    Without TLS, a session is only begun at a name of this machine, and on this machine: what a browser sends then
-    crosses no network.
+    Without TLS, a session starts only at a name of this machine, and on this machine: then nothing that the browser
+    sends crosses a network.
     """
     if is_encrypted(http):
         return SECURE_COOKIE
@@ -145,7 +145,7 @@ def _cookie_name(http: HttpRequest) -> bytes:
 
 
 def _cookie(name: bytes, token: str) -> RawHeaders:
-    """Return the header that sets the session's cookie; without a token, that deletes it."""
+    """Return the header that sets the session's cookie, or without a token deletes it."""
     lasts = 7 * DAY if token else 0
     secure = b"; Secure" if name == SECURE_COOKIE else b""
     value = b"%s=%s; Path=/; Max-Age=%d; HttpOnly; SameSite=Strict%s" % (name, token.encode(), lasts, secure)

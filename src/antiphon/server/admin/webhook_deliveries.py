@@ -12,7 +12,7 @@ from antiphon.server.request import HttpRequest
 
 
 def resources(gateway: Gateway) -> Resources:
-    """Return what is served under which path."""
+    """Return the endpoints by path."""
 
     async def list_deliveries(http: HttpRequest) -> Reply:
         caller = await viewer(http, gateway)

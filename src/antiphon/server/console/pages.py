@@ -1,7 +1,7 @@
 """`/console/`: the single page of the console, and its files.
 
-The page is the same for every path below `/console/`; its script reads the path. It holds no data, so it needs no key.
-It may load files, and reach endpoints, of this server alone, and runs no script but its own file.
+The page is the same for every path below `/console/`; its script reads the path. It contains no data, so it needs no
+key. It can load files and call endpoints of this server only, and runs no script except its own file.
 """
 
 import re
@@ -57,11 +57,11 @@ NO_ASSET = Reply(
 )
 
 LINK = re.compile(rb'(?<==")(?:\./|/console/)(?=[\w-]+)')
-"""How the page's links to its files begin, whether the build made them relative or absolute."""
+"""The prefix of the page's links to its files, relative or absolute."""
 
 
 def resources(gateway: Gateway) -> Resources:
-    """Return what is served under which path."""
+    """Return the endpoints by path."""
     return {
         "/console": {"GET": _add_slash},
         "/console/": {"GET": _page},
@@ -86,7 +86,7 @@ async def _asset(http: HttpRequest) -> Reply:
 
 
 def _page_below(root: str) -> Reply:
-    """Return the page, its links below the path at which an application around this one has mounted it."""
+    """Return the page, with links below the path at which a parent application has mounted it."""
     if not console.is_built():
         return Reply(200, [*PLAIN_HEADERS, *SAFE[:2]], NOT_BUILT)
     base = f"{escape(root)}/console/".encode()
@@ -95,7 +95,7 @@ def _page_below(root: str) -> Reply:
 
 
 def _asset_named(name: str, *, is_packed: bool) -> Reply | None:
-    """Return a file of the bundle, compressed if it is there so and `is_packed`; None for any other name."""
+    """Return a file of the bundle, compressed if such a file exists and `is_packed`; None for any other name."""
     found = NAME.fullmatch(name)
     kind = TYPES.get(found[1]) if found else None
     path = console.STATIC / "assets" / name

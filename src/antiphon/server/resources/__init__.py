@@ -1,1 +1,1 @@
-"""What is served over HTTP: one file a resource. `resources` of each returns its endpoints by path and method."""
+"""The HTTP resources, one file each: `resources` returns the endpoints by path and method."""

@@ -1,6 +1,6 @@
-"""`/v1/chat/completions` and `/v1/embeddings`: validated, then passed on; the answer returns byte for byte.
+"""`/v1/chat/completions` and `/v1/embeddings`: validated, then forwarded; the answer is returned byte for byte.
 
-With `store: true`, a completion passes through a recorder, and is served again.
+With `store: true`, a completion is recorded, and can be retrieved.
 """
 
 from collections.abc import Callable, Mapping
@@ -56,7 +56,7 @@ REDIRECTING = frozenset(
 
 
 def resources(gateway: Gateway) -> Resources:
-    """Return what is served under which path."""
+    """Return the endpoints by path."""
     chat = _endpoint(gateway, CHAT, decode_chat_request, weight_of_chat)
     embeddings = _endpoint(gateway, "/embeddings", decode_embeddings_request, lambda request, body: weight_of(body, 0))
     stored, one = _Stored(gateway), "/v1/chat/completions/{completion_id}"
@@ -108,7 +108,7 @@ async def check_redirects(http: HttpRequest, request: dict[str, Any]) -> None:
 
 
 class _Stored:
-    """Completions that were stored."""
+    """Stored completions."""
 
     def __init__(self, gateway: Gateway) -> None:
         self._gateway, self._completions = gateway, gateway.completions
@@ -142,7 +142,7 @@ def _id(http: HttpRequest) -> str:
 
 
 class _PassedOn:
-    """An answer on its way to the client, unread but for its tokens, which are charged to the lease."""
+    """An answer on its way to the client; only its tokens are read, and charged to the lease."""
 
     def __init__(
         self, passing: Passing, request: JsonObject, lease: UsageLease | None, recorder: CompletionRecorder | None
@@ -161,14 +161,14 @@ class _PassedOn:
                 self._lease.tell(self._passing.spent(self._tally.usage(self._request)))
 
     async def begin(self, status: int, backend: str, headers: Mapping[str, str]) -> None:
-        """The answer begins."""
+        """The answer starts."""
         if self._lease is not None:
             self._tally = Tally(is_stream=headers.get("content-type", "").startswith("text/event-stream"))
         passed = [(name.encode(), headers[name].encode()) for name in PASSED_HEADERS if name in headers]
         await self._sink.start(status, [(BACKEND.encode(), plain_name(backend)), *passed])
 
     async def write(self, part: bytes, *, more_body: bool = True) -> None:
-        """A part of it comes."""
+        """A part of it arrives."""
         if self._tally is not None:
             self._tally.feed(part)
         await self._sink.write(part, more_body=more_body)

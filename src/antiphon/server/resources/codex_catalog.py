@@ -16,8 +16,8 @@ Keep working until the task is done; do not stop to ask for what you can find ou
 
 How to work:
 1. Read first. List and search the files with `exec_command` (`ls`, `rg`, `sed -n`), and read what you will change.
-2. Make the smallest change that solves the task at its cause, in the style of the code around it. Do not fix what you \
-were not asked to fix.
+2. Make the smallest change that solves the task at its cause, in the style of the code around it. Do not fix \
+anything else.
 3. Check the change: run the project's tests, or the program itself, and correct what fails.
 4. End with a short message that says what you changed and how you checked it. Do not repeat whole files in it.
 
@@ -53,14 +53,14 @@ LONGEST_OUTPUT = 10_000
 """Tokens of a tool's output that Codex keeps, as for OpenAI's models."""
 
 SHARE_OF_OUTPUT = 8
-"""Into so many parts a window is divided, of which one tool's output may take one."""
+"""The fraction of a window that one tool's output can take, as a divisor."""
 
 
 def catalog(models: Iterable[tuple[str, int | None, bool | None]]) -> list[JsonObject]:
     """Return the entries of these models.
 
-    Each is a name, its context window in tokens and whether it sees images; these two are None if unknown. A model may
-    be sent images unless it is known to see none.
+    Each is a name, its context window in tokens and whether it sees images; these two are None if unknown. A model
+    receives images unless it is known to accept none.
     """
     return [_entry(*model, place) for place, model in enumerate(models)]
 

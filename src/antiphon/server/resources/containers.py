@@ -24,7 +24,7 @@ FILE = f"{ONE}/files/{{file_id}}"
 
 
 def resources(gateway: Gateway) -> Resources:
-    """Return what is served under which path."""
+    """Return the endpoints by path."""
     containers, files = _Containers(gateway), _Files(gateway)
     return {
         "/v1/containers": {"GET": containers.list, "POST": containers.create},
@@ -65,7 +65,7 @@ class _Files:
         self._gateway, self._containers = gateway, gateway.containers
 
     async def create(self, http: HttpRequest) -> Reply:
-        """Take a form with the content of a file, or JSON with the id of one."""
+        """Accept a form with the content of a file, or JSON with the id of a file."""
         await acquire(self._gateway, http, None)
         container = await self._containers.running(http.tenant, _id(http))
         if not _is_json(http):
@@ -113,7 +113,7 @@ class _Files:
 
 
 class _Form:
-    """The form of a new file: its content is written as it comes."""
+    """The form of a new file: its content is written as it arrives."""
 
     def __init__(self, gateway: Gateway, http: HttpRequest, container: StoredContainer) -> None:
         self._containers, self._http = gateway.containers, http
@@ -122,7 +122,7 @@ class _Form:
         self.written: Written | None = None
 
     async def read(self) -> None:
-        """Read all of it. Raises `ClientError`, `StoreError`, and `ClientGone` where the client leaves."""
+        """Read all of it. Raises `ClientError`, `StoreError`, and `ClientGone` if the client disconnects."""
         room = await self._containers.room(self.container)
         async with aclosing(form_of(self._http, room.size, self._containers.held)) as parts:
             async for part in parts:
@@ -134,7 +134,7 @@ class _Form:
                 self.written = await self._containers.write(self.container, part.content(), room)
 
     async def drop(self) -> None:
-        """Delete the content, unless a file has it."""
+        """Delete the content, unless a file uses it."""
         if self.written is not None:
             await self._containers.drop(self.container, self.written)
 

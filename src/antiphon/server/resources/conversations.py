@@ -16,7 +16,7 @@ from antiphon.server.request import HttpRequest
 
 
 def resources(gateway: Gateway) -> Resources:
-    """Return what is served under which path."""
+    """Return the endpoints by path."""
     api = _Conversations(gateway)
     one = "/v1/conversations/{conversation_id}"
     return {

@@ -1,4 +1,4 @@
-"""`/v1/files`: content comes as a form and goes to the storage as it comes, and is sent back as it is read."""
+"""`/v1/files`: content is streamed from a form to the storage, and from the storage to the client."""
 
 import re
 from collections.abc import AsyncGenerator, Callable, Mapping
@@ -21,7 +21,7 @@ _RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")
 
 
 def resources(gateway: Gateway) -> Resources:
-    """Return what is served under which path."""
+    """Return the endpoints by path."""
     api, one = _Files(gateway), "/v1/files/{file_id}"
     return {
         "/v1/files": {"GET": api.list, "POST": api.create},
@@ -31,9 +31,9 @@ def resources(gateway: Gateway) -> Resources:
 
 
 def form_of(http: HttpRequest, most: int, held: int) -> AsyncGenerator[FormPart, None]:
-    """Give the parts of the form that a request brings, with at most so many bytes of content, of which few are held.
+    """Yield the parts of a request's form, with a limit for the bytes of content; few of them are held in memory.
 
-    Raises `ClientError`: 415 where it is no form, 400 where it is broken, 413 where it is larger.
+    Raises `ClientError`: 415 if it is not a form, 400 if it is malformed, 413 if it is too large.
     """
     boundary = boundary_of(http.headers.get(b"content-type", b""))
     return parts_of(http.incoming.stream(most + OVERHEAD, held), boundary)
@@ -84,7 +84,7 @@ class _Files:
 
 
 class _Form:
-    """The form of a new file: its content is written as it comes, before or after the other fields."""
+    """The form of a new file: its content is written as it arrives, before or after the other fields."""
 
     def __init__(self, gateway: Gateway, http: HttpRequest) -> None:
         self._files, self._http = gateway.files, http
@@ -93,7 +93,7 @@ class _Form:
         self.written: Written | None = None
 
     async def read(self) -> None:
-        """Read all of it. Raises `ClientError`, `StoreError`, and `ClientGone` where the client leaves."""
+        """Read all of it. Raises `ClientError`, `StoreError`, and `ClientGone` if the client disconnects."""
         room = await self._files.room(self._http.tenant)
         async with aclosing(form_of(self._http, room.size, self._files.held)) as parts:
             async for part in parts:
@@ -108,7 +108,7 @@ class _Form:
                 self.written = await self._files.write(self._http.tenant, part.content(), room)
 
     async def drop(self) -> None:
-        """Delete the content, unless a file has it."""
+        """Delete the content, unless a file uses it."""
         if self.written is not None:
             await self._files.drop(self._http.tenant, self.written)
 
@@ -116,7 +116,7 @@ class _Form:
 def content_reply(
     http: HttpRequest, filename: str, size: int, read: Callable[[int, int], AsyncGenerator[bytes, None]]
 ) -> Reply:
-    """Reply with content of so many bytes, or with the wanted range of it. Raises `ClientError` (416)."""
+    """Reply with content of `size` bytes, or with the requested range. Raises `ClientError` (416)."""
     span = range_of(http.headers, size)
     start, end = span or (0, size)
     headers = [
@@ -131,7 +131,7 @@ def content_reply(
 
 
 def filename_of(part: FormPart) -> str:
-    """Return the name of a file in a form, cleaned. Raises `ClientError` (400) where it has none."""
+    """Return the name of a file in a form, cleaned. Raises `ClientError` (400) if it has none."""
     name = clean_filename(part.filename or "")
     if not name:
         text = "Invalid 'file': the part of the form needs a filename. Send one, such as filename=\"report.pdf\"."
@@ -142,8 +142,8 @@ def filename_of(part: FormPart) -> str:
 def range_of(headers: Mapping[bytes, bytes], size: int) -> tuple[int, int] | None:
     """Return the first byte to send and the first that is not; None for all of them.
 
-    A range that is not understood, or several, mean all bytes. Raises `ClientError` (416) for a range that begins
-    behind the end (RFC 9110, section 14).
+    An unknown kind of range, or several ranges, mean all bytes. Raises `ClientError` (416) for a range that begins
+    after the end (RFC 9110, section 14).
     """
     found = _RANGE.fullmatch(headers.get(b"range", b"").decode("latin-1").strip())
     first, last = found.groups() if found else ("", "")

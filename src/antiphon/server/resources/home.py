@@ -1,7 +1,7 @@
 """`/`: what runs here, as a page for a browser and as a few lines of JSON for a program.
 
-Nobody needs a key for it, so it says nothing that only a key's owner may know: models are shown where the server needs
-no key, and the address of a backend never is. Only a request for the page loads what makes it.
+It needs no key, so it shows nothing that a key protects: models appear only if the server needs no key, and the
+address of a backend never. The page's code is loaded by the first request for the page.
 """
 
 from antiphon.gateway import Gateway
@@ -15,7 +15,7 @@ from antiphon.version import __version__
 def resources(
     gateway: Gateway, *, has_metrics: bool = True, access: WatchAccess | None = None, has_console: bool = False
 ) -> Resources:
-    """Return what is served under which path; `access` says to whom the page links the status and the metrics.
+    """Return the endpoints; `access` decides which clients see links to the status and the metrics.
 
     With a console that was built, browsers are redirected to it.
     """

@@ -1,4 +1,4 @@
-"""The page at `/`: self-contained HTML that loads nothing and runs no script, light or dark as the browser prefers."""
+"""The page at `/`: self-contained HTML that loads nothing and runs no script, in the browser's colour scheme."""
 
 from base64 import b64encode
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from antiphon.server.asgi import RawHeaders
 from antiphon.version import __version__
 
 MOST_MODELS = 50
-"""Models that the page names."""
+"""Models on the page, at most."""
 
 STYLE = """
 :root { color-scheme: light dark; }
@@ -38,7 +38,7 @@ LINKS = (
     ("readyz", "Whether the server can serve"),
     ("v1/models", "The models"),
 )
-"""Paths relative to the page, since another application may mount the server below a path of its own."""
+"""Paths relative to the page, since a parent application can mount the server below a path."""
 
 WATCHER_LINKS = (("status", "The status of the backends"),)
 
@@ -46,7 +46,7 @@ METRICS = ("metrics", "Metrics for Prometheus")
 
 
 def page(models: Sequence[str] | None, *, is_healthy: bool, has_metrics: bool, may_watch: bool) -> bytes:
-    """Return the page. `models` is None where only a key opens the list."""
+    """Return the page. `models` is None if the list needs a key."""
     links = [*LINKS, *(WATCHER_LINKS if may_watch else ()), *([METRICS] if has_metrics and may_watch else [])]
     items = "\n".join(f'<li><a href="{path}"><code>/{path}</code></a>: {escape(text)}</li>' for path, text in links)
     health = "healthy" if is_healthy else "not ready"

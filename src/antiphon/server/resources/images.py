@@ -1,6 +1,6 @@
-"""`/v1/images/generations` and `/v1/images/edits`: validated, then passed on; the answer returns byte for byte.
+"""`/v1/images/generations` and `/v1/images/edits`: validated, then forwarded; the answer is returned byte for byte.
 
-An edit may come as a form. All of it but the model's name is passed on as it came.
+An edit can be a form, which is forwarded unchanged except the model's name.
 """
 
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ MOST_TEXT = 128 * 1024
 
 
 def resources(gateway: Gateway) -> Resources:
-    """Return what is served under which path."""
+    """Return the endpoints by path."""
     return {f"/v1{path}": {"POST": _endpoint(gateway, path)} for path in ("/images/generations", "/images/edits")}
 
 
@@ -46,10 +46,10 @@ def _endpoint(gateway: Gateway, path: str) -> Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class FormBody:
-    """A form as it came, around the name of its model."""
+    """An unchanged form, except the name of its model."""
 
     fields: JsonObject
-    """Its texts by their names; of a file, only that it is there."""
+    """Its texts by their names; of a file, only its presence."""
     before: bytes
     behind: bytes
     content_type: str
@@ -60,7 +60,7 @@ class FormBody:
 
 
 def read_form(body: bytes, boundary: bytes) -> FormBody:
-    """Return a form. Raises `ClientError` (400) where it is broken, or has an invalid field."""
+    """Return a form. Raises `ClientError` (400) if it is malformed or has an invalid field."""
     fields = _fields_of(body, boundary)
     check_images_fields(fields)
     before, behind = _around_model(body, boundary)
@@ -85,7 +85,7 @@ def _fields_of(body: bytes, boundary: bytes) -> JsonObject:
 
 
 def _note(found: JsonObject, head: Head, text: bytes) -> None:
-    """Note a part that has ended. Of a text that comes twice, backends would see another one than was checked."""
+    """Record a finished part. A repeated field is rejected: a backend could read another copy than the checked one."""
     if head.filename is not None:
         found[head.name] = True
     elif head.name:
@@ -98,7 +98,7 @@ def _note(found: JsonObject, head: Head, text: bytes) -> None:
 
 
 def _around_model(body: bytes, boundary: bytes) -> tuple[bytes, bytes]:
-    """Return what stands before and behind the value of `model`; without one, it comes first."""
+    """Return the bytes before and after the value of `model`; without one, it is put first."""
     mark = b"--" + boundary
     place = 0
     while (place := body.find(mark, place)) >= 0:
@@ -133,11 +133,11 @@ class _PassedOn:
                 self._lease.tell(passing.spent(usage) if usage else passing.spent_on_request())
 
     async def begin(self, status: int, backend: str, headers: Mapping[str, str]) -> None:
-        """The answer begins."""
+        """The answer starts."""
         passed = [(name.encode(), headers[name].encode()) for name in PASSED_HEADERS if name in headers]
         await self._sink.start(status, [(BACKEND.encode(), plain_name(backend)), *passed])
 
     async def write(self, part: bytes, *, more_body: bool = True) -> None:
-        """A part of it comes."""
+        """A part of it arrives."""
         self._tally.feed(part)
         await self._sink.write(part, more_body=more_body)

@@ -1,4 +1,4 @@
-"""`/v1/models`: the models of all backends. Codex sends `client_version`, and gets its catalog too."""
+"""`/v1/models`: the models of all backends. Codex sends `client_version`, and receives its catalog too."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from antiphon.server.request import HttpRequest
 
 
 def resources(gateway: Gateway) -> Resources:
-    """Return what is served under which path. A request with a key sees the models that the key allows."""
+    """Return the endpoints by path. A request with a key sees the models that the key allows."""
 
     async def list_models(http: HttpRequest) -> Reply:
         models = await gateway.models(http.key)
@@ -22,7 +22,7 @@ def resources(gateway: Gateway) -> Resources:
         return json_reply(await gateway.model(http.path_params["model"], http.key))
 
     async def delete_model(http: HttpRequest) -> Reply:
-        """Reject it: as at OpenAI, only a fine-tuned model of one's own could be deleted, and no backend shows one."""
+        """Reject it: as at OpenAI, only fine-tuned models of the organization can be deleted; no backend has one."""
         name = (await gateway.model(http.path_params["model"], http.key))["id"]
         raise ClientError(
             f"The model '{name[:100]}' cannot be deleted through this API: only fine-tuned models of your own "
@@ -37,6 +37,6 @@ def resources(gateway: Gateway) -> Resources:
 
 
 def _codex_catalog(gateway: Gateway, models: Sequence[str]) -> list[JsonObject]:
-    from antiphon.server.resources.codex_catalog import catalog  # noqa: PLC0415 - loaded for the first Codex
+    from antiphon.server.resources.codex_catalog import catalog  # noqa: PLC0415 - only for Codex
 
     return catalog((model, gateway.context_window(model), gateway.sees_images(model)) for model in models)

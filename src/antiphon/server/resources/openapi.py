@@ -46,7 +46,7 @@ REF = "#/components/schemas/{name}"
 
 
 def resources(gateway: Gateway) -> Resources:
-    """Return what is served under which path."""
+    """Return the endpoints by path."""
 
     async def get_openapi(http: HttpRequest) -> Reply:
         return json_reply(describe())
@@ -77,19 +77,19 @@ def describe() -> dict[str, Any]:
             "/v1/models": {"get": _operation("List models", None, [_CLIENT_VERSION])},
             "/v1/models/{model}": {
                 "get": _operation("Get a model", None, [_path_parameter("model")]),
-                "delete": _operation("Rejected: no model can be deleted", None, [_path_parameter("model")]),
+                "delete": _operation("Delete a model (always rejected)", None, [_path_parameter("model")]),
             },
             **_completions(components),
             "/v1/embeddings": {"post": _operation("Create embeddings", None, body=_EMBEDDINGS)},
             "/v1/images/generations": {"post": _operation("Create images", None, body=_IMAGES)},
             "/v1/images/edits": {"post": _edits()},
-            "/v1/usage": {"get": _operation("List what was used", None, _query(components, "UsageQuery"))},
+            "/v1/usage": {"get": _operation("List usage", None, _query(components, "UsageQuery"))},
             **_described(components, described),
-            "/": {"get": _operation("What runs here, as a page for browsers", None)},
-            "/healthz": {"get": _operation("Is the process alive", None)},
+            "/": {"get": _operation("Show the start page", None)},
+            "/healthz": {"get": _operation("Check that the process is alive", None)},
             "/readyz": {"get": _operation("Can it serve", None)},
             "/metrics": {"get": _METRICS},
-            "/status": {"get": _operation("How the backends are doing, and which tenants have stored most", None)},
+            "/status": {"get": _operation("Get the status of the backends, and the tenants that store most", None)},
             "/openapi.json": {"get": _operation("This description", None)},
         },
         "components": {"schemas": {**_bodies(components), "Error": _ERROR}},
@@ -121,7 +121,7 @@ _IMAGES: dict[str, Any] = {
     },
 }
 _METRICS = {
-    "summary": "What was counted, for Prometheus",
+    "summary": "Get metrics for Prometheus",
     "responses": {
         "200": {"description": "Done", "content": {"text/plain": {"schema": {"type": "string"}}}},
         "default": {
@@ -256,7 +256,7 @@ def _files(components: dict[str, Any]) -> dict[str, Any]:
 
 
 def _edits() -> dict[str, Any]:
-    """Return the description of an edit, which comes as JSON or as a form."""
+    """Return the description of an edit, which is sent as JSON or as a form."""
     edits = _operation("Edit images", None, body=_IMAGES)
     file = {"type": "string", "contentMediaType": "application/octet-stream"}
     properties = {**_IMAGES["properties"], "image": file, "mask": file}

@@ -1,4 +1,4 @@
-"""What `/openapi.json` says of the console and its API."""
+"""The description of the console and its API in `/openapi.json`."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -33,11 +33,11 @@ class Described(NamedTuple):
     body: type[Struct] | None = None
     query: type[Struct] | None = None
     file: str = ""
-    """The field of a form with a file, which can be sent in place of the body."""
+    """The field of a form with a file, which can replace the JSON body."""
     is_content: bool = False
     """The reply is the content of a file."""
     takes_key: bool = False
-    """Whether it takes an `Idempotency-Key`."""
+    """Whether it accepts an `Idempotency-Key`."""
 
 
 CONSOLE: Sequence[Described] = (
@@ -54,8 +54,8 @@ CONSOLE: Sequence[Described] = (
     Described("get", "/admin/v1/responses/{response_id}/body", "Get a stored response"),
     Described("get", "/admin/v1/responses/{response_id}/input_items", "List a response's own input items"),
     Described("get", "/admin/v1/responses/{response_id}/events", "List stored events", query=EventsQuery),
-    Described("get", "/admin/v1/responses/{response_id}/request", "Get the client's request, built again"),
-    Described("get", "/admin/v1/responses/{response_id}/calls", "List the requests to the backend, built again"),
+    Described("get", "/admin/v1/responses/{response_id}/request", "Get the client's request, reconstructed"),
+    Described("get", "/admin/v1/responses/{response_id}/calls", "List the requests to the backend, reconstructed"),
     Described("get", "/admin/v1/figures", "Get figures of responses", query=FiguresParameters),
     Described("get", "/admin/v1/keys", "List API keys", query=TenantQuery),
     Described("post", "/admin/v1/keys", "Create an API key", CreateKey),
@@ -75,9 +75,9 @@ CONSOLE: Sequence[Described] = (
     Described("get", "/admin/v1/containers/{container_id}", "Get a container with its files", query=TenantQuery),
     Described("delete", "/admin/v1/containers/{container_id}", "Kill a container", query=TenantQuery),
     Described("get", "/admin/v1/reports", "List reports of antiphon verify"),
-    Described("post", "/admin/v1/reports", "Keep a report of antiphon verify", SaveReport),
+    Described("post", "/admin/v1/reports", "Store a report of antiphon verify", SaveReport),
     Described("get", "/admin/v1/reports/matrix", "Compare reports side by side", query=MatrixQuery),
-    Described("get", "/admin/v1/reports/{report_id}", "Get a report, with what changed since the one before"),
+    Described("get", "/admin/v1/reports/{report_id}", "Get a report, with the changes since the previous one"),
     Described("delete", "/admin/v1/reports/{report_id}", "Delete a report"),
     Described("get", "/admin/v1/backends", "Get the state of the backends"),
 )

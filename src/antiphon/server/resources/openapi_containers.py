@@ -1,4 +1,4 @@
-"""What `/openapi.json` says of containers."""
+"""The description of containers in `/openapi.json`."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ CONTAINERS: Sequence[Described] = (
     Described("get", "/v1/containers", "List containers", query=ContainersQuery),
     Described("get", ONE, "Get a container"),
     Described("delete", ONE, "Delete a container with its files"),
-    Described("post", f"{ONE}/files", "Upload or copy a file into it", CopyFile, file="file", takes_key=True),
+    Described("post", f"{ONE}/files", "Upload a file, or copy one by its ID", CopyFile, file="file", takes_key=True),
     Described("get", f"{ONE}/files", "List its files", query=ContainerFilesQuery),
     Described("get", FILE, "Get a file of a container"),
     Described("delete", FILE, "Delete a file of a container"),

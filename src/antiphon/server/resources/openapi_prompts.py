@@ -1,4 +1,4 @@
-"""What `/openapi.json` says of prompts."""
+"""The description of prompts in `/openapi.json`."""
 
 from collections.abc import Sequence
 

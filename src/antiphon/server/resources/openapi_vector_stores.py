@@ -1,4 +1,4 @@
-"""What `/openapi.json` says of vector stores."""
+"""The description of vector stores in `/openapi.json`."""
 
 from collections.abc import Sequence
 
@@ -30,7 +30,7 @@ VECTOR_STORES: Sequence[Described] = (
     Described("get", f"{ONE}/files", "List the files of a vector store", query=StoreFilesQuery),
     Described("get", FILE, "Get a file in a vector store"),
     Described("post", FILE, "Replace its attributes", UpdateStoreFile),
-    Described("delete", FILE, "Take it out of the vector store"),
+    Described("delete", FILE, "Remove a file from a vector store"),
     Described("get", f"{FILE}/content", "Get its text"),
     Described("post", f"{ONE}/file_batches", "Attach files together", CreateFileBatch),
     Described("get", BATCH, "Get a batch"),

@@ -1,8 +1,8 @@
-"""For programs that watch the server: `/healthz`, `/readyz`, `/metrics` and `/status`.
+"""Endpoints for monitoring: `/healthz`, `/readyz`, `/metrics` and `/status`.
 
-`/healthz`: the process lives. `/readyz`: it can serve, its store answers and a backend was reached. `/metrics`: what
-every process of this server has counted, in Prometheus's text format. `/status`: the state of the backends,
-and what tenants have stored. `server/watchers.py` decides who may read the last two.
+`/healthz`: the process is alive. `/readyz`: it can serve: its store answers and a backend was reached. `/metrics`: the
+counters of all processes of this server, in Prometheus's text format. `/status`: the state of the backends,
+and the tenants that store most. `server/watchers.py` decides who can read the last two.
 """
 
 import asyncio
@@ -19,25 +19,25 @@ from antiphon.telemetry.exposition import CONTENT_TYPE, exposition
 from antiphon.telemetry.kinds import Family
 
 STORE_PATIENCE = 2.0
-"""Seconds that the store has to tell what waits in it: one that is away must not hide the other metrics."""
+"""Seconds for the store to report its queues: an unavailable store must not hide the other metrics."""
 
 
 def resources(
     gateway: Gateway, workers: Workers | None = None, *, has_metrics: bool = True, access: WatchAccess | None = None
 ) -> Resources:
-    """Return what is served under which path; `workers` are the processes that serve the same port."""
+    """Return the endpoints by path; `workers` are the processes that serve the same port."""
     api = _Operations(gateway, workers, access or WatchAccess())
     paths = {"/healthz": {"GET": api.is_alive}, "/readyz": {"GET": api.is_ready}, "/status": {"GET": api.get_status}}
     return {**paths, "/metrics": {"GET": api.get_metrics}} if has_metrics else paths
 
 
 def metrics_topic(gateway: Gateway, worker: str) -> Topic[list[Family]]:
-    """Return the topic of which processes that share a port tell each other what they have counted."""
+    """Return the topic for counters that processes of one port exchange."""
     return Topic("metrics", list[Family], lambda: gateway.measured(worker))
 
 
 def status_topic(gateway: Gateway) -> Topic[Status]:
-    """Return the topic of which they tell each other the state of their backends."""
+    """Return the topic for the state of backends that they exchange."""
     return Topic("status", Status, gateway.status)
 
 
@@ -71,7 +71,7 @@ class _Operations:
         pieces = []
         for piece in exposition(chain.from_iterable(told)):
             pieces.append(piece)
-            await asyncio.sleep(0)  # many models make a long text: other requests go on meanwhile
+            await asyncio.sleep(0)  # many models make a long text: let other requests run
         return Reply(200, [(b"content-type", CONTENT_TYPE)], "".join(pieces).encode())
 
     async def get_status(self, http: HttpRequest) -> Reply:

@@ -16,7 +16,7 @@ ONE = "/v1/prompts/{prompt_id}"
 
 
 def resources(gateway: Gateway) -> Resources:
-    """Return what is served under which path."""
+    """Return the endpoints by path."""
     api = _Prompts(gateway)
     return {
         "/v1/prompts": {"GET": api.list, "POST": api.create},

@@ -48,7 +48,7 @@ from antiphon.server.routes import upgrade_not_supported
 
 
 def resources(gateway: Gateway) -> Resources:
-    """Return what is served under which path."""
+    """Return the endpoints by path."""
     api = _Responses(gateway)
     one = "/v1/responses/{response_id}"
     return {

@@ -1,4 +1,4 @@
-"""`/v1/uploads`: a file that comes in parts of up to 64 MB, also several at once, until it is completed."""
+"""`/v1/uploads`: a file in parts of up to 64 MB, also in parallel, until it is completed."""
 
 from contextlib import aclosing
 
@@ -13,7 +13,7 @@ from antiphon.server.resources.files import form_of
 
 
 def resources(gateway: Gateway) -> Resources:
-    """Return what is served under which path."""
+    """Return the endpoints by path."""
     api, one = _Uploads(gateway), "/v1/uploads/{upload_id}"
     return {
         "/v1/uploads": {"POST": api.create},

@@ -1,4 +1,4 @@
-"""`GET /v1/usage`: what keys used, summed up by key and day or otherwise, and the bytes that the tenant has stored."""
+"""`GET /v1/usage`: the usage of keys, grouped by key and day or other fields, and the stored bytes of the tenant."""
 
 from antiphon.errors import ClientError
 from antiphon.gateway import Gateway, JsonObject, Role, UsageFound, usage_object
@@ -10,7 +10,7 @@ from antiphon.server.request import OPERATOR, HttpRequest
 DAY = 86_400
 
 DAYS = 30
-"""Days that are told where the query does not say which: today and those before."""
+"""Days in the reply by default: today and the days before."""
 
 FEW = 500
 """Rows that are encoded in less than a millisecond or two."""
@@ -20,7 +20,7 @@ ALL = "*"
 
 
 def resources(gateway: Gateway) -> Resources:
-    """Return what is served under which path."""
+    """Return the endpoints by path."""
 
     async def get_usage(http: HttpRequest) -> Reply:
         query = decode_usage_query(http.query())
@@ -38,7 +38,7 @@ def resources(gateway: Gateway) -> Resources:
 
 
 def span(query: UsageQuery, now: float) -> tuple[int, int]:
-    """Return the first second that is asked for, and the first that is not."""
+    """Return the first second of the requested range, and the first second after it."""
     end = int(now) + 1 if query.end_time is None else query.end_time
     begin = (end - 1) // DAY * DAY - (DAYS - 1) * DAY if query.start_time is None else query.start_time
     return begin // DAY * DAY, end

@@ -21,11 +21,11 @@ from antiphon.server.request import HttpRequest
 ONE = "/v1/vector_stores/{vector_store_id}"
 
 IN_PROGRESS = [(b"openai-poll-after-ms", b"250")]
-"""Header of what is still being ingested: the official SDKs poll again after this time, else after a second."""
+"""Header of a file that is being ingested: the official SDKs poll again after this time, else after a second."""
 
 
 def resources(gateway: Gateway) -> Resources:
-    """Return what is served under which path."""
+    """Return the endpoints by path."""
     stores, files, batches = _Stores(gateway), _Files(gateway), _Batches(gateway)
     file, batch = f"{ONE}/files/{{file_id}}", f"{ONE}/file_batches/{{batch_id}}"
     return {
@@ -44,7 +44,7 @@ def resources(gateway: Gateway) -> Resources:
 
 
 class _Part:
-    """What the parts below have in common."""
+    """The base of the classes below."""
 
     def __init__(self, gateway: Gateway) -> None:
         self._gateway, self._stores = gateway, gateway.vector_stores

@@ -15,7 +15,7 @@ from antiphon.server.request import HttpRequest
 
 
 def resources(endpoints: Endpoints) -> Resources:
-    """Return what is served under which path."""
+    """Return the endpoints by path."""
 
     async def create_endpoint(http: HttpRequest) -> Reply:
         request = decode_body(await http.body(), CreateWebhookEndpoint)

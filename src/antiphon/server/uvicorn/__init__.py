@@ -1,1 +1,1 @@
-"""uvicorn as the host: its connections with the bounds that it lacks, its shutdown, and the processes of one port."""
+"""uvicorn as the host: its connections with additional bounds, its shutdown, and the processes of one port."""

@@ -1,7 +1,7 @@
-"""How a connection of HTTP ends: a request is refused, the client leaves, is too slow, or reads nothing.
+"""How an HTTP connection ends: a request is rejected, the client disconnects, is too slow, or stops reading.
 
-A client that is refused is heard for a moment longer, and nothing of it looked at: closing while the other side
-sends takes back what was said last.
+After a rejection the server reads and discards input for a moment: closing a socket while the client still sends
+would discard the reply.
 """
 
 import asyncio
@@ -17,13 +17,13 @@ HEAD_TIMEOUT = 10.0
 """Seconds from a connection, or a request's first byte, to the end of its headers."""
 
 UNREAD = 120.0
-"""Seconds that a client may leave unread what it was sent."""
+"""Seconds for which a client may leave sent data unread."""
 
 LAST_WORDS = 5.0
-"""Seconds that a client has to read a refusal while it is still sending."""
+"""Seconds for a client to read a rejection while it is still sending."""
 
 MAX_LEAVING = 256
-"""Connections that are given this time at once, and that may be told that they are too many."""
+"""Connections that can have this time at once, to receive the error that too many are open."""
 
 STATUS_LINES = {
     400: b"HTTP/1.1 400 Bad Request\r\n",
@@ -35,20 +35,20 @@ STATUS_LINES = {
 
 @dataclass(slots=True)
 class ConnectionLimits:
-    """What the connections of a process have together, as each of them needs to know the others."""
+    """The shared state of a process's connections."""
 
     most: int
-    """How many there may be."""
+    """The limit of connections."""
     room: int
-    """Bytes that may have come of messages on WebSockets that are not whole."""
+    """The limit for received bytes of incomplete WebSocket messages."""
     leaving: int = 0
-    """How many have only to read why they end."""
+    """Connections that are only open until the client has read their final error."""
     pending: int = 0
-    """Bytes that have come of such messages."""
+    """Received bytes of incomplete WebSocket messages."""
 
 
 class ClosingConnection(asyncio.Protocol):
-    """A connection with the requests that it has brought, and its ways to end."""
+    """A connection with its requests, and its ways to end."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, limits: ConnectionLimits) -> None:
         self.loop, self._limits = loop, limits
@@ -56,14 +56,14 @@ class ClosingConnection(asyncio.Protocol):
         self.tenant = ""
         """The tenant of the last request with an API key."""
         self._shared: FairScheduler | None = None
-        """Where the connection counts as this tenant's."""
+        """The count of this tenant's connections."""
         self.cycle: RequestCycle | None = None
-        """The last request that came."""
+        """The last request."""
         self._answered: RequestCycle | None = None
-        """The request that is being answered."""
+        """The running request."""
         self._pipeline: deque[RequestCycle] = deque()
         self._held = b""
-        """What came after the requests that wait, as long as there are any: it is not looked at."""
+        """Bytes after the waiting requests, unparsed while requests wait."""
         self.is_read_paused = False
         self.writable: asyncio.Event | None = None
         """Set when the client reads again; None while it does."""
@@ -75,7 +75,7 @@ class ClosingConnection(asyncio.Protocol):
         self._end: asyncio.TimerHandle | None = None
 
     def resume_reading(self) -> None:
-        """Take more from the client, unless there is something of it that nobody has looked at."""
+        """Resume reading from the client, unless unparsed bytes are left."""
         if self._held:
             return
         self.is_read_paused = False
@@ -84,7 +84,7 @@ class ClosingConnection(asyncio.Protocol):
             self._set_deadline()
 
     def belong(self, tenant: str, connections: FairScheduler) -> bool:
-        """Count as this tenant's until the connection ends; return whether it may have one more."""
+        """Count for this tenant until the connection ends; return whether the tenant may have one more."""
         if self.transport.is_closing():
             return True
         if not connections.take(tenant):
@@ -94,7 +94,7 @@ class ClosingConnection(asyncio.Protocol):
         return True
 
     def close(self) -> None:
-        """End the connection after a reply, and let the client read it though it may be sending still."""
+        """End the connection after a reply, and let the client read the reply while it may still be sending."""
         if self._is_leaving or self.transport.is_closing():
             return
         if self._in_body:
@@ -113,17 +113,17 @@ class ClosingConnection(asyncio.Protocol):
         if self.cycle is not None:
             self.cycle.wake()
         self._resume_sending()
-        self.cycle = None  # else they would hold each other, and the request with them
+        self.cycle = None  # breaks a reference cycle that would keep the request
         if exc is None:
             self.transport.close()
 
     def eof_received(self) -> None:
-        """The client says nothing more: asyncio closes the connection once the client has read what it was sent."""
+        """The client has stopped sending: asyncio closes the connection after the client has read the sent data."""
         if not self._is_leaving:
             self._abort_in(UNREAD)
 
     def pause_writing(self) -> None:
-        """The client does not read what it is sent."""
+        """The client does not read the sent data."""
         if self.writable is None:
             self.writable = asyncio.Event()
         self._abort_in(UNREAD)
@@ -144,7 +144,7 @@ class ClosingConnection(asyncio.Protocol):
             self.writable.set()
             self.writable = None
 
-    # A connection, or a request, is refused.
+    # A connection or a request is rejected.
 
     def _open(self, count: int) -> None:
         """Wait for a request, unless the connections are too many; `count` are open."""
@@ -152,7 +152,7 @@ class ClosingConnection(asyncio.Protocol):
         if too_many <= 0:
             self._set_deadline()
         elif too_many <= MAX_LEAVING:
-            # It is told when it asks: who hears something before does not take it for an answer.
+            # The error follows the client's first request: a client does not read an earlier one as its answer.
             self._is_one_too_many = True
             self._abort_in(LAST_WORDS)
         else:
@@ -175,13 +175,13 @@ class ClosingConnection(asyncio.Protocol):
         self._leave()
 
     def _can_be_told(self) -> bool:
-        """Whether the client would take what is said now for the reply to the request at fault."""
+        """Whether the client would read a reply now as the reply to the invalid request."""
         if self.cycle is None or self.cycle.response_complete:
             return not (self._in_body and self.cycle is not None)
         return self._in_body and not self.cycle.response_started and not self._pipeline
 
     def _disconnect(self) -> None:
-        """Have the application notice that nobody waits for its reply any more."""
+        """Notify the application that the client has disconnected."""
         self._drop_waiting()
         for cycle in (self._answered, self.cycle):
             if cycle is not None and not cycle.response_complete:
@@ -211,10 +211,10 @@ class ClosingConnection(asyncio.Protocol):
         self.transport.close()
         self._abort_in(UNREAD)
 
-    # What a client has time for.
+    # Time limits of clients.
 
     def _expire(self) -> None:
-        """Close a connection to which no other request has come. One timer does for many waits: it looks again."""
+        """Close a connection without another request. One timer serves many waits: it checks again."""
         self._idle_timer = None
         if not self._idle_until:
             return

@@ -1,4 +1,4 @@
-"""One request and its reply on a connection, as the ASGI specification has them: `receive` and `send`."""
+"""One request and its reply on a connection, with ASGI's `receive` and `send`."""
 
 import asyncio
 import http
@@ -11,14 +11,14 @@ Message = MutableMapping[str, Any]
 
 NAME = re.compile(b'[\x00-\x1f\x7f()<>@,;:\\[\\]={} \t\\\\"]')
 VALUE = re.compile(b"[\x00-\x08\x0a-\x1f\x7f]")
-"""What no name, and no value, of a header may contain."""
+"""Characters that no header name or value can contain."""
 
 STATUS_LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in http.HTTPStatus}
 
 BODILESS = frozenset({204, 304})
 
 UNCHUNKED = frozenset({"0.9", "1.0"})
-"""Versions of HTTP that know no chunks: a reply of unknown length ends with the connection."""
+"""HTTP versions without chunked encoding: a reply of unknown length ends with the connection."""
 
 FAULT = b"Internal Server Error"
 
@@ -26,16 +26,16 @@ _log = logging.getLogger("uvicorn.error")
 
 
 class Connection(Protocol):
-    """What a request needs of its connection."""
+    """The methods of a connection that a request needs."""
 
     transport: asyncio.Transport
     is_read_paused: bool
     writable: asyncio.Event | None
     state: Any
-    """uvicorn's, which has the headers of every reply, `date` among them."""
+    """uvicorn's state, with the headers of every reply, such as `date`."""
 
     def resume_reading(self) -> None:
-        """Take more from the client."""
+        """Resume reading from the client."""
         ...
 
     def close(self) -> None:
@@ -48,7 +48,7 @@ class Connection(Protocol):
 
 
 class RequestCycle:
-    """One request. What came of its body is in `body`; `has_news` is set with everything that `receive` reports."""
+    """One request. `body` has the received part of its body; `has_news` is set when `receive` can return."""
 
     __slots__ = (
         *("scope", "connection", "keep_alive", "expects_continue", "body", "more_body", "has_news", "event"),
@@ -66,17 +66,17 @@ class RequestCycle:
         self.event: asyncio.Event | None = None
         self._is_chunked = self._is_until_close = False
         self._head = b""
-        """The head of a reply that is whole: it goes out with the body, in one write."""
+        """The head of a complete reply: it is sent with the body, in one write."""
         self._left = 0
 
     def wake(self) -> None:
-        """Have `receive` report what is new."""
+        """Wake `receive`."""
         self.has_news = True
         if self.event is not None:
             self.event.set()
 
     def add(self, body: bytes) -> None:
-        """A part of the body has come; most bodies have one."""
+        """A part of the body has arrived; most bodies have one."""
         if not self.body:
             self.body = body
         elif isinstance(self.body, bytes):
@@ -88,12 +88,12 @@ class RequestCycle:
             self.event.set()
 
     def disconnect(self) -> None:
-        """The client no longer waits for the reply, nor to be allowed to send the body."""
+        """The client no longer waits for the reply, nor for permission to send the body."""
         self.disconnected, self.expects_continue = True, False
         self.wake()
 
     async def run(self, app: Any) -> None:
-        """Have the application answer. A reply that it breaks off is ended by closing the connection."""
+        """Run the application. A reply that it aborts ends by closing the connection."""
         try:
             await app(self.scope, self.receive, self.send)
         except BaseException as error:
@@ -130,7 +130,7 @@ class RequestCycle:
         return {"type": "http.request", "body": bytes(body), "more_body": self.more_body}
 
     async def send(self, message: Message) -> None:
-        """See the ASGI specification. Waits for a client that does not read."""
+        """See the ASGI specification. Waits while the client does not read."""
         while self.connection.writable is not None and not self.disconnected:
             await self.connection.writable.wait()
         if self.disconnected:

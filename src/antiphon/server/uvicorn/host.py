@@ -1,4 +1,4 @@
-"""The application on a port: uvicorn, with the bounds that it lacks, and an end in which nothing is lost."""
+"""The application on a port: uvicorn, with additional bounds, and a shutdown that loses nothing."""
 
 import asyncio
 import logging
@@ -18,43 +18,43 @@ from antiphon.server.uvicorn.http_limits import HttpConnection
 from antiphon.sharing.memory import Memory
 
 LAST_WORDS = 1.0
-"""Seconds in which replies that are cut off can still say so."""
+"""Seconds in which aborted replies can still send their error."""
 
 LOOK_EVERY = 0.05
-"""Seconds between looks whether all replies are out."""
+"""Seconds between checks whether all replies are sent."""
 
 NO_NEWS = ("without completing response", "Invalid UTF-8 sequence received")
-"""What uvicorn complains of: a reply that was broken off, a WebSocket's text that is none."""
+"""Expected complaints of uvicorn: an aborted reply, a WebSocket text that is not UTF-8."""
 
 PING_EVERY = 20.0
 """Seconds between pings on a WebSocket, and from a ping to its answer."""
 
 KEEP_ALIVE = 75
-"""Seconds that a connection stays open for another request: longer than clients and proxies (nginx: 60) think that it
-does, since who closes first cuts off what is just being sent."""
+"""Seconds that a connection stays open for another request: longer than the timeouts of clients and proxies (nginx:
+60), since the side that closes first cuts off a request in flight."""
 
 BACKLOG = 2048
-"""Connections that wait to be taken."""
+"""Connections that wait to be accepted."""
 
 
 class Service(Protocol):
-    """What the application serves, which ends with the host."""
+    """The parts behind the application, which end with the host."""
 
     async def drain(self) -> None:
-        """Take no new work, and give away what can be done elsewhere. Replies that have begun go on."""
+        """Accept no new work, and release work that other servers can do. Started replies continue."""
         ...
 
     def abort(self) -> None:
-        """Have every reply that is still under way end now, saying that it is not whole."""
+        """End every running reply now, with an error."""
         ...
 
 
 class Host(uvicorn.Server):
-    """Serves an application until a signal asks it to stop, and then returns.
+    """Serves an application until a signal, and then returns.
 
-    After SIGTERM replies under way have `grace` seconds to finish, after SIGINT none: somebody sits there and waits.
-    Until they are out it goes on listening, so that a proxy can ask whether it is ready and is told that it is not.
-    Another signal ends everything at once.
+    After SIGTERM running replies have `grace` seconds to finish; after SIGINT none, since a person is waiting.
+    Until they have finished it continues to listen, so that health checks of a proxy see that it is not ready.
+    A second signal ends everything at once.
     """
 
     def __init__(
@@ -94,9 +94,9 @@ class Host(uvicorn.Server):
         self._stopping: asyncio.Task[None] | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin to listen, and say so by `listening`."""
+        """Start to listen, and report it by `listening`."""
         for listener in sockets or ():
-            # Taken connections inherit it. asyncio sets it only where the socket names its protocol, and
+            # Accepted connections inherit it. asyncio sets it only where the socket names its protocol, and
             # `socket.create_server` does not: every reply would wait 40 ms for the client's delayed ACK.
             listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         await super().startup(sockets)
@@ -104,7 +104,7 @@ class Host(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Stop on SIGINT and SIGTERM without raising them again: what follows the server is still to be closed."""
+        """Stop on SIGINT and SIGTERM without raising them again: the parts behind the server must still be closed."""
         loop = asyncio.get_running_loop()
         graces = {signal.SIGINT: 0.0, signal.SIGTERM: self._grace}
         for name, grace in graces.items():
@@ -116,7 +116,7 @@ class Host(uvicorn.Server):
                 loop.remove_signal_handler(name)
 
     def stop(self, grace: float) -> None:
-        """Begin to end; asked again, end at once."""
+        """Start the shutdown; a second call ends at once."""
         if self._stopping is not None:
             self.should_exit = self.force_exit = True
         else:
@@ -134,18 +134,18 @@ class Host(uvicorn.Server):
     async def _wait_for_replies(self, seconds: float) -> None:
         loop = asyncio.get_running_loop()
         until = loop.time() + seconds
-        while self.server_state.tasks and loop.time() < until:  # noqa: ASYNC110 - uvicorn tells nobody
+        while self.server_state.tasks and loop.time() < until:  # noqa: ASYNC110 - uvicorn has no event for it
             await asyncio.sleep(LOOK_EVERY)
 
 
 def _websocket(*args: Any, limits: ConnectionLimits, **kwargs: Any) -> asyncio.Protocol:
-    """Return the protocol of a WebSocket; what it is made of is loaded for the first one."""
+    """Return the protocol of a WebSocket; its modules are loaded for the first one."""
     from antiphon.server.uvicorn.websocket_limits import BoundedWebSocket  # noqa: PLC0415
 
     return BoundedWebSocket(*args, limits=limits, **kwargs)
 
 
 def silence_uvicorn() -> None:
-    """Keep from the log what is as it should be: a reply that was broken off on purpose, a request that is no HTTP."""
+    """Keep expected events out of the log: a deliberately aborted reply, a request that is not HTTP."""
     logging.getLogger("uvicorn").setLevel(logging.ERROR)
     logging.getLogger("uvicorn.error").addFilter(lambda record: not any(one in record.getMessage() for one in NO_NEWS))

@@ -1,7 +1,7 @@
-"""HTTP/1.1 for uvicorn, in few calls, and with bounds: on what is no body, on time, and on how many come at once.
+"""HTTP/1.1 for uvicorn, in few calls, and with bounds for heads and framing, time, and concurrency.
 
-The sizes of heads and of framing, slow clients, pipelines and connections are bounded here; bodies are in
-`server/request.py`, so that any host has those bounds.
+The sizes of heads and framing, slow clients, pipelines and connections are bounded here; bodies in
+`server/request.py`, so that those bounds apply with any host.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ MAX_PIPELINED = 16
 """Requests of a connection that wait for the reply to an earlier one."""
 
 PIECES = 16
-"""Of a body that comes in chunks, bytes for each byte of their framing: a million chunks of one byte cost a second."""
+"""Smallest bytes of body per byte of chunk framing: a million chunks of one byte cost a second."""
 
 HIGH_WATER = 64 * 1024
 """Bytes of a body that wait for the application before the client has to wait."""
@@ -38,14 +38,14 @@ MAX_HANDSHAKE_LINE = 8000
 
 FRAMING = {b"content-length", b"transfer-encoding"}
 
-OVERLOADED = "The server has as many connections as it can take. Please try again later."
+OVERLOADED = "The server has reached its limit of connections. Please try again later."
 
 
 _log = logging.getLogger("uvicorn.error")
 
 
-class Refused(Exception):  # noqa: N818 - the error is the client's, and the parser only passes it on
-    """What came is HTTP, and is refused with `status`."""
+class Refused(Exception):  # noqa: N818 - the client's error, which the parser only forwards
+    """Valid HTTP that is rejected with `status`."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -69,7 +69,7 @@ class HttpConnection(ClosingConnection):
         self._is_upgrade = self._is_resuming = False
         self._begun = self._wire = self._body = 0
 
-    # What the transport reports.
+    # Events of the transport.
 
     def connection_made(self, transport: Any) -> None:
         """See asyncio.Protocol."""
@@ -89,7 +89,7 @@ class HttpConnection(ClosingConnection):
         self._parser = None
 
     def data_received(self, data: bytes, *, is_turn: bool = False) -> None:
-        """See asyncio.Protocol. What comes while a request is answered waits for its turn (`_take_held`)."""
+        """See asyncio.Protocol. Bytes that arrive while a request runs wait (`_take_held`)."""
         if self._is_leaving:
             return
         if self._is_one_too_many:
@@ -124,13 +124,13 @@ class HttpConnection(ClosingConnection):
             self._check_size()
 
     def shutdown(self) -> None:
-        """Close after the reply that is under way."""
+        """Close after the running reply."""
         if self.cycle is None or self.cycle.response_complete:
             self.transport.close()
         else:
             self.cycle.keep_alive = False
 
-    # What the parser reports.
+    # Events of the parser.
 
     def on_message_begin(self) -> None:
         """A request's first byte."""
@@ -147,7 +147,7 @@ class HttpConnection(ClosingConnection):
             self._url += url
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """A header. Trailers are left out: to the application they would look as if they had been at the beginning."""
+        """A header. Trailers are dropped: the application could not distinguish them from headers."""
         if self._in_head:
             self._headers.append((name.lower(), value))
 
@@ -199,10 +199,10 @@ class HttpConnection(ClosingConnection):
         else:
             cycle.wake()
 
-    # What a reply needs.
+    # Called by a reply.
 
     def end_reply(self) -> None:
-        """A reply is complete: begin the next, or wait for another request."""
+        """A reply is complete: start the next, or wait for another request."""
         if self._is_leaving:
             return
         self.state.total_requests += 1
@@ -219,16 +219,16 @@ class HttpConnection(ClosingConnection):
         if self.is_read_paused:
             self.resume_reading()
 
-    # What becomes of what came.
+    # Handling of received requests.
 
     def _new_parser(self) -> Any:
         parser = HttpRequestParser(self)
-        # Another request may follow one that asks to close: the first is answered all the same.
+        # Another request may follow one with `Connection: close`: the first is still answered.
         parser.set_dangerous_leniencies(lenient_data_after_close=True)
         return parser
 
     def _begin(self, expects_continue: bool) -> None:
-        """Have the application answer the request whose head has come, or put it behind the one before."""
+        """Run the application for a request after its head has arrived, or queue it behind the running one."""
         parser, url = self._parser, parse_url(self._url)
         version = parser.get_http_version()
         path = url.path.decode("ascii")
@@ -271,7 +271,7 @@ class HttpConnection(ClosingConnection):
         if b"upgrade" not in tokens or headers.get(b"upgrade", b"").lower() != b"websocket":
             return False
         if (self._parser.get_method(), self._parser.get_http_version()) != (b"GET", "1.1") or FRAMING & headers.keys():
-            return False  # an upgrade may be ignored: the request is answered as it stands
+            return False  # an upgrade may be ignored: the request is answered without it
         self._check_handshake()
         return True
 
@@ -290,10 +290,10 @@ class HttpConnection(ClosingConnection):
         self.transport.set_protocol(protocol)
 
     def _pass_over(self) -> None:
-        """Pass over an upgrade that is not offered (Java's client asks for HTTP/2 each time).
+        """Ignore an unsupported upgrade (Java's client offers HTTP/2 each time).
 
-        The parser takes what follows for the other protocol's and would lose the request's body, or, where that comes
-        later, take it for another request. So one that is new is told how the body is framed, and goes on from there.
+        The parser treats the following bytes as the other protocol, and would lose the request's body, or, if the body
+        arrives later, parse it as another request. So a new parser receives the framing of the body, and continues.
         """
         framing = [b"%b: %b\r\n" % header for header in self._headers if header[0] in FRAMING]
         if framing and self.cycle is not None:
@@ -304,7 +304,7 @@ class HttpConnection(ClosingConnection):
             self._is_resuming = False
 
     def _take_held(self) -> None:
-        """Take what came while a request is answered, up to the end of one that has to wait. The rest waits too."""
+        """Parse the bytes that arrived while a request ran, up to the end of the next request. The rest waits."""
         held, start = self._held, 0
         while start < len(held) and not (self._pipeline or self._is_leaving or self.transport.is_closing()):
             end = held.find(HEAD_END, start) + len(HEAD_END)
@@ -321,12 +321,12 @@ class HttpConnection(ClosingConnection):
             self._clear_deadline()
             self.transport.pause_reading()
 
-    # What is read strictly, or too large.
+    # Strict parsing, and sizes.
 
     def _check_framing(self, codings: bytes) -> None:
-        """Refuse a body that is not simply chunked: the parser looks at the end of the last coding alone.
+        """Reject a body with other codings than chunked: the parser checks only the end of the last coding.
 
-        Raises `Refused`. HTTP/1.0 knows no codings (RFC 9112, section 6.1).
+        Raises `Refused`. HTTP/1.0 has no codings (RFC 9112, section 6.1).
         """
         if codings.lower() != b"chunked" or self._parser.get_http_version() == "1.0":
             raise self._refusal(
@@ -336,17 +336,17 @@ class HttpConnection(ClosingConnection):
     def _check_size(self) -> None:
         framing = self._wire - self._body
         if self._in_head:
-            # Only now: most heads come whole, and need no timer.
+            # Only now: most heads arrive complete, and need no timer.
             if not self.is_read_paused:
                 self._set_deadline()
             if framing > MAX_HEAD:
                 refused = self._too_large()
                 self._refuse(refused.status, refused.message)
         elif framing > 2 * MAX_HEAD + self._body // PIECES:
-            self._refuse(400, "The request's body comes in pieces that are too small.")
+            self._refuse(400, "The request's body is sent in chunks that are too small.")
 
     def _check_handshake(self) -> None:
-        """Refuse a handshake on which the library for WebSockets would break off. Raises `Refused`."""
+        """Reject a handshake that would crash the WebSocket library. Raises `Refused`."""
         if len(self._url) > MAX_HANDSHAKE_LINE or any(
             len(name) + len(value) > MAX_HANDSHAKE_LINE for name, value in self._headers
         ):

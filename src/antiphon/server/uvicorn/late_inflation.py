@@ -1,6 +1,6 @@
-"""Compressed WebSocket messages (RFC 7692), inflated a step at a time once they are received.
+"""Compressed WebSocket messages (RFC 7692), inflated step by step when the application receives them.
 
-The library inflates a frame in one call when it comes: 70 ms for 32 MB, in which the event loop does nothing else.
+The library inflates a frame in one call on arrival: 70 ms for 32 MB, which blocks the event loop.
 """
 
 import zlib
@@ -12,14 +12,14 @@ from websockets.extensions.permessage_deflate import PerMessageDeflate, ServerPe
 from websockets.frames import CTRL_OPCODES, OP_CONT, Frame
 
 STEP = 256 * 1024
-"""Bytes that are made at once."""
+"""Bytes that are inflated in one step."""
 
 _END = b"\x00\x00\xff\xff"
-"""What senders leave out at the end of each message."""
+"""The bytes that senders omit at the end of each message."""
 
 
 class LateInflation(PerMessageDeflate):
-    """Lets frames pass as they came, notes which messages are compressed, and inflates those."""
+    """Passes frames through unchanged, records which messages are compressed, and inflates those."""
 
     is_compressed = False
     """Whether the newest message is compressed."""
@@ -46,7 +46,7 @@ class LateInflation(PerMessageDeflate):
 
 
 class LateInflationFactory(ServerPerMessageDeflateFactory):
-    """Agrees on the extension with a client as the library does."""
+    """Negotiates the extension with a client as the library does."""
 
     def process_request_params(self, *args: Any) -> Any:
         """See `websockets`."""

@@ -1,6 +1,6 @@
-"""A listener of its own for programs that watch the server: no proxy reaches it unless an operator lets it.
+"""A separate listener for monitoring: no proxy reaches it unless an operator configures that.
 
-It has connections of its own too, so that metrics can be read while the API has as many clients as it can take.
+It has its own connections too, so that metrics can be read while the API has reached its limit of clients.
 """
 
 import asyncio
@@ -47,7 +47,7 @@ class WatchServer:
         self._server = await asyncio.get_running_loop().create_server(self._connection, sock=listener)
 
     async def close(self) -> None:
-        """Listen no longer, and close each connection after the reply that is under way."""
+        """Stop listening, and close each connection after its running reply."""
         if self._server is not None:
             self._server.close()
         for connection in list(self._state.connections):

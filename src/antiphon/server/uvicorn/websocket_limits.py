@@ -1,4 +1,4 @@
-"""uvicorn's WebSocket, with an end for what it would wait for, or take, without end."""
+"""uvicorn's WebSocket, with limits for time and size that it lacks."""
 
 import asyncio
 import zlib
@@ -13,36 +13,36 @@ from antiphon.server.uvicorn.closing import ConnectionLimits
 from antiphon.server.uvicorn.late_inflation import STEP, LateInflation, LateInflationFactory
 
 LAST_WORDS = 5.0
-"""Seconds that a client has to take what was said last, and to close its side."""
+"""Seconds for a client to read the last message, and to close its side."""
 
 MAX_FRAME = 16 * 1024 * 1024
 """Bytes of a frame: the library copies and unmasks all of one in one step. Messages may have several frames."""
 
 MAX_FRAGMENTS = 10_000
-"""Fragments of a message: an empty one costs a client six bytes, and is kept until the last."""
+"""Fragments of a message: an empty fragment costs a client six bytes, and is stored until the last."""
 
 AT_ONCE = 1024
-"""Bytes that are parsed at once: they may be many messages."""
+"""Bytes that are parsed at once: they can be many messages."""
 
 PROTOCOL_ERROR, INVALID_TEXT, TOO_BIG, TRY_AGAIN_LATER = 1002, 1007, 1009, 1013
 """Close codes."""
 
-NO_ROOM = "the server has no room for a message of this size now"
+NO_ROOM = "the server has no memory for a message of this size now"
 
 RAW = "antiphon.raw"
-"""The type of a message that is not read yet; only this file sees it."""
+"""The type of a message that is not read yet, internal to this file."""
 
 SMALL = 64 * 1024
-"""Bytes up to which a text is a string to the application, as ASGI says; a larger one stays bytes."""
+"""Bytes up to which a text is a string for the application, as in ASGI; a larger one stays bytes."""
 
 
 class BoundedWebSocket(WebSocketsSansIOProtocol):
-    """A client that reads nothing more holds its connection for `LAST_WORDS` seconds and no longer.
+    """A client that stops reading holds its connection for at most `LAST_WORDS` seconds.
 
-    uvicorn closes a connection when its buffer is empty, which may be never; and it closes at once where a message
-    breaks the protocol, though the client is still sending, so that the reason would be lost on the way.
-    What has come and was not received by the application is bounded in each connection, and in all together. Bytes
-    that have come behind a whole message stay as they are until the application has received that message.
+    uvicorn closes a connection when its buffer is empty, which may be never; and it closes at once if a message
+    violates the protocol, although the client is still sending, so that the reason would get lost.
+    Bytes that the application has not received are bounded for each connection, and for all together. Bytes after a
+    complete message stay unparsed until the application has received that message.
     """
 
     def __init__(self, *args: Any, limits: ConnectionLimits, **kwargs: Any) -> None:
@@ -57,9 +57,9 @@ class BoundedWebSocket(WebSocketsSansIOProtocol):
         self._is_refused = False
         self._pending = 0
         self._queued = 0
-        """Bytes of whole messages that the application has not received."""
+        """Bytes of complete messages that the application has not received."""
         self._unread = bytearray()
-        """Bytes that have come behind these messages."""
+        """Bytes after these messages."""
 
     def data_received(self, data: bytes) -> None:
         """See asyncio.Protocol."""
@@ -67,7 +67,7 @@ class BoundedWebSocket(WebSocketsSansIOProtocol):
         self._read()
 
     def _read(self) -> None:
-        """Parse what has come, up to the end of the next message."""
+        """Parse received bytes, up to the end of the next message."""
         while self._unread and not self.read_paused:
             piece = bytes(self._unread[:AT_ONCE])
             del self._unread[:AT_ONCE]
@@ -79,7 +79,7 @@ class BoundedWebSocket(WebSocketsSansIOProtocol):
             self._end_for(TRY_AGAIN_LATER, NO_ROOM)
 
     def send_receive_event_to_app(self) -> None:
-        """A message is whole: a small plain text is read at once, all others when the application receives them."""
+        """A message is complete: a small plain text is read at once, all others when the application receives them."""
         late = next((one for one in self.conn.extensions if isinstance(one, LateInflation) and one.is_compressed), None)
         size = sum(map(len, self.frames))
         if late is None and (size <= SMALL or self.curr_msg_data_type != "text"):
@@ -99,7 +99,7 @@ class BoundedWebSocket(WebSocketsSansIOProtocol):
             self.transport.pause_reading()
 
     async def receive(self) -> Any:
-        """See the ASGI specification. A large text stands under `BODY`, as bytes."""
+        """See the ASGI specification. A large text is under `BODY`, as bytes."""
         message: Any = await super().receive()
         if message["type"] == RAW:
             message = await self._inflated(message)
@@ -109,7 +109,7 @@ class BoundedWebSocket(WebSocketsSansIOProtocol):
         return message
 
     async def _inflated(self, raw: Any) -> Any:
-        """Return a message from its pieces; other connections have their turns meanwhile."""
+        """Return a message from its pieces; other tasks run meanwhile."""
         whole, most = BytesIO(), self.config.ws_max_size
         try:
             for piece in raw["pieces"]:
@@ -135,7 +135,7 @@ class BoundedWebSocket(WebSocketsSansIOProtocol):
             self._count(self._bytes_left())
 
     async def _refused(self, code: int, reason: str) -> Any:
-        """End the connection; return what the application receives then."""
+        """End the connection; return the message that the application then receives."""
         self._end_for(code, reason)
         while (message := await super().receive())["type"] == RAW:
             pass
@@ -148,7 +148,7 @@ class BoundedWebSocket(WebSocketsSansIOProtocol):
         super().connection_lost(exc)
 
     def handle_ping(self) -> None:
-        """A ping; who reads no answers gets no more of them."""
+        """A ping; a client that reads no answers receives no more of them."""
         answer = b"".join(self.conn.data_to_send())
         if self.writable.is_set():
             self.transport.write(answer)
@@ -164,16 +164,16 @@ class BoundedWebSocket(WebSocketsSansIOProtocol):
             await super().send(message)
         except RuntimeError:
             if self.close_sent:
-                raise ClientDisconnected from None  # it was refused while somebody had still something to say
+                raise ClientDisconnected from None  # it was rejected while the application still sent
             raise
         if self.initial_response is not None and self.close_sent:
-            self.handshake_complete = True  # with a refusal; else uvicorn logs each as an application's error
+            self.handshake_complete = True  # with a rejection; else uvicorn logs each as an application error
         elif message["type"] == "websocket.close" and self.close_timer is not None:
             self.close_timer.cancel()
             self.close_timer = self._end_soon()
 
     def handle_parser_exception(self) -> None:
-        """A message is too large, or no message: say so, and let pass what still comes."""
+        """A message is too large or invalid: send the reason, and discard further bytes."""
         if self._is_refused:
             return
         self._is_refused = self.close_sent = True

@@ -1,8 +1,8 @@
-"""What the processes that share a port tell each other: a request reaches any one of them, and asks about all.
+"""Exchange of state between the processes of one port: a request reaches one of them, and can be about all.
 
-Each listens on a socket of its own in a folder that only their user may enter, and tells whoever connects about the
-topic that is named in the first line. Who is asked by a client asks the others. A process that does not answer in
-time is left out.
+Each process listens on its own socket in a folder that only their user can enter, and answers a connection with the
+topic in the first line. The process with the client's request queries the others. A process that does not answer in
+time is omitted.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ _encode = msgspec.json.Encoder().encode
 
 @dataclass(frozen=True, slots=True)
 class Topic(Generic[T]):
-    """Something that every process can tell of itself."""
+    """A kind of state that every process can report."""
 
     name: str
     type: type[T]
@@ -34,7 +34,7 @@ class Topic(Generic[T]):
 
 
 class Workers:
-    """The processes that share a folder, as one of them sees them: `name` is its own, `topics` what it can tell."""
+    """The processes that share a folder, seen from one of them: `name` is its own, `topics` its reports."""
 
     def __init__(self, folder: Path, name: str, *topics: Topic[Any]) -> None:
         self.name = name
@@ -43,19 +43,19 @@ class Workers:
         self._server: asyncio.Server | None = None
 
     async def start(self) -> None:
-        """Begin to answer the others. One that had the name before and died has left its socket behind."""
+        """Start to answer the others. A dead process with the same name may have left its socket."""
         path = self._folder / self.name
         path.unlink(missing_ok=True)
         self._server = await asyncio.start_unix_server(self._answer, path)
 
     async def close(self) -> None:
-        """Answer no longer."""
+        """Stop answering."""
         if self._server is not None:
             self._server.close()
             (self._folder / self.name).unlink(missing_ok=True)
 
     async def others(self, topic: Topic[T]) -> list[T]:
-        """Return what the others tell."""
+        """Return the reports of the others."""
         paths = [path for path in sorted(self._folder.iterdir()) if path.name != self.name]
         answers = await asyncio.gather(*(_ask(path, topic) for path in paths))
         return [told for answer in answers for told in answer]
@@ -66,13 +66,13 @@ class Workers:
             writer.write(_encode(self._topics[name].tell()))
             await writer.drain()
         except (OSError, KeyError):
-            pass  # it waited no longer, or asks what this version does not know
+            pass  # the other process stopped waiting, or requests an unknown topic
         finally:
             writer.close()
 
 
 async def _ask(path: Path, topic: Topic[T]) -> list[T]:
-    """Return what it tells; nothing where it does not."""
+    """Return its report, or nothing."""
     writer: asyncio.StreamWriter | None = None
     try:
         async with asyncio.timeout(PATIENCE):
@@ -80,7 +80,7 @@ async def _ask(path: Path, topic: Topic[T]) -> list[T]:
             writer.write(topic.name.encode() + b"\n")
             return [msgspec.json.decode(await reader.read(), type=topic.type)]
     except (OSError, msgspec.DecodeError) as error:
-        log.warning("Worker %s does not tell its %s (%s).", path.name, topic.name, type(error).__name__)
+        log.warning("Worker %s does not report its %s (%s).", path.name, topic.name, type(error).__name__)
         return []
     finally:
         if writer is not None:

@@ -1,1 +1,1 @@
-"""WebSocket mode of `/v1/responses`: one connection, its lanes, its steering and what it remembers."""
+"""WebSocket mode of `/v1/responses`: one connection, its lanes, its steering and its memory."""

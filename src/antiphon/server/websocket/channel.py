@@ -1,4 +1,4 @@
-"""One WebSocket, as an ASGI application sees it: texts come in, JSON objects go out (specification section 8)."""
+"""One WebSocket for an ASGI application: receives texts, sends JSON objects (specification section 8)."""
 
 import asyncio
 from collections.abc import Sequence
@@ -13,20 +13,20 @@ from antiphon.server.exchange import HttpExchange
 from antiphon.server.websocket.session_memory import Lane
 
 GOING_AWAY = 1001
-"""Close code: the server ends, or the connection is too old; clients connect anew."""
+"""Close code: the server ends, or the connection is too old; clients reconnect."""
 
 UNSUPPORTED = 1003
 """Close code: a binary message."""
 
 TOO_BIG = 1009
-"""Close code: a message of more bytes than are allowed."""
+"""Close code: a message above the size limit."""
 
 BROKEN = 1011
 """Close code: a fault in the server."""
 
 
 class Unheard(Exception):  # noqa: N818 - the client's error is inside
-    """What came ends the connection: tell `error`, then close with `code`."""
+    """The message ends the connection: send `error`, then close with `code`."""
 
     def __init__(self, error: ClientError, code: int) -> None:
         super().__init__(error.message)
@@ -37,9 +37,9 @@ _encode = msgspec.json.Encoder().encode
 
 
 class Channel:
-    """Its methods may be called from several tasks; what one call sends stays together.
+    """Its methods can be called from several tasks; the messages of one call stay together.
 
-    Sending waits for the client to read: what is not read yet is made no faster. Raises `ClientGone` when it has left.
+    Sending waits for the client to read, which slows down the sender. Raises `ClientGone` after it disconnected.
     """
 
     def __init__(self, exchange: HttpExchange) -> None:
@@ -48,14 +48,14 @@ class Channel:
         self._lock = asyncio.Lock()
 
     async def accept(self) -> None:
-        """Take the connection."""
+        """Accept the connection."""
         try:
             await self._exchange.accept()
         except OSError as error:
             raise ClientGone from error
 
     async def hear(self) -> bytes | None:
-        """Return the next message, None when the client has left. Raises `Unheard`."""
+        """Return the next message, None after the client disconnected. Raises `Unheard`."""
         message = await self._receive()
         if message["type"] == "websocket.disconnect":
             return None
@@ -83,7 +83,7 @@ class Channel:
                 await self._say(_encode(event)[:-1].decode() + end)
 
     async def refuse(self, error: AntiphonError, lane: Lane = None) -> None:
-        """Send an error that ends one request and nothing else."""
+        """Send an error that ends one request only."""
         inner = error.body()
         headers = {name: value for name, value in error.headers.items() if name != "connection"}
         if headers:
@@ -97,7 +97,7 @@ class Channel:
     async def close(self, code: int) -> None:
         """End the connection."""
         async with self._lock:
-            with suppress(OSError):  # it left by itself
+            with suppress(OSError):  # the client disconnected
                 await self._send({"type": "websocket.close", "code": code})
 
     async def _say(self, text: str) -> None:

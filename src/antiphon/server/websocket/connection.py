@@ -1,7 +1,7 @@
 """WebSocket mode of `/v1/responses`: many responses on one connection, which remembers them (specification section 8).
 
-`Lanes` decides what begins when, `Recall` what can be followed, `Steering` what becomes of what is said into a
-response; here it is done. The connection is heard all the time, so that its client is seen to leave.
+`Lanes` decides what starts when, `Recall` what can be continued, `Steering` handles input to a running response;
+this file performs it. The connection is read all the time, so that a disconnect is noticed.
 """
 
 import asyncio
@@ -54,17 +54,17 @@ T = TypeVar("T")
 U = TypeVar("U")
 
 OPEN_FOR = 3600.0
-"""Seconds after which a connection takes no more requests."""
+"""Seconds after which a connection accepts no more requests."""
 
 AT_ONCE = 16
-"""Messages of a client, sent at once, after which other connections have their turn."""
+"""Messages of a client, sent at once, after which other connections have a turn."""
 
 SOCKETS = "websockets"
-"""What connections expect news of: the end of this process is told to whoever expects anything."""
+"""The topic on which connections wait for the end of this process."""
 
 
 def endpoint(gateway: Gateway) -> Callable[[HttpExchange], Awaitable[None]]:
-    """Return what serves a request for a WebSocket."""
+    """Return the endpoint of WebSocket requests."""
 
     async def open_websocket(exchange: HttpExchange) -> None:
         if not gateway.accepts_work:
@@ -104,7 +104,7 @@ class Connection:
         self._is_left = False
 
     async def serve(self) -> None:
-        """Answer what the client asks for, until it leaves or has to."""
+        """Answer the client's requests, until it disconnects or must."""
         sides = [asyncio.create_task(side) for side in (self._listen(), self._watch())]
         try:
             await asyncio.wait(sides, return_when=asyncio.FIRST_COMPLETED)
@@ -114,7 +114,7 @@ class Connection:
             self._forget()
 
     def _forget(self) -> None:
-        """Have no message and no response: what refers to a connection that has ended may keep it for a while."""
+        """Drop messages and responses: references to an ended connection may exist for a while."""
         self._lanes, self._recall, self._steering = Lanes(), Recall(self._account), Steering(self._account)
 
     async def _listen(self) -> None:
@@ -133,7 +133,7 @@ class Connection:
             await self._close(reportable(error), BROKEN)
 
     async def _watch(self) -> None:
-        """Close the connection when it is too old or the server ends; what was begun is finished first."""
+        """Close the connection when it is too old or the server ends; running responses finish first."""
         gateway, loop = self._gateway, asyncio.get_running_loop()
         until = loop.time() + OPEN_FOR
         with gateway.expect(SOCKETS) as change:
@@ -149,7 +149,7 @@ class Connection:
             await self._channel.refuse(error)
         await self._channel.close(code)
 
-    # What the client says.
+    # Messages of the client.
 
     async def _take(self, body: bytes) -> None:
         lane: Lane = None
@@ -170,9 +170,9 @@ class Connection:
             self._begin_next()
 
     async def _read(self, body: bytes) -> dict[str, Any] | None:
-        """Return a message as data; None for one that was refused, since no memory is free for it.
+        """Return a message as data; None for one that was rejected, since no memory is free for it.
 
-        The bytes of a large one are the account's while it waits for a thread; one that is refused waits for none.
+        The bytes of a large message are reserved while it waits for a thread; a rejected one does not wait.
         """
         size = len(body)
         if size <= LARGE:
@@ -188,13 +188,13 @@ class Connection:
             self._account.release(size)
 
     async def _decoded(self, decode: Callable[[U], T], given: U, size: int) -> T:
-        """Return what `decode` makes of a message of so many bytes, of a large one in a thread."""
+        """Return the decoded message; a large one is decoded in a thread."""
         if size <= LARGE:
             return decode(given)
         return await self._gateway.offload(self._http.tenant, decode, given)
 
     def _enter(self, asked: Asked) -> None:
-        """Let a request wait for its turn, which may be now; its bytes are the account's until it is answered."""
+        """Queue a request, which may start now; its bytes are reserved until it is answered."""
         self._account.take(len(asked.body))
         try:
             self._lanes.enter(asked)
@@ -203,7 +203,7 @@ class Connection:
             raise
 
     async def _steer(self, data: dict[str, Any], size: int) -> None:
-        """Let a response end for what its client has to say. Raises `ClientError` where none is named."""
+        """End a response early for the client's new input. Raises `ClientError` if no response is named."""
         target, given = data.get("previous_response_id"), data.get("input")
         try:
             steer = read_steer(data)
@@ -233,7 +233,7 @@ class Connection:
     def _lane_of(self, response_id: str) -> Lane:
         return self._runs[response_id][1] if response_id in self._runs else None
 
-    # What it is answered.
+    # Answers.
 
     def _begin_next(self) -> None:
         while not self._is_left and (asked := self._lanes.next()) is not None:
@@ -243,15 +243,15 @@ class Connection:
 
     async def _answer(self, asked: Asked) -> None:
         known = about()
-        # The socket's; the response's comes with it.
+        # Of the socket; that of the response follows.
         begin(About(known.request_id, trace_id=known.trace_id, api_key_id=known.api_key_id))
         memory = Account(self._gateway.memory, self._http.tenant)
         try:
             if len(asked.body) > LARGE:
-                memory.take(weight_of_json(asked.body) - len(asked.body))  # its bytes are the connection's already
+                memory.take(weight_of_json(asked.body) - len(asked.body))  # its bytes are reserved already
             await self._create(asked)
         except ClientGone:
-            pass  # it is heard to leave
+            pass  # the reader notices the disconnect
         except Exception as error:
             with suppress(ClientGone):
                 await self._channel.refuse(reportable(error), asked.lane)
@@ -262,9 +262,9 @@ class Connection:
             self._begin_next()
 
     async def _create(self, asked: Asked) -> None:
-        """Make the response that is asked for, and those that follow it unasked."""
+        """Run the requested response, and the automatic follow-ups."""
         lane, data = asked.lane, asked.data
-        if data is None:  # it waited, and was read before it did
+        if data is None:  # it waited, and was decoded before
             data = await self._decoded(decode_message, asked.body, len(asked.body))
             take_lane(data)
         parent = data.get("previous_response_id")
@@ -309,7 +309,7 @@ class Connection:
     async def _make(
         self, lane: Lane, request: CreateResponse, *, generates: bool = True, size: int = 0
     ) -> tuple[Run, list[Submission]]:
-        """Make one response; return it with what was said into it. Raises `AntiphonError` where nothing was told."""
+        """Run one response; return it with the input that it received. Raises `AntiphonError` if nothing was sent."""
         if not self._gateway.accepts_work:
             raise going_away()
         recalled = self._recall.find(request.previous_response_id)
@@ -338,7 +338,7 @@ class Connection:
         run = await self._gateway.create(request, ticket, recalled=recalled, generates=generates)
         if lease is not None:
             lease.watch(run)
-        run.leave_out_error()  # on a socket an `error` answers a request that was refused: clients take it for the end
+        run.leave_out_error()  # on a socket an `error` answers a rejected request: clients treat it as the end
         response_id = run.response.id
         self._runs[response_id] = run, lane
         self._steering.begin(response_id, request)
@@ -347,11 +347,11 @@ class Connection:
             await _Telling(self._channel, lane, run, lambda: said.extend(self._settle(lane, run))).serve()
         finally:
             self._runs.pop(response_id, None)
-            self._steering.end(run.response)  # of what came to nothing nobody was told
+            self._steering.end(run.response)  # the client was not informed of an unused one
         return run, said
 
     def _settle(self, lane: Lane, run: Run) -> list[Submission]:
-        """A response has ended, and its client is about to hear of it: it may be followed, or not."""
+        """A response has ended, and its client will be notified: record whether it can be continued."""
         response = run.response
         self._runs.pop(response.id, None)
         if response.status in CHAINABLE:
@@ -362,7 +362,7 @@ class Connection:
 
 
 class _Telling:
-    """Tells one response in its lane; a silent backend is covered up as in a stream of server-sent events."""
+    """Sends one response in its lane; keepalives cover a silent backend as in a stream of server-sent events."""
 
     def __init__(self, channel: Channel, lane: Lane, run: Run, settle: Callable[[], None]) -> None:
         self._channel, self._lane, self._run, self._settle = channel, lane, run, settle
@@ -378,7 +378,7 @@ class _Telling:
 
     async def _tick(self) -> float:
         if self._last is None or self._loop.time() - self._last >= KEEPALIVE_AFTER:
-            with suppress(ClientGone):  # it is heard to leave
+            with suppress(ClientGone):  # the reader notices the disconnect
                 await self._tell(self._run.heartbeat())
         return max(KEEPALIVE_AFTER + (self._last or 0.0) - self._loop.time(), 0.1)
 
@@ -392,7 +392,7 @@ def _weight(request: CreateResponse) -> Weight:
 
 
 async def _never() -> Message:
-    """The client's leaving is heard elsewhere: it ends the task that waits here."""
+    """The disconnect is noticed elsewhere: it ends the task that waits here."""
     await asyncio.Event().wait()
     return {"type": "websocket.disconnect"}
 
@@ -403,4 +403,4 @@ async def _end(tasks: list[asyncio.Task[None]]) -> None:
     await asyncio.gather(*tasks, return_exceptions=True)
     for task in tasks:
         with suppress(asyncio.CancelledError):
-            task.exception()  # a task keeps until then why it was cancelled, and with it each message in progress
+            task.exception()  # else a task keeps its cancellation, and each message in progress

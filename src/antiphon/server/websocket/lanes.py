@@ -1,4 +1,4 @@
-"""Which `response.create` of a connection may begin now, and which waits (specification section 8). No I/O."""
+"""Decides which `response.create` of a connection starts now, and which waits (specification section 8). No I/O."""
 
 from collections import deque
 from dataclasses import dataclass
@@ -8,10 +8,10 @@ from antiphon.errors import ClientError
 from antiphon.server.websocket.session_memory import Lane
 
 NAMES = 32
-"""Distinct lanes of a connection, beside the one without a name."""
+"""Distinct lanes of a connection, in addition to the unnamed one."""
 
 IN_FLIGHT = 16
-"""Responses of a connection that are made at once."""
+"""Responses of a connection that run at once."""
 
 WAITING = 256
 """Requests of a connection that wait at most."""
@@ -19,16 +19,16 @@ WAITING = 256
 
 @dataclass(slots=True)
 class Asked:
-    """A `response.create` as it came: the bytes of the message, and what they say with the lane apart."""
+    """A received `response.create`: the bytes of the message, and its data without the lane."""
 
     lane: Lane
     body: bytes
     data: dict[str, Any] | None
-    """None while it waits for its turn: data takes several times the memory of its bytes."""
+    """None while it waits: data takes several times the memory of its bytes."""
 
 
 class Lanes:
-    """In a lane one follows the other, in the order in which they came; lanes go on beside each other."""
+    """Requests in one lane run in order; lanes run concurrently."""
 
     def __init__(self) -> None:
         self._names: set[str] = set()
@@ -36,7 +36,7 @@ class Lanes:
         self._waiting: deque[Asked] = deque()
 
     def enter(self, asked: Asked) -> None:
-        """Let a request wait for its turn, which may be now. Raises `ClientError` (400, 429)."""
+        """Queue a request, which may start now. Raises `ClientError` (400, 429)."""
         if asked.lane is not None:
             self._name(asked.lane)
         if not self._is_free(asked.lane):
@@ -45,7 +45,7 @@ class Lanes:
         self._waiting.append(asked)
 
     def next(self) -> Asked | None:
-        """Return the request that begins now, the oldest one that can; its lane is then taken until it is `left`."""
+        """Return the oldest request that can start now; its lane is then occupied until `left`."""
         for index, asked in enumerate(self._waiting):
             if self._is_free(asked.lane):
                 del self._waiting[index]
@@ -54,7 +54,7 @@ class Lanes:
         return None
 
     def leave(self, lane: Lane) -> None:
-        """The request that had taken this lane is answered."""
+        """The request that occupied this lane is answered."""
         self._busy.discard(lane)
 
     def _is_free(self, lane: Lane) -> bool:

@@ -1,4 +1,4 @@
-"""What a connection remembers of its unstored responses, so that they can be followed (specification section 8)."""
+"""The unstored responses of a connection, so that the next request can continue them (specification section 8)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from antiphon.gateway import StoredItem
 from antiphon.sharing.memory import Account
 
 Lane = str | None
-"""A lane's name; None is the one that has none."""
+"""A lane's name; None for the unnamed lane."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,10 +19,10 @@ class _Remembered:
 
 
 class Recall:
-    """The newest response of each lane, with everything that stands before the next one.
+    """The newest response of each lane, with the context of the next one.
 
-    Only what no store has: the rest is found there, by every replica and after a reconnect. The bytes of the items are
-    the account's; where it has no room for them, the oldest go.
+    Only unstored data: stored data is in the store, for every replica and after a reconnect. The bytes of the items are
+    reserved in the account; if it is full, the oldest are dropped.
     """
 
     def __init__(self, account: Account) -> None:
@@ -30,11 +30,11 @@ class Recall:
         self._newest: dict[Lane, _Remembered] = {}
 
     def find(self, response_id: str | None) -> Sequence[StoredItem] | None:
-        """Return what a response leaves to the next one, whichever lane it was made in; None where it is not here."""
+        """Return the context that a response leaves to the next one, from any lane; None if it is not here."""
         return next((one.items for one in self._newest.values() if one.response_id == response_id), None)
 
     def advance(self, lane: Lane, response_id: str, items: Sequence[StoredItem] | None) -> None:
-        """Take the newest response of a lane; `items` is None for one that the store has."""
+        """Remember the newest response of a lane; `items` is None for a stored one."""
         self._forget(lane)
         if items is None:
             return
@@ -46,13 +46,13 @@ class Recall:
         self._newest[lane] = _Remembered(response_id, items, size)
 
     def fail(self, lane: Lane, parent_id: str | None) -> None:
-        """A response of this lane that was to follow that one failed: its parent goes, unless it is another lane's."""
+        """A response of this lane that continued that one failed: forget its parent, unless another lane has it."""
         newest = self._newest.get(lane)
         if newest is not None and newest.response_id == parent_id:
             self._forget(lane)
 
     def _has_room(self, size: int) -> bool:
-        """Take the bytes from the account, and return whether it had them."""
+        """Reserve the bytes in the account, and return whether it had room."""
         try:
             self._account.take(size)
         except AntiphonError:

@@ -1,4 +1,4 @@
-"""What becomes of what a client says into a response that is being made (specification section 8). No I/O."""
+"""Handles input that a client sends to a running response (specification section 8). No I/O."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ MAX_STEERS = 16
 """Submissions that wait for one response."""
 
 MAX_ENDED = 256
-"""Responses of a connection of which is known how they ended."""
+"""Ended responses of a connection that are remembered."""
 
 REQUIRED: dict[str, tuple[str, tuple[str, ...]]] = {
     "function_call": ("function_call_output", ("call_id", "name")),
@@ -30,18 +30,18 @@ REQUIRED: dict[str, tuple[str, tuple[str, ...]]] = {
     "tool_search_call": ("tool_search_output", ("call_id", "execution")),
     "mcp_approval_request": ("mcp_approval_response", ("approval_request_id",)),
 }
-"""What a client owes for each item that a response ended with: its type, and the fields that say for which."""
+"""The output that a client owes for each final item of a response: its type, and its identifying fields."""
 
 MESSAGES = {
-    "response_not_found": "The response is not one of this WebSocket connection.",
+    "response_not_found": "The response does not belong to this WebSocket connection.",
     "response_already_completed": "The response has completed.",
     "response_not_active": "The response has ended.",
-    "steering_not_supported": "A response in a conversation, or one that is compacted by itself, cannot be steered.",
-    "too_many_pending_steers": "Too much waits for this response already. Say more when it has ended.",
+    "steering_not_supported": "A response in a conversation, or with automatic compaction, cannot be steered.",
+    "too_many_pending_steers": "Too many inputs wait for this response. Send more after it has ended.",
 }
 
 
-class Refused(Exception):  # noqa: N818 - an answer, told by an event
+class Refused(Exception):  # noqa: N818 - an answer, sent as an event
     """This response cannot be steered now; `code` says why."""
 
     def __init__(self, code: str) -> None:
@@ -59,34 +59,34 @@ class Submission:
 
     @property
     def name(self) -> dict[str, Any]:
-        """What its events call it."""
+        """Its name in events."""
         return {"id": self.id, "previous_response_id": self.steer.previous_response_id}
 
     def accepted(self) -> SteerAccepted:
-        """Return the event that it is the server's now."""
+        """Return the event that the server has accepted it."""
         return SteerAccepted(steer=self.name)
 
     def pending(self, required: Sequence[dict[str, Any]]) -> SteerPending:
-        """Return the event that it waits for what the client owes."""
+        """Return the event that it waits for the client's outputs."""
         return SteerPending(reason="waiting_for_required_input", required_input=list(required), steer=self.name)
 
     def failed(self, message: str) -> SteerFailed:
-        """Return the event that no response could be made of it."""
+        """Return the event that no response could be generated from it."""
         return failed("successor_creation_failed", message, {**self.name, "input": self.steer.input})
 
 
 def failed(code: str, message: str, steer: dict[str, Any]) -> SteerFailed:
-    """Return the event that gives a steer back to its client."""
+    """Return the event that returns a steer to its client."""
     return SteerFailed(error={"code": code, "message": message, "type": "invalid_request_error"}, steer=steer)
 
 
 def messages(submissions: Sequence[Submission]) -> list[InputItem]:
-    """Return what was said, in the order in which it came."""
+    """Return the inputs in order of arrival."""
     return [message for one in submissions for message in one.steer.messages]
 
 
 def required_input(response: Response) -> list[dict[str, Any]]:
-    """Return the stubs of what the client owes before this response can be followed."""
+    """Return stubs of the outputs that the client owes before this response can be continued."""
     stubs = []
     for item in map(msgspec.to_builtins, response.output if response.status == "completed" else ()):
         kind, names = REQUIRED.get(item["type"], ("", ()))
@@ -106,9 +106,9 @@ class _Active:
 
 
 class Steering:
-    """The submissions of one connection: they wait for their response to end, or for the client to follow it.
+    """The submissions of one connection: they wait for their response to end, or for the client to continue it.
 
-    Their bytes are the account's until `release`.
+    Their bytes are reserved in the account until `release`.
     """
 
     def __init__(self, account: Account) -> None:
@@ -118,12 +118,12 @@ class Steering:
         self._pending: dict[str, list[Submission]] = {}
 
     def begin(self, response_id: str, request: CreateResponse) -> None:
-        """A response is being made."""
+        """A response is running."""
         is_steerable = request.conversation_id is None and not request.context_management
         self._active[response_id] = _Active(is_steerable)
 
     def submit(self, submission: Submission, *, is_over: bool = False) -> None:
-        """Take a submission; `is_over` says that its response is about to end. Raises `Refused`."""
+        """Accept a submission; `is_over` says that its response is about to end. Raises `Refused`."""
         response_id = submission.steer.previous_response_id
         active = self._active.get(response_id)
         if active is None:
@@ -141,7 +141,7 @@ class Steering:
         active.submissions.append(submission)
 
     def end(self, response: Response) -> list[Submission]:
-        """A response has ended; return what was said into it."""
+        """A response has ended; return its inputs."""
         active = self._active.pop(response.id, None)
         self._ended[response.id] = response.status
         if len(self._ended) > MAX_ENDED:
@@ -149,19 +149,19 @@ class Steering:
         return active.submissions if active else []
 
     def keep(self, response_id: str, submissions: list[Submission]) -> None:
-        """Let what was said wait for the client to follow that response."""
+        """Keep the inputs until the client continues that response."""
         self._pending[response_id] = submissions
 
     def pending(self, response_id: str | None) -> list[Submission]:
-        """Return what waits for the client to follow that response."""
+        """Return the inputs that wait for the client to continue that response."""
         return self._pending.get(response_id or "", [])
 
     def commit(self, response_id: str | None) -> None:
-        """What waited for that response is in the one that follows it."""
+        """The inputs that waited for that response are in the next one."""
         self.release(self._pending.pop(response_id or "", []))
 
     def release(self, submissions: Sequence[Submission]) -> None:
-        """These submissions are in a response that was made, or were returned to their client."""
+        """These submissions are in a finished response, or were returned to their client."""
         self._account.release(sum(one.size for one in submissions))
 
     def _why_not(self, response_id: str) -> str:

@@ -36,7 +36,7 @@ def cut(text: str, most: int) -> str:
     head = int(most * HEAD)
     tail = most - head
     left = len(text) - most
-    return f"{text[:head]}\n… {left} characters are left out here …\n{text[len(text) - tail :]}"
+    return f"{text[:head]}\n… {left} characters are omitted here …\n{text[len(text) - tail :]}"
 
 
 def figures_of(result: CodeResult) -> list[bytes]:
@@ -67,7 +67,7 @@ def text_of_code(result: CodeResult, notes: Sequence[str]) -> str:
     text = "\n".join(filter(None, (result.printed.rstrip(), result.value.rstrip())))
     shown = visible(cut(text, MOST_FOR_MODEL))
     left = len(result.figures) - len(figures_of(result))
-    figures = f"{left} figures are left out: they are too many, too large, or no PNG images." if left else ""
+    figures = f"{left} figures are omitted: they are too many, too large, or no PNG images." if left else ""
     output = framed(shown, CODE) if shown else ""
     if not output and result.ending == "completed":
         output = NOTHING_PRINTED

@@ -149,7 +149,7 @@ def _whole(content: Content) -> str:
     text = "\n".join(_line(block) for block in content)
     if len(text) <= MAX_OUTPUT:
         return text
-    return f"{text[:MAX_OUTPUT]}\n[{len(text) - MAX_OUTPUT:,} more characters are left out]"
+    return f"{text[:MAX_OUTPUT]}\n[{len(text) - MAX_OUTPUT:,} more characters are omitted]"
 
 
 def _line(block: Mapping[str, Any]) -> str:

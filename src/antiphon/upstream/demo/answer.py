@@ -25,7 +25,7 @@ SENTENCES = re.compile(r"(?<=[.!?])\s+|\n+")
 WORDS = re.compile(r"\w+(?:'m\b)?")
 TURNED = {"i": "you", "i'm": "you're", "me": "you", "my": "your", "mine": "yours", "am": "are"}
 COMMON = re.compile(
-    r"\w|an|and|are|at|can|did|do|does|for|have|how|in|is|it|know|of|on|tell|the|this|to|was|wh\w+|you|your"
+    r"\w|an|and|are|at|can|did|do|does|for|have|how|in|is|it|know|of|on|t(?:ell|he|his|o)|was|wh\w+|you|your"
 )
 """Words that do not distinguish questions, besides those of `TURNED`."""
 

@@ -53,7 +53,7 @@ async def test_one_that_died_is_left_out_and_its_place_is_taken(folder: Path, ca
     (folder / "1").write_text("a socket that nobody listens on")
 
     assert await one.others(topic) == []
-    assert "Worker 1 does not tell" in caplog.text
+    assert "Worker 1 does not report" in caplog.text
     successor, _ = counting(folder, "1", 5)
     await successor.start()
     assert [sample.value for family in (await one.others(topic))[0] for sample in family.samples] == [5]

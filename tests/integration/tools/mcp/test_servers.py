@@ -120,7 +120,7 @@ async def test_a_long_result_is_cut_and_says_how_much_is_missing() -> None:
     async with mcp_serving() as server, using() as servers:
         outcome = await call(servers, at(server.url), "big", size=123_456)
     output = outcome.fields["output"]
-    assert output == "x" * 100_000 + "\n[23,456 more characters are left out]"
+    assert output == "x" * 100_000 + "\n[23,456 more characters are omitted]"
     assert outcome.said == output
 
 

@@ -1,0 +1,41 @@
+"""Every public name has an entry in the reference of the Python API."""
+
+import re
+
+import pytest
+
+import antiphon
+import antiphon.testing
+import antiphon.types
+from tests.support.site import ROOT
+
+PAGES = [ROOT / "docs/reference/python-api.md", *sorted((ROOT / "docs/reference/python-api").glob("*.md"))]
+DIRECTIVE = re.compile(r"^\.\. (?:auto\w+|py:data):: (?P<name>[\w.]+)$", re.MULTILINE)
+STRUCTS = re.compile(r"^\.\. structs:: (?P<module>[\w.]+)\n\n(?P<names>(?:   .+\n)+)", re.MULTILINE)
+SAID_IN_PROSE = {"antiphon.__version__", "antiphon.types"}
+
+
+def entries() -> list[str]:
+    """Return the names that the pages document."""
+    text = "".join(page.read_text() for page in PAGES)
+    listed = [f"{found['module']}.{name}" for found in STRUCTS.finditer(text) for name in found["names"].split()]
+    return [*(found["name"] for found in DIRECTIVE.finditer(text)), *listed]
+
+
+@pytest.mark.parametrize("module", [antiphon, antiphon.types, antiphon.testing], ids=lambda module: module.__name__)
+def test_every_public_name_has_an_entry(module: object) -> None:
+    documented = set(entries())
+    names = {f"{module.__name__}.{name}" for name in module.__all__}  # type: ignore[attr-defined]
+    elsewhere = {"antiphon.Response"} & names if "antiphon.types.Response" in documented else set()
+
+    assert names - documented - SAID_IN_PROSE - elsewhere == set()
+
+
+def test_no_name_has_two_entries() -> None:
+    found = entries()
+    assert sorted(name for name in set(found) if found.count(name) > 1) == []
+
+
+def test_names_in_prose_are_mentioned() -> None:
+    text = (ROOT / "docs/reference/python-api.md").read_text()
+    assert all(f"`{name}`" in text for name in SAID_IN_PROSE)
