@@ -43,7 +43,7 @@ THIS_MACHINE = ["127.0.0.1"]
 
 HELLO = "I am demo, Antiphon's scripted model. I received 1 message. You said: "
 
-STORY = f"{HELLO}Tell me a story.\n"
+STORY = f"{HELLO}Write a story.\n"
 
 IN_TABS = {
     "first_request": (f"{HELLO}Hello!\n",),
@@ -63,7 +63,7 @@ ALONE = {
         f"{HELLO}My name is Ada.\n",
         "(The)( user)",
         "Your name is Ada.\ncompleted ",
-        " tokens\n3 items went in\n",
+        " tokens\n3 input items\n",
     ),
     "sdk_in_process": ("Your name is Ada.\n",),
     "embed_async": (
@@ -83,18 +83,18 @@ WITH_A_SERVER = {
     "chain": (
         "The model calls tide_at with {'place': 'Dover'}\n",
         "The tool returned: At 14:05.\n",
-        "The answer was made from: message, function_call, function_call_output\n",
+        "The input of the answer: message, function_call, function_call_output\n",
     ),
     "translator": ("0 response.created\n", " response.completed\n", f"completed {HELLO}Hello!\n"),
-    "check_stream": (" events, sound\n",),
-    "background": ("queued\n", f"{HELLO}Tell me a story.", "\ncompleted; asked again: completed\n"),
+    "check_stream": (" events, valid\n",),
+    "background": ("queued\n", f"{HELLO}Write a story.", "\ncompleted; retrieved: completed\n"),
     "websocket_mode": (f"{HELLO}My name is Ada. (", "\nYour name is Ada. ("),
     "webhook": (f"response.completed {HELLO}Hello!\n",),
     "tools": (
         "custom note_place Dover\n",
         'function tides high_at {"place": "Dover"}\n',
         "shell ['date']\n",
-        "Left out of what the model sees: image_generation\n",
+        "Not offered to the model: image_generation\n",
     ),
     "send_file": (
         'the file "meals.csv"',
@@ -104,8 +104,8 @@ WITH_A_SERVER = {
     "compact": (
         "Compacted: ",
         " tokens in ['message', 'message', 'compaction']\n",
-        "By itself: ['compaction', 'message']\n",
-        "On a trigger: ['compaction']\nWhat follows: ",
+        "Automatically: ['compaction', 'message']\n",
+        "On a trigger: ['compaction']\nNext request: ",
     ),
     "agents_sdk": ("The tool returned: In Dover at 14:05.\n",),
     **IN_TABS,
