@@ -1,4 +1,4 @@
-"""Cases: what is asked of a server to judge some requirements."""
+"""Cases: scripts that send requests to a server to judge some requirements."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,8 +16,8 @@ Script = Callable[[Trial], Steps]
 class Case:
     """A script, and the ids of the requirements that it judges.
 
-    `asides` are ids that many cases judge by the way, such as the rules of the stream: they stay unjudged where the
-    case ends before it comes to them, so that one fault is told once.
+    `asides` are ids that many cases judge in passing, such as the rules of the stream: they stay unjudged if the case
+    ends before it reaches them, so that one fault is reported once.
     """
 
     name: str
@@ -27,12 +27,12 @@ class Case:
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """All that it judges."""
+        """All ids that it judges."""
         return (*self.own, *self.asides)
 
     @property
     def sentence(self) -> str:
-        """What it does, as its docstring says."""
+        """What the case does, from its docstring."""
         return (self.script.__doc__ or "").strip()
 
 
@@ -42,14 +42,14 @@ def case(*ids: str, asides: tuple[str, ...] = ()) -> Callable[[Script], Case]:
 
 
 def cases_of(*modules: ModuleType) -> tuple[Case, ...]:
-    """Return the cases that modules define, by themselves or in tuples."""
+    """Return the cases that modules define, as attributes or in tuples."""
     values = (value for module in modules for value in vars(module).values())
     found = (one for value in values for one in (value if isinstance(value, tuple) else (value,)))
     return tuple(dict.fromkeys(one for one in found if isinstance(one, Case)))
 
 
 class Playing:
-    """A case under way: `step` is what it wants done next, None at its end; `answer` tells it what came."""
+    """A running case: `step` is the next step that it wants done, None at its end; `answer` passes it the result."""
 
     def __init__(self, case: Case, model: str, manners: Manners = ORDINARY, tools_url: str = "") -> None:
         self.case = case
@@ -59,11 +59,11 @@ class Playing:
         self.step: Step | None = None
 
     def begin(self) -> None:
-        """Go to the first step."""
+        """Run to the first step."""
         self.answer(None)
 
     def answer(self, came: Exchange | list[Exchange] | None) -> None:
-        """Tell the case what came of its step."""
+        """Pass the result of its step to the case."""
         if self._doubt is not None and isinstance(came, Exchange):
             self.end(self._doubt.settle(came))
             return
@@ -81,14 +81,14 @@ class Playing:
             reads.reset(noting)
 
     def _stop(self, stop: Stop) -> None:
-        """End the case, once it is settled what a refusal means."""
+        """End the case, once it is decided what a rejection means."""
         if stop.doubt is None:
             self.end(stop.verdict)
         else:
             self._doubt, self.step = stop.doubt, stop.doubt.request
 
     def end(self, rest: Verdict) -> None:
-        """End the case here: what it has not judged gets this verdict."""
+        """End the case here: the requirements that it has not judged receive this verdict."""
         self.step = None
         self._steps.close()
         self.trial.conclude(rest, self.case.asides)

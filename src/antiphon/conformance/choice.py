@@ -1,4 +1,4 @@
-"""Which requirements a run is about: by API, by area, without those to skip."""
+"""The requirements of a run: by API, by area, without those to skip."""
 
 from collections.abc import Iterable, Sequence
 
@@ -7,32 +7,32 @@ from antiphon.conformance.requirement import Requirement
 from antiphon.errors import ConfigError
 
 APIS = {"chat": ("chat", "transport"), "responses": ("responses", "transport"), "all": ()}
-"""The first words of the ids that each API is about; none stands for all."""
+"""The first words of the ids of each API; an empty tuple means all."""
 
 
 def is_under(id: str, place: str) -> bool:
-    """Whether an id is the place, or lies under it: `responses:stream` holds `responses:stream:one-terminal`."""
+    """Whether an id is the place, or is below it: `responses:stream` contains `responses:stream:one-terminal`."""
     return id == place or id.startswith(f"{place}:")
 
 
 def under(places: Iterable[str]) -> set[str]:
-    """Return the ids under some places. Raises `ConfigError` for a place that holds none."""
+    """Return the ids below some places. Raises `ConfigError` for a place without any."""
     found: set[str] = set()
     for place in places:
         ids = {one for one in REQUIREMENTS if is_under(one, place)}
         if not ids:
-            raise ConfigError(f"'{place}' is no requirement and no area. 'antiphon verify list' shows them.")
+            raise ConfigError(f"'{place}' is neither a requirement nor an area. 'antiphon verify list' shows them.")
         found |= ids
     return found
 
 
 def chosen(api: str = "all", only: Sequence[str] = ()) -> list[Requirement]:
-    """Return the requirements of an API, of some areas of it where any is named. Raises `ConfigError`."""
+    """Return the requirements of an API, limited to the named areas if any are named. Raises `ConfigError`."""
     if api not in APIS:
         raise ConfigError(f"There is no API '{api}'. Choose one of: {', '.join(APIS)}.")
     ids = under(APIS[api]) if APIS[api] else set(REQUIREMENTS)
     if only:
         ids &= under(only)
     if not ids:
-        raise ConfigError(f"Nothing of the API '{api}' lies under {', '.join(only)}.")
+        raise ConfigError(f"The API '{api}' has no requirements in {', '.join(only)}.")
     return [requirement for requirement in REQUIREMENTS.values() if requirement.id in ids]

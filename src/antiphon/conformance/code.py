@@ -1,4 +1,4 @@
-"""What cases about code share: the programs that are run, how they are requested, and how their outputs are read."""
+"""Shared parts of cases about code: the programs to run, how they are requested, and how their outputs are read."""
 
 import json
 from collections.abc import Iterable
@@ -31,7 +31,7 @@ LINK = "sandbox:/mnt/data/verify.txt"
 
 
 def task(*codes: str, words: str = "") -> str:
-    """Return a request to run Python code, each part in a call of its own; servers name the function differently."""
+    """Return a request to run Python code, each part in a separate call; servers name the function differently."""
     shown_code = "\n".join(f"```python\n{code}\n```" for code in codes)
     asked = f"Run this Python code with your tool, unchanged and each part in a call of its own. {words}\n{shown_code}"
     arguments = [json.dumps({"code": code}) for code in codes]
@@ -39,18 +39,18 @@ def task(*codes: str, words: str = "") -> str:
 
 
 def run(trial: Trial, *codes: str, tool: Item = AUTO, words: str = "", **parameters: Any) -> Asking:
-    """Have code run."""
+    """Run code."""
     return trial.respond(task(*codes, words=words), tools=[tool], **parameters)
 
 
 def calls(trial: Trial, exchange: Exchange) -> list[Item]:
-    """Return the calls of a response. Ends the case where there are none."""
+    """Return the calls of a response. Ends the case without any."""
     trial.offered(exchange)
     return calls_of(trial.response(exchange))
 
 
 def calls_of(response: Any) -> list[Item]:
-    """Return the calls of a response. Ends the case where there are none."""
+    """Return the calls of a response. Ends the case without any."""
     found = [item for item in listed(response, "output") if at(item, "type") == "code_interpreter_call"]
     if not found:
         raise Stop("skipped", "No code was run.")
@@ -73,12 +73,12 @@ def is_output(value: Any) -> bool:
 
 
 def is_whole(item: Item) -> bool:
-    """Whether a call ended well, and has all that a client needs."""
+    """Whether a call completed, and has everything that a client needs."""
     return at(item, "status") == "completed" and all(is_text(at(item, key)) for key in ("id", "code", "container_id"))
 
 
 def citations_of(response: Any) -> list[tuple[Any, str]]:
-    """Return the citations of files in containers, each with its text."""
+    """Return the citations of container files, each with its text."""
     parts = (part for item in listed(response, "output") for part in listed(item, "content"))
     cited = ((one, str(at(part, "text"))) for part in parts for one in listed(part, "annotations"))
     return [(one, text) for one, text in cited if at(one, "type") == "container_file_citation"]

@@ -1,4 +1,4 @@
-"""Two reports compared: what became of each requirement before, and now."""
+"""Two reports compared: the outcome of each requirement before and now."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from antiphon.conformance.report import Report, Result
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A requirement that has another outcome than before; None where a report does not have it."""
+    """A requirement with a different outcome than before; None if a report does not have it."""
 
     old: Result | None
     new: Result | None
@@ -22,18 +22,18 @@ class Change:
 
     @property
     def states(self) -> tuple[str, str]:
-        """What became of it before and now, in words."""
+        """The outcomes before and now, in words."""
         return state(self.old), state(self.new)
 
     @property
     def is_worse(self) -> bool:
-        """Whether it was kept and is not any more, or is broken now and was not before."""
+        """Whether it passed before and no longer does, or fails now and did not before."""
         before, now = self.states
         return now == "failed" or (before == "passed" and now in ("blocked", "not offered", "known"))
 
 
 def changes(old: Report, new: Report) -> list[Change]:
-    """Return what differs between two reports, what got worse first."""
+    """Return the differences between two reports, those that got worse first."""
     before, now = ({one.id: one for one in report.results} for report in (old, new))
     pairs = [Change(before.get(each), now.get(each)) for each in dict.fromkeys([*now, *before])]
     differing = [pair for pair in pairs if pair.states[0] != pair.states[1]]
@@ -41,7 +41,7 @@ def changes(old: Report, new: Report) -> list[Change]:
 
 
 def told(found: Sequence[Change]) -> list[str]:
-    """Return a line for each change, with what came where it got worse."""
+    """Return a line for each change, with the server's response if it got worse."""
     lines = []
     for one in found:
         before, now = one.states

@@ -1,4 +1,4 @@
-"""What a case asks for and what it gets: requests, frames to a WebSocket, and the answers to them, whole."""
+"""What a case sends and receives: requests, WebSocket frames, and the complete responses to them."""
 
 import json
 from collections.abc import Mapping
@@ -11,20 +11,20 @@ from antiphon.conformance.reading import MISSING
 
 @dataclass
 class Frame:
-    """What stands between two empty lines."""
+    """One server-sent event: the lines between two empty lines."""
 
     event: str | None = None
     data: str | None = None
-    """The `data` lines joined by line feeds; None where there is none, as in a comment."""
+    """The `data` lines joined by line feeds; None without any, as in a comment."""
     id: str | None = None
     comments: list[str] = field(default_factory=list)
     others: list[str] = field(default_factory=list)
-    """Names of fields that the standard does not know."""
+    """Names of fields that the standard does not define."""
     is_ended: bool = False
-    """Whether an empty line ends it; a browser drops a last frame that has none."""
+    """Whether an empty line ends it; a browser drops a last frame without one."""
 
     def add(self, line: str) -> None:
-        """Take a line in."""
+        """Add a line."""
         name, _, value = line.partition(":")
         value = value.removeprefix(" ")
         match name:
@@ -43,7 +43,7 @@ class Frame:
 
 
 def read_frames(body: bytes) -> list[Frame]:
-    """Return the frames of a body. Whatever stands in it is read, as UTF-8 with replacements; nothing is raised."""
+    """Return the frames of a body. Any content is read, as UTF-8 with replacement characters; nothing is raised."""
     text = body.decode("utf-8", "replace").removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     *lines, rest = text.split("\n")
     frames: list[Frame] = []
@@ -62,16 +62,17 @@ def read_frames(body: bytes) -> list[Frame]:
     return [*frames, frame] if frame is not None else frames
 
 
-HEARD = "HEARD"
+MCP_RECEIVED = "MCP-RECEIVED"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
     """One HTTP request, or with method `WS` one frame to a WebSocket.
 
-    With method `HEARD` nothing goes to the tested server: the answer is what it asked the run's own MCP server.
+    With method `MCP-RECEIVED` nothing is sent to the tested server: the answer is what the run's own MCP server
+    received from it.
 
-    `path` stands below the base URL and may have a query. `body` is a JSON value; `content` are bytes instead of it.
+    `path` is relative to the base URL and can have a query. `body` is a JSON value; `content` are bytes instead of it.
     """
 
     method: str
@@ -80,13 +81,13 @@ class Request:
     content: bytes | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
     leave_after: int | None = None
-    """Bytes of the answer after which the client closes the connection."""
+    """Bytes of the response after which the client closes the connection."""
     socket: int = 0
     """Which of the case's WebSockets; one that is not open yet is opened at `path`."""
     answers: int = 1
-    """How many terminal events, or errors, end what is heard in answer to a WebSocket frame."""
+    """How many terminal events, or errors, end the response to a WebSocket frame."""
     until: str = ""
-    """How the type of an event begins that ends it as well."""
+    """A prefix of event types that also end it."""
 
     @property
     def data(self) -> bytes:
@@ -98,21 +99,21 @@ class Request:
 
 @dataclass(frozen=True)
 class Exchange:
-    """A request and what came back. Nothing here raises, whatever came."""
+    """A request and its response. Nothing here raises, whatever the server sent."""
 
     request: Request
     status: int = 0
-    """The HTTP status; 0 where there was no answer. Of a WebSocket the status of its opening: 101."""
+    """The HTTP status; 0 without a response. For a WebSocket the status of its handshake: 101."""
     headers: Mapping[str, str] = field(default_factory=dict)
     """By lower-case name."""
     body: bytes = b""
-    """The answer's bytes as they came; of a WebSocket the messages, a line each."""
+    """The response's bytes as received; for a WebSocket the messages, one per line."""
     fault: str = ""
-    """Why the answer is not whole, in words: the connection was cut, the time was up."""
+    """Why the response is incomplete, in words: a broken connection, a timeout."""
     is_reused: bool = False
-    """Whether the request went over a connection, or a WebSocket, that had served another."""
+    """Whether the connection or WebSocket had already served another request."""
     is_reached: bool = True
-    """Whether there was somebody to connect to."""
+    """Whether a connection could be opened."""
 
     @cached_property
     def json(self) -> Any:
@@ -126,7 +127,7 @@ class Exchange:
 
     @cached_property
     def events(self) -> list[Any]:
-        """What the frames' data are as JSON, `[DONE]` left out; of a WebSocket the messages. May hold `MISSING`."""
+        """The data of the frames as JSON, without `[DONE]`; for a WebSocket the messages. Can contain `MISSING`."""
         if self.request.method == "WS":
             return [parsed(line) for line in self.body.splitlines()]
         data = (frame.data for frame in self.frames)
@@ -134,12 +135,12 @@ class Exchange:
 
     @property
     def is_ok(self) -> bool:
-        """Whether the answer is whole and its status one of success."""
+        """Whether the response is complete and its status is a success."""
         return not self.fault and (200 <= self.status < 300 or self.status == 101)
 
     @property
     def came(self) -> str:
-        """The answer in a few words."""
+        """The response in a few words."""
         if self.fault and not self.status:
             return self.fault
         if self._streams:
@@ -154,7 +155,7 @@ class Exchange:
 
     @property
     def _streamed(self) -> str:
-        """What a stream came to: how many events, and the last of them."""
+        """A summary of a stream: the number of events, and the last one."""
         last = self.events[-1]
         text = " ".join(json.dumps(last, ensure_ascii=False, default=repr).split())
         return f"{len(self.events)} events, the last {text if len(text) <= 160 else f'{text[:157]}...'}"
@@ -170,7 +171,7 @@ def parsed(body: bytes) -> Any:
 
 @dataclass(frozen=True)
 class Together:
-    """Requests that are sent at once."""
+    """Requests that are sent concurrently."""
 
     requests: tuple[Request, ...]
 
@@ -183,4 +184,4 @@ class Pause:
 
 
 Step = Request | Together | Pause
-"""What a case may want done. It gets an `Exchange`, a list of them, and None."""
+"""What a case can have done. The results are an `Exchange`, a list of them, and None."""

@@ -1,4 +1,4 @@
-"""A run in a picture: a badge that says what it keeps, and a chart of its areas. SVG that loads nothing."""
+"""A run as a picture: a badge with the number of passing `must` requirements, and a chart of the areas. Plain SVG."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ COLOURS = {
     "blocked": "#8a4b46",
     "not offered": "#c9c6bb",
     "skipped": "#e3e1d9",
-    "not asked": "#ffffff",
+    "not in report": "#ffffff",
 }
 
 NAMESPACE = "http://www.w3.org/2000/svg"
@@ -23,11 +23,11 @@ LETTER = 6.6
 """Width of a letter of the badge, in pixels."""
 
 ROW, LABEL, BAR, GAP = 18, 190, 220, 20
-"""Pixels of the chart: the height of a row, the widths of a label and of a bar, and what is between servers."""
+"""Pixels of the chart: the height of a row, the widths of a label and of a bar, and the gap between servers."""
 
 
 def badge(report: Report) -> str:
-    """Return a badge: the server, and how many musts of the protocol it keeps of those that were judged."""
+    """Return a badge: the server, and how many of the judged `must` requirements of the protocol pass."""
     passed, broken = musts(report)
     protocol = [one for one in report.results if one.level == "must" and one.kind == "protocol"]
     blocked = sum(one.outcome == "blocked" for one in protocol)
@@ -47,15 +47,15 @@ def badge(report: Report) -> str:
 
 
 def chart(reports: Sequence[Report]) -> str:
-    """Return a chart: a row for each area, in each column a server, and a bar of what became of its requirements."""
+    """Return a chart: a row for each area, and for each server a column with a bar of the outcomes."""
     areas = list(dict.fromkeys(area for report in reports for area in report.by_area()))
     width = LABEL + len(reports) * (BAR + GAP)
     heads = [_text(LABEL + column * (BAR + GAP), 14, server(one), "#222") for column, one in enumerate(reports)]
     rows = [part for number, area in enumerate(areas) for part in _row(area, 24 + number * ROW, reports)]
     below = 24 + len(areas) * ROW
-    words = [word for word in MEANINGS if word != "not asked"]
+    words = [word for word in MEANINGS if word != "not in report"]
     legend = [part for number, word in enumerate(words) for part in _key(word, 6 + number * 100, below + 8)]
-    title = f"What becomes of each area's requirements: {', '.join(map(server, reports))}"
+    title = f"Outcomes of the requirements of each area: {', '.join(map(server, reports))}"
     return _svg(max(width, 6 + len(words) * 100), below + 30, title, *heads, *rows, *legend)
 
 

@@ -1,4 +1,4 @@
-"""The report as a page: one file that reads well on a phone, on a desktop, in the dark and on paper."""
+"""The report as a page: one file, readable on a phone, on a desktop, in dark mode and on paper."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -31,18 +31,18 @@ from antiphon.conformance.report import Cause, Report, Result, Shown
 from antiphon.conformance.requirement import Kind, explained
 
 LONGEST = 600
-"""Characters that are shown of what came; the exchange has the rest."""
+"""Characters of the response that are shown; the exchange has the rest."""
 
 
 def to_html(report: Report) -> str:
-    """Return the report as a page of one file."""
+    """Return the report as a page in one file."""
     _, verdict = headline(report)
     sections = _sections(report)
     main = tag("main", _glance(report), _jumps(sections), _summary(report), *map(_section, sections))
     return page("report", f"{verdict} - {server(report)}", _head(report), main, _foot(report))
 
 
-# The head: whether it conforms, and what was judged
+# The head: whether the server conforms, and what was judged
 
 
 def _head(report: Report) -> Markup:
@@ -84,7 +84,7 @@ def _gauge(level: str, results: Sequence[Result]) -> Markup:
     return tag(
         "li",
         tag("b", level),
-        tag("span", f"{passed} of {judged} hold", class_="count"),
+        tag("span", f"{passed} of {judged} pass", class_="count"),
         _bar(states),
         tag("span", " · ".join(rest), class_="rest"),
     )
@@ -140,12 +140,12 @@ def _area(area: str, results: Sequence[Result], rest: Sequence[str]) -> Markup:
     )
 
 
-# The sections below it
+# The sections below the table
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A heading, how many results are under it, and what it holds."""
+    """A heading, how many results are below it, and its content."""
 
     title: str
     number: int
@@ -153,7 +153,7 @@ class Section:
 
     @property
     def anchor(self) -> str:
-        """`not-offered` of `Not offered`."""
+        """`not-offered` for `Not offered`."""
         return kebab(self.title.lower())
 
 
@@ -185,7 +185,7 @@ def _jumps(sections: Sequence[Section]) -> Markup:
 
 
 def _causes(causes: Sequence[Cause]) -> Section:
-    """Return the failures that block others or stand for several."""
+    """Return the failures that block others or represent several with the same response."""
     weighty = [one for one in causes if one.blocked or one.same]
     return Section("Root causes", len(weighty), tag("ol", *map(_cause, weighty), class_="failures"))
 
@@ -193,7 +193,7 @@ def _causes(causes: Sequence[Cause]) -> Section:
 def _cause(cause: Cause) -> Markup:
     one, same, blocked = cause
     parts = [f"blocks {counted(len(blocked), 'requirement')}"] if blocked else []
-    parts += [f"{len(same)} more got the same answer"] if same else []
+    parts += [f"{len(same)} more with the same response"] if same else []
     return tag(
         "li",
         tag("p", tag("span", sign("failed"), class_="failed"), " ", prose(one.sentence), class_="expected"),
@@ -214,7 +214,9 @@ def _broken(results: Sequence[Result]) -> Section:
 
 
 def _capabilities(report: Report, results: Sequence[Result]) -> Section:
-    note = tag("p", "These need a model that can. They never make a server non-conformant.", class_="note")
+    note = tag(
+        "p", "These depend on the abilities of the model. They never make a server non-conformant.", class_="note"
+    )
     failed = [one for one in results if one.outcome == "failed"]
     missed = Section("Failed", len(failed), _failures(failed))
     parts = [
@@ -226,7 +228,7 @@ def _capabilities(report: Report, results: Sequence[Result]) -> Section:
 
 
 def _known(results: Sequence[Result]) -> Section:
-    note = tag("p", "The profile lists them, so they are no news and do not count.", class_="note")
+    note = tag("p", "The profile lists these deviations, so they do not count.", class_="note")
     groups = [_group(why, found, _deviation) for why, found in _grouped(results, lambda one: one.known)]
     return Section("Known deviations", len(results), joined(note, *groups))
 
@@ -260,7 +262,7 @@ def _group(why: str, results: Sequence[Result], item: Callable[[Result], Markup]
     where = "" if areas == [why] else ", ".join(areas[:4]) + (" …" if len(areas) > 4 else "")
     summary = tag(
         "summary",
-        tag("span", cut(why, LONGEST) or "No reason is given.", class_="why"),
+        tag("span", cut(why, LONGEST) or "No reason was recorded.", class_="why"),
         " ",
         tag("span", len(results), class_="number"),
         tag("small", where),
@@ -273,7 +275,11 @@ def _line(one: Result) -> Markup:
 
 
 def _deviation(one: Result) -> Markup:
-    words = "It holds now: the profile can be corrected." if one.outcome == "passed" else cut(one.came, LONGEST)
+    words = (
+        "The requirement passes now: the profile can be corrected."
+        if one.outcome == "passed"
+        else cut(one.came, LONGEST)
+    )
     exchanges = [_exchange(each) for each in one.exchanges]
     came = tag("p", signed(state(one)), " ", words, class_="came")
     return tag(
@@ -290,7 +296,7 @@ def _failure(one: Result) -> Markup:
     return tag(
         "li",
         tag("p", tag("span", sign("failed"), class_="failed"), " ", prose(one.sentence), class_="expected"),
-        tag("p", tag("span", "came", class_="label"), " ", cut(one.came, LONGEST) or "nothing to tell", class_="came"),
+        tag("p", tag("span", "came", class_="label"), " ", cut(one.came, LONGEST) or "no details", class_="came"),
         tag("p", tag("span", "at", class_="label"), " ", cut(one.place, LONGEST), class_="came") if one.place else "",
         tag("p", _level(one), " ", _permalink(one), " ", source, class_="where"),
         *(_exchange(each) for each in one.exchanges),
@@ -309,10 +315,10 @@ def _permalink(one: Result) -> Markup:
 def _exchange(shown: Shown) -> Markup:
     return tag(
         "details",
-        tag("summary", "What was asked and answered"),
-        tag("p", "asked", class_="label"),
+        tag("summary", "Request and response"),
+        tag("p", "request", class_="label"),
         tag("pre", shown.request),
-        tag("p", "answered", class_="label"),
+        tag("p", "response", class_="label"),
         tag("pre", shown.answer),
         class_="exchange",
     )

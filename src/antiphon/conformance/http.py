@@ -1,4 +1,4 @@
-"""Performing a case's steps against a server, over HTTP and WebSocket. Whatever the server does comes back as data."""
+"""Performs a case's steps against a server, over HTTP and WebSocket. Everything the server does is returned as data."""
 
 import asyncio
 import json
@@ -14,31 +14,31 @@ import aiohttp
 from aiohttp.client_ws import ClientWebSocketResponse
 from yarl import URL
 
-from antiphon.conformance.exchange import HEARD, Exchange, Pause, Request, Step, Together, parsed
+from antiphon.conformance.exchange import MCP_RECEIVED, Exchange, Pause, Request, Step, Together, parsed
 from antiphon.conformance.reading import at
 
 if TYPE_CHECKING:
     from antiphon.conformance.tool_server import ToolServer
 
 MAX_BODY = 4 * 1024 * 1024
-"""Bytes of an answer that are read: far more than any short answer has, and an end for one without end."""
+"""Bytes of a response that are read: far more than any short response has, and a limit for endless ones."""
 
 TRIES = 4
-"""How often a request is sent that a busy server turns away."""
+"""How many times a request is sent to a server that reports that it is busy."""
 
 LONGEST_WAIT = 10.0
-"""Seconds that a busy server may ask for before the next try."""
+"""Longest wait, in seconds, that a busy server can request before a retry."""
 
 ENDS = {"response.completed", "response.incomplete", "response.failed", "error"}
-"""Types of WebSocket messages that end the answer to a frame."""
+"""Types of WebSocket messages that end the response to a frame."""
 
 BUSY = {429, 503}
 
 
 class Subject:
-    """The server at a base URL, asked with a key where there is one. An asynchronous context manager.
+    """The server at a base URL, with a key if one is set. An asynchronous context manager.
 
-    `tools` is the MCP server that it is given, where it can reach one.
+    `tools` is the MCP server that the tested server can use, if it can reach one.
     """
 
     def __init__(self, base_url: str, key: str = "", tools: "ToolServer | None" = None) -> None:
@@ -67,7 +67,7 @@ class Subject:
 
     @asynccontextmanager
     async def visit(self, seconds: float) -> AsyncIterator["Visit"]:
-        """Give one case its visit of so many seconds; its WebSockets end with it."""
+        """Open a visit of at most so many seconds for one case; its WebSockets close with it."""
         visit = Visit(self, self._session, asyncio.get_running_loop().time() + seconds)
         try:
             yield visit
@@ -76,19 +76,19 @@ class Subject:
 
 
 async def _note_reuse(session: aiohttp.ClientSession, context: SimpleNamespace, params: Any) -> None:
-    if context.trace_request_ctx is not None:  # a WebSocket's opening has none
+    if context.trace_request_ctx is not None:  # the handshake of a WebSocket has none
         context.trace_request_ctx["is_reused"] = True
 
 
 class Visit:
-    """One case's time with the server."""
+    """The connection of one case to the server."""
 
     def __init__(self, subject: Subject, session: aiohttp.ClientSession, deadline: float) -> None:
         self._subject, self._session, self._deadline = subject, session, deadline
         self._sockets: dict[int, ClientWebSocketResponse] = {}
 
     async def perform(self, step: Step) -> Exchange | list[Exchange] | None:
-        """Do what a case wants done. Never raises for what a server does."""
+        """Perform a step of a case. Never raises because of what a server does."""
         match step:
             case Pause(seconds):
                 await asyncio.sleep(max(0.0, min(seconds, self._left())))
@@ -99,7 +99,7 @@ class Visit:
                 return await self.fetch(step)
 
     async def together(self, *requests: Request) -> list[Exchange]:
-        """Send requests at once; return their exchanges in order."""
+        """Send requests concurrently; return their exchanges in order."""
         return list(await asyncio.gather(*map(self.fetch, requests)))
 
     async def close(self) -> None:
@@ -111,10 +111,10 @@ class Visit:
         return self._deadline - asyncio.get_running_loop().time()
 
     async def fetch(self, request: Request) -> Exchange:
-        """Send a request; again where the server is too busy or had closed an idle connection."""
-        if request.method == HEARD:
-            heard = self._subject.tools.heard(request.path) if self._subject.tools else b"[]"
-            return Exchange(request, 200, body=heard)
+        """Send a request; retry if the server is busy or had closed an idle connection."""
+        if request.method == MCP_RECEIVED:
+            received = self._subject.tools.received(request.path) if self._subject.tools else b"[]"
+            return Exchange(request, 200, body=received)
         for again in reversed(range(TRIES)):
             exchange = await (self._converse(request) if request.method == "WS" else self._ask(request))
             wait = self._wait(exchange)
@@ -124,7 +124,7 @@ class Visit:
         return exchange
 
     def _wait(self, exchange: Exchange) -> float | None:
-        """Return the seconds after which to try again, None where the answer stands."""
+        """Return the seconds until a retry, None if the response is final."""
         if exchange.status in BUSY:
             told = exchange.headers.get("retry-after", "1")
             seconds = float(told) if told.isdecimal() and len(told) < 4 else LONGEST_WAIT + 1
@@ -139,11 +139,11 @@ class Visit:
             async with asyncio.timeout(self._left()):
                 await self._read(request, answer)
         except TimeoutError:
-            answer.fault = "the time was up before the answer was whole"
+            answer.fault = "timed out before the response was complete"
         except aiohttp.ClientConnectorError as error:
             answer.is_reached, answer.fault = False, f"no connection ({_unreachable(error.os_error)})"
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            when = f"after {len(answer.body)} bytes of the body" if answer.status else "before any answer"
+            when = f"after {len(answer.body)} bytes of the body" if answer.status else "before any response"
             answer.fault = f"the connection broke {when} ({_named(error)})"
         return answer.to(request)
 
@@ -165,7 +165,7 @@ class Visit:
                     return
                 if len(answer.body) > MAX_BODY:
                     response.close()
-                    answer.fault = f"the answer has more than {MAX_BODY} bytes"
+                    answer.fault = f"the response has more than {MAX_BODY} bytes"
                     return
 
     def _headers(self, request: Request) -> dict[str, str]:
@@ -187,7 +187,7 @@ class Visit:
         except aiohttp.WSServerHandshakeError as error:
             answer.status, answer.headers = error.status, _lowered(error.headers or {})
         except TimeoutError:
-            answer.fault = "the time was up before the last message"
+            answer.fault = "timed out before the last message"
         except (aiohttp.ClientError, OSError, ValueError) as error:
             answer.fault = f"the WebSocket broke ({_named(error)})"
         return answer.to(request)
@@ -204,7 +204,7 @@ class Visit:
 
 
 class _Answer:
-    """An answer as it comes."""
+    """A response while it is received."""
 
     def __init__(self, status: int = 0) -> None:
         self.status = status
@@ -220,12 +220,12 @@ class _Answer:
 
 
 async def _listen(socket: ClientWebSocketResponse, request: Request, answer: _Answer) -> None:
-    """Take messages until as many answers have ended as are awaited; of a message that is JSON no line breaks stay."""
+    """Receive messages until the awaited number of responses has ended; line breaks in JSON messages are removed."""
     answers = request.answers
     while answers > 0:
         message = await socket.receive()
         if message.type is not aiohttp.WSMsgType.TEXT:
-            answer.fault = f"the WebSocket came to its end: {message.type.name.lower()}, code {socket.close_code}"
+            answer.fault = f"the WebSocket was closed: {message.type.name.lower()}, code {socket.close_code}"
             return
         value = parsed(message.data.encode("utf-8", "replace"))
         line = json.dumps(value) if isinstance(value, dict | list) else " ".join(message.data.splitlines())
@@ -236,7 +236,7 @@ async def _listen(socket: ClientWebSocketResponse, request: Request, answer: _An
             if request.until and kind.startswith(request.until):
                 return
         if len(answer.body) > MAX_BODY:
-            answer.fault = f"more than {MAX_BODY} bytes were heard"
+            answer.fault = f"more than {MAX_BODY} bytes were received"
             return
 
 

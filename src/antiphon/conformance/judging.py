@@ -1,4 +1,4 @@
-"""One server judged: the plan of a run in, its report out."""
+"""Judges one server: from the plan of a run to its report."""
 
 import ipaddress
 import time
@@ -28,44 +28,44 @@ if TYPE_CHECKING:
     from antiphon.conformance.tool_server import ToolServer
 
 LOOK = 15.0
-"""Seconds for the first look at a server."""
+"""Timeout in seconds of the first request to a server."""
 
 SHORTEST_KEY = 8
-"""Characters of a key that is a secret; a shorter one, such as `none`, is a word."""
+"""Length from which a key is a secret; a shorter one, such as `none`, is an ordinary word."""
 
 MASK = "***"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What to judge of whom."""
+    """The requirements to judge, and the server."""
 
     base_url: str
     requirements: Sequence[Requirement]
     model: str = ""
-    """The first that the server lists, where it is empty."""
+    """The model to test; the first listed one if empty."""
     key: str = ""
     name: str = ""
-    """What the server is called in the report."""
+    """The name of the server in the report."""
     about: Mapping[str, str] = field(default_factory=dict)
-    """What else the report is to say of the run."""
+    """Further notes for the report."""
     skip: frozenset[str] = frozenset()
-    """Ids to leave out."""
+    """Ids to skip."""
     profile: Profile | None = None
-    """What this server is known to break."""
+    """Known deviations of this server."""
     limit: float = 60.0
-    """Seconds for a case."""
+    """Timeout of a case in seconds."""
     at_once: int | None = None
-    """Cases side by side; by the server's speed where it is None."""
+    """Cases that run concurrently; chosen by the server's speed if None."""
 
     @property
     def cases(self) -> list[Case]:
-        """The cases that judge what is to be judged."""
+        """The cases that judge the chosen requirements."""
         return [case for case in CASES if not self._wanted.isdisjoint(case.ids)]
 
     @property
     def all_cases(self) -> list[Case]:
-        """The cases, with those that judge what the requirements need."""
+        """The cases, with those that judge the prerequisites of the requirements."""
         needed = with_needs(self._wanted) - self._wanted - self.skip
         return [case for case in CASES if not (self._wanted.isdisjoint(case.ids) and needed.isdisjoint(case.own))]
 
@@ -75,14 +75,14 @@ class Plan:
 
     @property
     def wants_tools(self) -> bool:
-        """Whether something is to be judged that needs an MCP server, of a server that can reach one of ours."""
+        """Whether a requirement needs an MCP server, and the tested server can reach ours."""
         return is_here(self.base_url) and any(is_under(one.id, "responses:mcp") for one in self.requirements)
 
 
 async def judge(plan: Plan, on_done: Callable[[], None] = lambda: None) -> Report:
     """Judge a server and return the report; `on_done` is called after each case.
 
-    Raises `ConfigError` where nothing answers at the base URL, and where no model is named and none is listed.
+    Raises `ConfigError` if nothing answers at the base URL, or if no model is named and none is listed.
     """
     started_at, began = int(time.time()), time.monotonic()
     tried, model, requests = await try_all(plan, plan.all_cases, on_done)
@@ -105,7 +105,7 @@ async def judge(plan: Plan, on_done: Callable[[], None] = lambda: None) -> Repor
 async def try_all(
     plan: Plan, cases: Sequence[Case], on_done: Callable[[], None] = lambda: None
 ) -> tuple[list[Tried], str, int]:
-    """Try cases; return them, the model that was asked, and the number of requests. Raises as `judge`."""
+    """Run cases; return them, the tested model, and the number of requests. Raises as `judge`."""
     async with AsyncExitStack() as stack:
         tools = await _bring_tools(plan, stack)
         subject = await stack.enter_async_context(Subject(plan.base_url, plan.key, tools))
@@ -115,7 +115,7 @@ async def try_all(
 
 
 def masked(result: Result, key: str) -> Result:
-    """Return a result in which the key is not to be read, whatever the server repeated."""
+    """Return a result without the key, even if the server repeated it."""
     exchanges = tuple(
         Shown(request=hidden(one.request, key), answer=hidden(one.answer, key)) for one in result.exchanges
     )
@@ -129,12 +129,12 @@ def masked(result: Result, key: str) -> Result:
 
 
 def hidden(text: str, key: str) -> str:
-    """Return a text in which the key is not to be read; a key too short to be a secret is a word like others."""
+    """Return a text without the key; a key too short to be a secret is treated as an ordinary word."""
     return text.replace(key, MASK) if len(key) >= SHORTEST_KEY else text
 
 
 def is_here(base_url: str) -> bool:
-    """Whether a server at this URL is on this machine, as far as its name tells."""
+    """Whether a server at this URL is on this machine, according to its host name."""
     host = URL(base_url).host or ""
     try:
         return ipaddress.ip_address(host).is_loopback
@@ -145,13 +145,13 @@ def is_here(base_url: str) -> bool:
 async def _bring_tools(plan: Plan, stack: AsyncExitStack) -> "ToolServer | None":
     if not plan.wants_tools:
         return None
-    from antiphon.conformance.tool_server import ToolServer  # noqa: PLC0415 - who brings none need not load a server
+    from antiphon.conformance.tool_server import ToolServer  # noqa: PLC0415 - runs without it do not load a server
 
     return await stack.enter_async_context(ToolServer())
 
 
 async def _model(plan: Plan, subject: Subject) -> str:
-    """Return the model to ask; see by the way that somebody is there."""
+    """Return the model to test; this also checks that the server answers."""
     async with subject.visit(min(LOOK, plan.limit)) as visit:
         exchange = await visit.fetch(Request(method="GET", path="/models"))
     if not exchange.is_reached:

@@ -1,4 +1,4 @@
-"""How a server wants to be asked: how much at once, and by which name the limit of a chat's tokens goes."""
+"""How to send requests to a server: how many at once, and the name of the token limit of chat completions."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,10 +14,10 @@ NOWHERE = "/no-such-path-anywhere"
 
 
 async def find_manners(visit: Visit, model: str, now: Callable[[], float]) -> Manners:
-    """Find out how a server wants to be asked.
+    """Find out how to send requests to a server.
 
-    Two streams at once tell how much at once: a server that takes a second for both is asked eight things, one that
-    takes eight seconds, or breaks off one stream for the other, one after the other.
+    Two concurrent streams show the concurrency: a server that finishes both within a second runs eight cases at once;
+    one that needs eight seconds, or breaks off one stream for the other, runs one at a time.
     """
     trial = Trial((), model)
     found = Manners(await _at_once(visit, trial, now))
@@ -29,7 +29,7 @@ async def find_manners(visit: Visit, model: str, now: Callable[[], float]) -> Ma
 
 
 def is_stream(exchange: Exchange) -> bool:
-    """Whether an answer of success is a stream of events, where a plain one is JSON."""
+    """Whether a successful response is an event stream where JSON is expected."""
     is_plain = is_completion(exchange.json) or is_response(exchange.json)
     return exchange.is_ok and not is_plain and any(isinstance(event, dict) for event in exchange.events)
 
@@ -47,6 +47,6 @@ async def _at_once(visit: Visit, trial: Trial, now: Callable[[], float]) -> int:
 
 
 def _cap(chat: Exchange) -> str:
-    """Return the newer name where the server asks for it, as OpenAI's does for models that reason."""
+    """Return the newer name if the server requires it, as OpenAI's does for reasoning models."""
     wants_other = chat.status == 400 and "max_completion_tokens" in message_of(chat)
     return "max_completion_tokens" if wants_other else "max_tokens"

@@ -1,4 +1,4 @@
-"""Servers side by side: what each keeps, requirement by requirement, as data, as text and as a page."""
+"""Servers side by side: the outcome of each requirement, as data, as text and as a page."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -31,33 +31,33 @@ from antiphon.conformance.report import Report, Result
 from antiphon.conformance.requirement import Kind
 
 Column = Result | None
-"""What one server did; None where its report does not have the requirement."""
+"""The outcome at one server; None if its report does not have the requirement."""
 
 LONGEST = 300
-"""Characters that are shown of what came."""
+"""Characters of the response that are shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One requirement, as the first report that has it tells it."""
+    """One requirement, as the first report that has it describes it."""
 
     asked: Result
     results: tuple[Column, ...]
-    """One for each report, in their order."""
+    """One outcome for each report, in their order."""
 
     @property
     def name(self) -> str:
-        """`item-done-once` of `responses:stream:item-done-once`."""
+        """`item-done-once` for `responses:stream:item-done-once`."""
         return self.asked.id.rpartition(":")[2]
 
     @property
     def states(self) -> list[str]:
-        """What became of it at each server, in words."""
+        """The outcome at each server, in words."""
         return [state(one) for one in self.results]
 
     @property
     def is_same(self) -> bool:
-        """Whether all servers do the same."""
+        """Whether all servers have the same outcome."""
         return len(set(self.states)) == 1
 
 
@@ -71,12 +71,12 @@ class Group:
 
     @property
     def title(self) -> str:
-        """The area's name, with the kind where it is no matter of the protocol."""
+        """The area's name, with the kind unless it is `protocol`."""
         return self.area if self.kind == "protocol" else f"{self.area} (capability)"
 
 
 def groups(reports: Sequence[Report]) -> list[Group]:
-    """Return every requirement that any report has, by area; capabilities come last."""
+    """Return every requirement of any report, by area; capabilities come last."""
     found: dict[tuple[str, str], Group] = {}
     for row in _rows(reports):
         group = Group(row.asked.area, row.asked.kind)
@@ -85,7 +85,7 @@ def groups(reports: Sequence[Report]) -> list[Group]:
 
 
 def rows(reports: Sequence[Report]) -> list[tuple[str, ...]]:
-    """Return the matrix as rows of words: a head, each area with its totals, each requirement, and totals by level."""
+    """Return the matrix as rows of words: a header, areas with their totals, requirements, and totals by level."""
     head = ("requirement", "level", *(f"{server(one)} {one.model}".rstrip() for one in reports))
     lines = [line for group in groups(reports) for line in _lines(group, len(reports))]
     totals = [(title, "", *scores(found, len(reports))) for title, found in levels(groups(reports))]
@@ -107,7 +107,7 @@ def levels(found: Iterable[Group]) -> list[tuple[str, list[Row]]]:
 
 
 def scores(found: Sequence[Row], width: int) -> list[str]:
-    """Return `passed/judged` for each server; `-` where nothing was judged."""
+    """Return `passed/judged` for each server; `-` if nothing was judged."""
     tallies = [tally(row.results[column] for row in found) for column in range(width)]
     return [f"{passed}/{judged}" if judged else "-" for passed, judged in tallies]
 
@@ -123,7 +123,7 @@ def _rows(reports: Sequence[Report]) -> list[Row]:
 
 
 def matrix_html(reports: Sequence[Report]) -> str:
-    """Return the matrix as a page of one file."""
+    """Return the matrix as a page in one file."""
     found = groups(reports)
     main = tag("main", _overview(reports, found), _filter(reports), _every(reports, found))
     return page(
@@ -132,8 +132,8 @@ def matrix_html(reports: Sequence[Report]) -> str:
 
 
 def _head(reports: Sequence[Report]) -> Markup:
-    told = f"{counted(len(reports), 'server')}, asked for the same. "
-    told += "A total is what passed of what was judged; a known deviation is judged, too."
+    told = f"{counted(len(reports), 'server')} with the same requirements. "
+    told += "A total is the number that passed of those judged, including known deviations."
     return tag(
         "header",
         tag("p", "Antiphon verify", class_="kicker"),
@@ -179,7 +179,7 @@ def _verdict(report: Report) -> Markup:
     if not judged:
         return _worded("skipped", "not judged")
     if passed < judged:
-        return _worded("failed", f"{counted(judged - passed, 'must')} broken")
+        return _worded("failed", f"{counted(judged - passed, 'must')} failed")
     return _worded("passed", "conforms")
 
 

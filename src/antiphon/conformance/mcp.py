@@ -1,7 +1,7 @@
-"""The MCP server that a run brings along, as a function: a message in, the answer out.
+"""The run's MCP server as a function: a message in, the response out.
 
-MCP's JSON-RPC as far as a client needs it that lists two tools and calls them. What it says to a call follows from the
-call, so a case can compare it with what the tested server shows.
+It implements the JSON-RPC of MCP as far as a client needs it that lists two tools and calls them. The result of a call
+depends only on the call, so a case can compare it with what the tested server returns.
 """
 
 from typing import Any
@@ -11,11 +11,11 @@ from antiphon.conformance.reading import at, is_text
 Message = dict[str, Any]
 
 PROTOCOL = "2025-06-18"
-"""The version of MCP that is spoken with whoever names none."""
+"""The version of MCP for a client that names none."""
 
 LOOKUP: Message = {
     "name": "lookup",
-    "description": "Tell on which shelf a word is found.",
+    "description": "Return the shelf on which a word is found.",
     "inputSchema": {
         "type": "object",
         "properties": {"word": {"type": "string", "description": "The word."}},
@@ -37,13 +37,13 @@ SILENT = "/silent"
 """The path under which calls are never answered."""
 
 LOST = "The shelf is locked."
-"""What `lose` says."""
+"""The error message of `lose`."""
 
 UNKNOWN_METHOD, INVALID_PARAMS = -32601, -32602
 
 
 def answer(message: Message) -> Message | None:
-    """Return the answer to a JSON-RPC message, None where it wants none."""
+    """Return the response to a JSON-RPC message, None if it needs none."""
     if "id" not in message:
         return None
     said = {"jsonrpc": "2.0", "id": message["id"]}
@@ -61,7 +61,7 @@ def answer(message: Message) -> Message | None:
 
 
 def shelf(word: str) -> str:
-    """Return what `lookup` says of a word."""
+    """Return the result of `lookup` for a word."""
     return f"{word} is on shelf {sum(word.encode()) % 89 + 11}."
 
 

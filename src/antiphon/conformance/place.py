@@ -1,4 +1,4 @@
-"""Where a verdict was decided: the number of the event, the path of the field, and what is there."""
+"""What decided a verdict: the number of the event, the path of the field, and its value."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -7,7 +7,7 @@ from antiphon.conformance.exchange import Exchange
 from antiphon.conformance.reading import Read, at, shown
 
 MOST = 3
-"""Fields that are shown: those that were read last."""
+"""Number of fields that are shown: those that were read last."""
 
 
 def decided(reads: Sequence[Read], exchanges: Sequence[Exchange]) -> str:
@@ -25,7 +25,7 @@ def decided(reads: Sequence[Read], exchanges: Sequence[Exchange]) -> str:
 
 
 def at_event(events: Sequence[Any], sequence_number: int | None) -> str:
-    """Return the place of the event with this sequence number, "" where there is none."""
+    """Return the place of the event with this sequence number, "" without one."""
     numbered = ((number, event) for number, event in enumerate(events, 1) if sequence_number is not None)
     return next((_event(*one).strip() for one in numbered if at(one[1], "sequence_number") == sequence_number), "")
 
@@ -40,7 +40,7 @@ def _event(number: int, event: Any) -> str:
 
 
 def _values(exchange: Exchange) -> Iterator[tuple[str, Any]]:
-    """Give every object and list that came, each with its place, as a prefix of paths below it."""
+    """Yield every object and list received, each with its place, as a prefix of paths below it."""
     is_stream = not isinstance(exchange.json, dict | list)
     roots = [(_event(*one), one[1]) for one in enumerate(exchange.events, 1)] if is_stream else [("", exchange.json)]
     rest = roots[::-1]

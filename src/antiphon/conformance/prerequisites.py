@@ -1,4 +1,4 @@
-"""What must hold before a requirement can be judged: one fault then is one root cause, and not a hundred failures."""
+"""What must pass before a requirement can be judged, so that one fault is one root cause and not a hundred failures."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from antiphon.conformance.requirement import Verdict
 
 Need = tuple[str, ...]
-"""Requirements of which one that holds is enough: where they differ in detail, none is the condition by itself."""
+"""Requirements of which one must pass: they differ in detail, so no single one is the condition."""
 
 CHAT, RESPONSE = ("chat:answer:made",), ("responses:objects:made",)
 
@@ -20,7 +20,7 @@ USED = (
     *("used", "used-object", "echoed", "appended", "counted", "streamed", "exclusive", "repeated-id"),
     *("use-unknown", "recalled"),
 )
-"""What of conversations is about responses in them."""
+"""Requirements on conversations that concern responses in them."""
 
 LISTED = ("responses:mcp:list-item", "responses:mcp:list-before")
 
@@ -32,7 +32,7 @@ FILE_SEARCH = (
     *("order", "goes-on", "results-unasked", "results", "results-later", "other-store"),
     *("citations", "mark-cut", "cited"),
 )
-"""What of file search is about a search that was made."""
+"""Requirements on file search that need a completed search."""
 
 RAN_CODE = ("responses:code-interpreter:item",)
 
@@ -41,7 +41,7 @@ CODE = (
     *("exception", "one-container", "state", "auto-again", "made-file", "citation", "cited", "figure", "figure-cited"),
     *("by-id", "auto-files", "container-gone"),
 )
-"""What of the code interpreter is about a call that was made."""
+"""Requirements on the code interpreter that need a call."""
 
 DREW = ("responses:image-generation:item",)
 
@@ -49,12 +49,12 @@ IMAGES = (
     *("format", "used", "opened", "partial", "goes-on", "usage", "stored", "chained", "by-id", "replayed"),
     "edit-nothing",
 )
-"""What of image generation is about an image that was generated."""
+"""Requirements on image generation that need an image."""
 
 CONTAINER = ("responses:containers:created",)
 
 SEARCH = ("sources", "sources-unasked", "results-unasked", "citations", "cited", "goes-on", "max-tool-calls")
-"""What of web search is about a search that was made."""
+"""Requirements on web search that need a search."""
 
 NEEDS: Mapping[str, tuple[Need, ...]] = {
     "chat:answer:made": (),
@@ -143,17 +143,17 @@ NEEDS: Mapping[str, tuple[Need, ...]] = {
     "transport:sse": (RESPONSE,),
     "transport": ((*RESPONSE, *CHAT),),
 }
-"""By a requirement, or by the area or API of those that have no row of their own."""
+"""By requirement, or by area or API for those without a row."""
 
 
 def needs_of(name: str) -> tuple[Need, ...]:
-    """Return what a requirement needs: by its own row, else by its area's, else by its API's."""
+    """Return the prerequisites of a requirement: those of its own row, or of its area's, or of its API's."""
     places = (name, name.rpartition(":")[0], name.partition(":")[0])
     return next((NEEDS[place] for place in places if place in NEEDS), ())
 
 
 def with_needs(names: set[str]) -> set[str]:
-    """Return the ids of requirements, and of all that they need."""
+    """Return the ids of requirements, and of all their prerequisites."""
     found, rest = set(names), list(names)
     while rest:
         new = {each for need in needs_of(rest.pop()) for each in need} - found
@@ -164,17 +164,17 @@ def with_needs(names: set[str]) -> set[str]:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What became of requirements, by their own verdicts and by those on what they need.
+    """The outcomes of requirements, from their own verdicts and those of their prerequisites.
 
-    `alone` are the verdicts of the cases that are about a requirement; what another case finds by the way blocks
-    nothing. A requirement without one was not judged, and blocks nothing either.
+    `alone` are the verdicts of the cases that are about a requirement; a failure that another case finds in passing
+    blocks nothing. A requirement without a verdict was not judged, and blocks nothing either.
     """
 
     verdicts: Mapping[str, Verdict]
     alone: Mapping[str, Verdict]
 
     def of(self, name: str) -> tuple[Verdict, str]:
-        """Return the verdict on a requirement, and the id of the root cause where it is blocked, else ""."""
+        """Return the verdict on a requirement, and the id of the root cause if it is blocked, otherwise ""."""
         return self._standing(name, self.verdicts[name])
 
     def _standing(self, name: str, verdict: Verdict) -> tuple[Verdict, str]:
@@ -184,7 +184,7 @@ class Standing:
         return next((found for found in hindrances if found is not None), (verdict, ""))
 
     def _hindrance(self, need: Need) -> tuple[Verdict, str] | None:
-        """Return what becomes of a requirement with this need, None where one of them holds."""
+        """Return the outcome of a requirement with this need, None if one of the needed requirements passes."""
         standing = [(one, *self._standing(one, self.alone[one])) for one in need if one in self.alone]
         words = {verdict.outcome for _, verdict, _ in standing}
         if len(standing) < len(need) or "passed" in words:

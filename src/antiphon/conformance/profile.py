@@ -1,4 +1,4 @@
-"""Profiles: what well-known servers are known to break, so that a report tells news from known."""
+"""Profiles: the known deviations of well-known servers, so that a report distinguishes new failures from known ones."""
 
 from fnmatch import fnmatch
 from pathlib import Path
@@ -18,9 +18,9 @@ class Known(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Requirements or whole areas."""
     why: str
     source: str
-    """Who found it: a thread, a documentation page, a measurement."""
+    """Who found it: an issue thread, a documentation page, a measurement."""
     models: tuple[str, ...] = ()
-    """Models that it holds for, as patterns such as `gpt-oss*`; for all, where none is named."""
+    """The models that it applies to, as patterns such as `gpt-oss*`; all models if empty."""
 
 
 class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -28,13 +28,13 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     name: str
     base_url: str = ""
-    """Where it usually listens."""
+    """Its default base URL."""
     key_env: str = "OPENAI_API_KEY"
-    """The environment's variable that holds its key."""
+    """The environment variable with its key."""
     known: tuple[Known, ...] = ()
 
     def reasons(self, model: str) -> dict[str, str]:
-        """Return, by id, why it is known to be broken with this model. Raises `ConfigError` for an id that is none."""
+        """Return, by id, why a requirement is known to fail with this model. Raises `ConfigError` for an unknown id."""
         known = [one for one in self.known if not one.models or any(fnmatch(model, name) for name in one.models)]
         return {each: f"{one.why} ({one.source})" for one in known for each in under(one.ids)}
 
@@ -45,7 +45,7 @@ def profiles() -> list[str]:
 
 
 def load_profile(name: str) -> Profile:
-    """Return a profile of ours by its name, or one of the user's by its file. Raises `ConfigError`."""
+    """Return a built-in profile by its name, or a user's profile by its file. Raises `ConfigError`."""
     path = FOLDER / f"{name}.toml" if name in profiles() else Path(name)
     try:
         return msgspec.toml.decode(path.read_bytes(), type=Profile)
@@ -53,4 +53,4 @@ def load_profile(name: str) -> Profile:
         choice = ", ".join(profiles())
         raise ConfigError(f"There is no profile '{name}'. Name a file, or one of: {choice}.") from error
     except msgspec.MsgspecError as error:
-        raise ConfigError(f"The profile {name} is wrong: {error}") from error
+        raise ConfigError(f"The profile {name} is invalid: {error}") from error

@@ -1,4 +1,4 @@
-"""Reading JSON that may be anything: no look at it raises."""
+"""Reads JSON of any shape without raising."""
 
 import json
 import re
@@ -8,16 +8,16 @@ from typing import Any, Final, NamedTuple, TypeGuard
 UNSEEN = re.compile(
     r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]"
 )
-"""Characters that are not seen: controls, half a character, and those that turn the direction of writing."""
+"""Invisible characters: controls, surrogates, and those that change the direction of writing."""
 
 
 def legible(text: str) -> str:
-    """Return the text with characters that are not seen as their numbers, such as `\\u001b`."""
+    """Return the text with invisible characters as their numbers, such as `\\u001b`."""
     return UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 class Missing:
-    """What is found where nothing is. It is false, and equal to itself alone."""
+    """The result of reading a missing value. It is false, and equal only to itself."""
 
     def __bool__(self) -> bool:
         return False
@@ -30,7 +30,7 @@ MISSING: Final = Missing()
 
 
 class Read(NamedTuple):
-    """One look at a field: the value in which it was looked for, its path there, and what was found."""
+    """One read of a field: the value in which it was looked up, its path there, and the result."""
 
     inside: Any
     path: tuple[str | int, ...]
@@ -38,11 +38,11 @@ class Read(NamedTuple):
 
 
 reads: ContextVar[list[Read] | None] = ContextVar("reads", default=None)
-"""Where looks are noted: a case that fails thus shows which fields decided."""
+"""Where reads are recorded, so that a failing case shows which fields decided."""
 
 
 def at(value: Any, *path: str | int) -> Any:
-    """Return what lies at a path of keys and indexes, `MISSING` where there is nothing."""
+    """Return the value at a path of keys and indexes, `MISSING` if there is nothing."""
     found = peek(value, *path)
     if (noted := reads.get()) is not None and path:
         noted.append(Read(value, path, found))
@@ -50,7 +50,7 @@ def at(value: Any, *path: str | int) -> Any:
 
 
 def peek(value: Any, *path: str | int) -> Any:
-    """Return what `at` does, without noting it: a look that only tells what kind of thing this is."""
+    """Return what `at` returns, without recording it: for reads that only determine the kind of value."""
     for step in path:
         if isinstance(value, dict) and isinstance(step, str):
             value = value.get(step, MISSING)
@@ -62,28 +62,28 @@ def peek(value: Any, *path: str | int) -> Any:
 
 
 def listed(value: Any, *path: str | int) -> list[Any]:
-    """Return the list at a path, an empty one where there is none."""
+    """Return the list at a path, or an empty one."""
     found = at(value, *path)
     return found if isinstance(found, list) else []
 
 
 def is_integer(value: Any) -> TypeGuard[int]:
-    """Whether the value is an integer of JSON, which a boolean is not."""
+    """Whether the value is a JSON integer, which a boolean is not."""
     return type(value) is int
 
 
 def is_number(value: Any) -> TypeGuard[int | float]:
-    """Whether the value is a number of JSON."""
+    """Whether the value is a JSON number."""
     return type(value) in (int, float)
 
 
 def is_text(value: Any) -> TypeGuard[str]:
-    """Whether the value is a string with something in it."""
+    """Whether the value is a non-empty string."""
     return isinstance(value, str) and value != ""
 
 
 def shown(value: Any) -> str:
-    """Return a value for a message: as JSON, cut to 120 characters."""
+    """Return a value for a message: as JSON, truncated to 120 characters."""
     try:
         text = json.dumps(value, ensure_ascii=False, default=repr)
     except RecursionError:
@@ -103,8 +103,8 @@ TYPES: dict[str, tuple[type, ...]] = {
 
 
 def fits(value: Any, schema: dict[str, Any]) -> bool:
-    """Whether the value fits; `type`, `enum`, `properties`, `required`, `additionalProperties` and `items` are read."""
-    if not schema:  # nothing is asked, so what is nested too deeply is not gone into
+    """Whether the value matches `type`, `enum`, `properties`, `required`, `additionalProperties` and `items`."""
+    if not schema:  # no condition, so a deeply nested value is not walked
         return True
     if "type" in schema and type(value) not in TYPES[schema["type"]]:
         return False

@@ -1,4 +1,4 @@
-"""Refusals: the form of an error (specification section 13), bad requests as data, and features that a server lacks."""
+"""Rejections: the form of an error (specification section 13), invalid requests as data, and missing features."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -12,37 +12,37 @@ KEYS = {"message", "type", "param", "code"}
 
 
 def is_envelope(exchange: Exchange) -> bool:
-    """Whether the answer is an error that SDKs can read: `error` with a message and a type."""
+    """Whether the response is an error that SDKs can read: `error` with a message and a type."""
     error = at(exchange.json, "error")
     return is_text(at(error, "message")) and is_text(at(error, "type"))
 
 
 def is_refused(exchange: Exchange, *statuses: int) -> bool:
-    """Whether the request was refused with one of these statuses and an error that SDKs can read."""
+    """Whether the request was rejected with one of these statuses and an error that SDKs can read."""
     return not exchange.fault and exchange.status in (statuses or (400,)) and is_envelope(exchange)
 
 
 def is_named(exchange: Exchange, codes: Sequence[str | None], params: Sequence[str | None]) -> bool:
-    """Whether the error's code and param are among those given; None stands for null or absence."""
+    """Whether the error's code and param are among the accepted pairs; None means null or absent."""
     error = at(exchange.json, "error")
     code, param = at(error, "code") or None, at(error, "param") or None
     return code in codes and param in params
 
 
 ABSENT = {405, 426, 501}
-"""Statuses that say so by themselves: method not allowed, no upgrade here, not implemented."""
+"""Statuses that mean a missing feature: method not allowed, upgrade required, not implemented."""
 
 REFUSED = {400, 403, 422}
-"""Statuses with which servers refuse what they lack: a bad request, a forbidden one, one that does not validate."""
+"""Statuses with which servers reject missing features: bad request, forbidden, unprocessable."""
 
 CODES = {"unsupported_parameter", "unsupported_value", "unknown_parameter", "not_implemented"}
-"""Error codes that say so."""
+"""Error codes that mean a missing feature."""
 
 LEFT_OUT = "antiphon-ignored-tools"
-"""A header that says so: it names the tools that the model was not told of."""
+"""A header that means a missing feature: it names the tools that were not sent to the model."""
 
 ANSWERS = {"id", "object", "data", "output", "choices"}
-"""Keys of what the API answers; a body that has `error` and none of these is an error, whatever its status."""
+"""Keys of the API's responses; a body with `error` and none of these is an error, whatever its status."""
 
 NAMED = re.compile(
     r"\b(response|conversation|item|model|endpoint|completion|container|prompt)s?\b.*"
@@ -50,23 +50,23 @@ NAMED = re.compile(
     r"|\bno (such )?(vector store|file|upload)\b",
     re.IGNORECASE,
 )
-"""A 404 that names a thing: the path is served, the thing is not there."""
+"""A 404 with such a message means that the path is served, and the object does not exist."""
 
 
 THINGS = {f"{thing}_not_found" for thing in ("model", "response", "conversation", "item")}
-"""Codes and types of errors that name a thing."""
+"""Codes and types of errors about a missing object."""
 
 
 def path_absence(exchange: Exchange) -> str | None:
-    """Return how the server says that it does not serve the path or the method, None where it does not say so."""
+    """Return how the server reports that it does not serve the path or the method, None if it does not."""
     is_absent = exchange.status in ABSENT or (exchange.status == 404 and not _names_a_thing(exchange))
     return f"status {exchange.status}" if is_absent else None
 
 
 def hidden_error(exchange: Exchange) -> str:
-    """Return the error, without the path, that a status of success carries and nothing else; "" where it has none.
+    """Return the error, without the path, of a response with a success status and nothing else; "" without one.
 
-    Some servers answer so to paths that they do not serve.
+    Some servers respond in this way to unknown paths.
     """
     body = exchange.json
     is_error = exchange.is_ok and isinstance(body, dict) and body.get("error") and body.keys().isdisjoint(ANSWERS)
@@ -74,9 +74,9 @@ def hidden_error(exchange: Exchange) -> str:
 
 
 def named_lack(exchange: Exchange) -> str | None:
-    """Return how an error's code says that the server lacks a parameter that was sent, None where it does not."""
+    """Return how an error's code reports that the server lacks a parameter of the request, None if it does not."""
     if left_out := exchange.headers.get(LEFT_OUT):
-        return f"left out: {left_out}"
+        return f"omitted: {left_out}"
     code = at(exchange.json, "error", "code")
     if exchange.status not in REFUSED or not isinstance(code, str) or code not in CODES:
         return None
@@ -85,7 +85,7 @@ def named_lack(exchange: Exchange) -> str | None:
 
 
 def lacking(exchange: Exchange) -> str:
-    """Return a refusal in the server's words."""
+    """Return a rejection in the server's words."""
     return f"status {exchange.status}: {message_of(exchange)[:160]}"
 
 
@@ -94,20 +94,20 @@ CORE = {"model", "input", "messages", "stream", "max_tokens", "max_completion_to
 
 
 def optional_keys(request: Request) -> set[str]:
-    """Return the parameters of a request that a minimal one does without; null is as good as leaving one out."""
+    """Return the optional parameters of a request; a null value counts as absent."""
     body = request.body if isinstance(request.body, dict) else {}
     return {name for name, value in body.items() if value is not None} - CORE
 
 
 def param_root(exchange: Exchange) -> str | None:
-    """Return the parameter of the request that an error names: `tools` of `tools[0].type`. None where it names none."""
+    """Return the parameter of the request that an error names: `tools` for `tools[0].type`. None if it names none."""
     param = at(exchange.json, "error", "param")
     found = re.match(r"(?:body\.)?(\w+)", param) if isinstance(param, str) else None
     return found[1] if found else None
 
 
 def message_of(exchange: Exchange) -> str:
-    """Return the error's message, in whatever place servers put it; the body where there is none."""
+    """Return the error's message, wherever servers place it; the body without a message."""
     for path in (("error", "message"), ("message",), ("detail",), ("error",)):
         found = at(exchange.json, *path)
         if isinstance(found, str):
@@ -129,7 +129,7 @@ def _names_a_thing(exchange: Exchange) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """How one bad request is refused. `what` begins a sentence: `A request without a model`."""
+    """How one invalid request is rejected. `what` begins a sentence: `A request without a model`."""
 
     what: str
     code: str | None = None
@@ -138,7 +138,7 @@ class Refusal:
     source: str = "spec 13"
     statuses: tuple[int, ...] = (400,)
     others: tuple[tuple[str | None, str | None], ...] = field(default=())
-    """Further pairs of code and param that are as good: sources differ."""
+    """Further accepted pairs of code and param: sources differ."""
 
     @property
     def is_named(self) -> bool:
@@ -147,7 +147,7 @@ class Refusal:
 
 
 def refusal_table(area: str, refusals: Mapping[str, Refusal]) -> Table:
-    """Return two requirements for each: that it is refused, and that the error names it."""
+    """Return two requirements for each: that the request is rejected, and that the error names the cause."""
     return tuple(
         requirement
         for name, refusal in refusals.items()
@@ -157,7 +157,7 @@ def refusal_table(area: str, refusals: Mapping[str, Refusal]) -> Table:
 
 def _refused(area: str, name: str, refusal: Refusal) -> Requirement:
     statuses = " or ".join(map(str, refusal.statuses))
-    sentence = f"{refusal.what} is refused with {statuses} and an error that SDKs can read."
+    sentence = f"{refusal.what} is rejected with {statuses} and an error that SDKs can read."
     return Requirement(f"{area}:{name}", refusal.level, refusal.source, sentence)
 
 

@@ -1,4 +1,4 @@
-"""What is told of a run: the report as data, and as JSON."""
+"""The report of a run as data, and as JSON."""
 
 import re
 import shlex
@@ -15,16 +15,16 @@ from antiphon.version import __version__
 
 
 class Shown(msgspec.Struct, frozen=True):
-    """An exchange as it is shown: secrets masked, long bodies cut."""
+    """An exchange for display: secrets masked, long bodies truncated."""
 
     request: str
     """The method and path, the headers, and the body."""
     answer: str
-    """The status, the headers, and the body; or why there is none."""
+    """The status, the headers, and the body; or why there is no response."""
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of one requirement."""
+    """The result for one requirement."""
 
     id: str
     level: Level
@@ -33,38 +33,38 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     sentence: str
     outcome: CaseOutcome
     came: str = ""
-    """What was wrong, why it was skipped, or how the server says that it lacks it."""
+    """What was wrong, why it was skipped, or how the server reports that it lacks the feature."""
     known: str = ""
-    """Why the profile says that this server breaks it; empty where it says nothing."""
+    """Why the profile lists this failure; empty if it does not."""
     exchanges: tuple[Shown, ...] = ()
-    """Of a failure: what was asked and answered."""
+    """For a failure: the request and the response."""
     place: str = ""
-    """Of a failure: where it was decided, by the event's number, the field's path, and what is there."""
+    """For a failure: the event's number, the field's path and its value that decided it."""
     blocked_by: str = ""
-    """The id of the root cause, where this cannot be judged while that fails."""
+    """The id of the root cause, if the requirement cannot be judged while the root cause fails."""
     curl: str = ""
-    """Of a failure: the request as a `curl` command; `$BASE_URL` and `$OPENAI_API_KEY` are the shell's to fill in.
+    """For a failure: the request as a `curl` command; the shell fills in `$BASE_URL` and `$OPENAI_API_KEY`.
 
-    One that is too long, or is no request of HTTP, is a command that asks again (`--replay`).
+    For a request that is too long, or is not an HTTP request, a command that repeats it (`--replay`).
     """
 
     @property
     def area(self) -> str:
-        """`responses:stream` of `responses:stream:item-done-once`."""
+        """`responses:stream` for `responses:stream:item-done-once`."""
         return self.id.rpartition(":")[0]
 
     @property
     def is_breach(self) -> bool:
-        """Whether this makes the server non-conformant: a `must` of the protocol that is broken, and no known one."""
+        """Whether this makes the server non-conformant: a failed `must` of the protocol that is no known deviation."""
         return self.outcome == "failed" and self.level == "must" and self.kind == "protocol"
 
 
 REFUSAL = re.compile(r"status [45]\d\d, ")
-"""How what came begins where it was an error by its status."""
+"""The beginning of a response summary with an error status."""
 
 
 class Cause(NamedTuple):
-    """A failure, those that got the same answer, and all that cannot be judged while they fail."""
+    """A failure, those with the same response, and all that cannot be judged while they fail."""
 
     failed: Result
     same: tuple[Result, ...]
@@ -72,18 +72,18 @@ class Cause(NamedTuple):
 
 
 FORMAT = 2
-"""The version of the report's form; `docs/reference/report.schema.json` is its JSON schema."""
+"""The version of the report format; `docs/reference/report.schema.json` is its JSON schema."""
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
     """One run against one server."""
 
     format: int = 1
-    """The version of the report's form. Version 1 had no such field, no `blocked`, and no `place`."""
+    """The version of the report format. Version 1 had no such field, no `blocked`, and no `place`."""
     name: str = ""
-    """What the server is called, if anything."""
+    """The name of the server, if it has one."""
     about: dict[str, str] = {}
-    """What else is to be known of the run, such as the server's version, its command, and the backend behind it."""
+    """Further facts about the run, such as the server's version, its command, and its backend."""
     version: str
     """Antiphon's version."""
     base_url: str
@@ -97,13 +97,13 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def conforms(self) -> bool:
-        """Whether every `must` that was judged holds, and any was."""
+        """Whether every judged `must` passes, and at least one was judged."""
         return not any(result.is_breach for result in self.results) and any(
             result.outcome == "passed" and result.level == "must" for result in self.results
         )
 
     def counted(self, results: Iterable[Result] | None = None) -> dict[CaseOutcome, int]:
-        """Return how many results have each outcome; of all, or of these."""
+        """Return how many results have each outcome; of all results, or of these."""
         counts: dict[CaseOutcome, int] = {"passed": 0, "failed": 0, "blocked": 0, "not offered": 0, "skipped": 0}
         for result in self.results if results is None else results:
             counts[result.outcome] += 1
@@ -111,7 +111,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def causes(self) -> list["Cause"]:
-        """Return the failures by their cause, those of most consequence first; one answer of refusal is one cause."""
+        """Return the failures by cause, most consequences first; identical error responses are one cause."""
         failed = [one for one in self.results if one.outcome == "failed"]
         alike: dict[str, list[Result]] = {}
         for one in sorted(failed, key=lambda one: (one.kind != "protocol", LEVELS.index(one.level))):
@@ -126,7 +126,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
         return Cause(first, tuple(one for one in failed if one is not first), blocked)
 
     def by_area(self, kind: Kind = "protocol") -> dict[str, list[Result]]:
-        """Return the results of one kind by their areas, in the order of the requirements."""
+        """Return the results of one kind by area, in the order of the requirements."""
         areas: dict[str, list[Result]] = {}
         for result in self.results:
             if result.kind == kind:
@@ -140,7 +140,7 @@ def encode_report(report: Report) -> bytes:
 
 
 def decode_reports(files: Sequence[tuple[str, bytes]]) -> list[Report]:
-    """Return the reports of some files, given by name and bytes. Raises `ConfigError` for what is no report."""
+    """Return the reports of some files, passed by name and bytes. Raises `ConfigError` if a file is not a report."""
     return [_decode(name, data) for name, data in files]
 
 
@@ -150,7 +150,7 @@ def _decode(name: str, data: bytes) -> Report:
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise ConfigError(f"{name} is not a report. `antiphon verify --json FILE` writes one.") from error
     if report.format > FORMAT:
-        raise ConfigError(f"{name} has form {report.format}; this Antiphon {__version__} reads up to {FORMAT}.")
+        raise ConfigError(f"{name} has format {report.format}; this Antiphon {__version__} reads up to {FORMAT}.")
     return report
 
 
@@ -164,13 +164,13 @@ def shown(exchange: Exchange) -> Shown:
 
 
 LONGEST_COMMAND = 2000
-"""Characters of a body that stand in a command; `--replay` shows longer ones."""
+"""Characters of a body that fit in a command; `--replay` shows longer ones."""
 
 
 def curl(request: Request) -> str:
-    """Return a request as a shell command, "" where it is none of HTTP or too long to be read."""
+    """Return a request as a shell command, "" if it is not an HTTP request or is too long to read."""
     data = request.data.decode("utf-8", "replace")
-    if request.method in ("WS", "HEARD") or len(data) > LONGEST_COMMAND:
+    if request.method in ("WS", "MCP-RECEIVED") or len(data) > LONGEST_COMMAND:
         return ""
     method = [] if request.method == ("POST" if data else "GET") else ["-X", request.method]
     kind = {"content-type": "application/json"} if data else {}
@@ -183,7 +183,7 @@ def curl(request: Request) -> str:
 
 
 def replay(name: str) -> str:
-    """Return the command that asks again what judges a requirement."""
+    """Return the command that repeats the case that judges a requirement."""
     return f'antiphon verify --base-url "$BASE_URL" --replay {name}'
 
 
@@ -202,7 +202,7 @@ def _request(request: Request) -> str:
 
 
 def _answer(exchange: Exchange) -> str:
-    head = [f"{exchange.status}" if exchange.status else "no answer"]
+    head = [f"{exchange.status}" if exchange.status else "no response"]
     head += _lines(exchange.headers)
     return _joined(head, exchange.body) + (f"\n[{exchange.fault}]" if exchange.fault else "")
 

@@ -32,18 +32,18 @@ SECTIONS = {
 SOURCES = {
     "spec": "The Responses API as of November 2026: the types of the official SDKs, OpenAI's documentation, and what "
     "was observed of OpenAI's server.",
-    "chat-api": "The reference of the Chat Completions API at OpenAI, with the types of the official SDKs.",
+    "chat-api": "OpenAI's reference of the Chat Completions API, with the types of the official SDKs.",
     "open-responses": "The rules of the Open Responses specification.",
     "sse": "Server-sent events in the HTML standard.",
     "http": "HTTP: RFC 9110, RFC 9112 and the Fetch standard.",
-    "client": "What clients were seen to insist on, by breaking one thing at a time.",
-    "issue": "A thread in the issue tracker of a server or a client, in which users lost something.",
+    "client": "What clients require, found by breaking one thing at a time.",
+    "issue": "A thread in the issue tracker of a server or a client, in which users report a loss.",
 }
-"""What the first word of a source stands for."""
+"""The meaning of the first word of a source."""
 
 
 def explained(source: str) -> str:
-    """Return a source as a reader sees it: `spec 13 (errors)`."""
+    """Return a source for a reader: `spec 13 (errors)`."""
     kind, _, detail = source.partition(" ")
     number = detail.partition(",")[0].partition(" ")[0]
     named = {str(section): name for section, name in SECTIONS.items()}
@@ -51,20 +51,20 @@ def explained(source: str) -> str:
 
 
 Level = Literal["must", "should", "may"]
-"""`must`: clients break without it. `should`: OpenAI does so, and some clients rely on it. `may`: a matter of taste."""
+"""`must`: clients break without it. `should`: OpenAI does so, and some clients rely on it. `may`: optional."""
 
 Kind = Literal["protocol", "capability"]
-"""`protocol` holds whatever the model says; `capability` needs a model that can, and is judged apart."""
+"""`protocol` holds whatever the model answers; `capability` depends on the model, and is judged separately."""
 
 LEVELS: tuple[Level, ...] = ("must", "should", "may")
 
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """One thing asked of a server.
+    """One requirement on a server.
 
-    `id` is `api:area:name`, such as `responses:stream:item-done-once`. `source` is a key of `sources.SOURCES`, with a
-    detail behind it where one is known: `spec 13`, `open-responses 4`, `chat-api streaming`, `issue ollama#15954`.
+    `id` is `api:area:name`, such as `responses:stream:item-done-once`. `source` is a key of `sources.SOURCES`, followed
+    by a detail if one is known: `spec 13`, `open-responses 4`, `chat-api streaming`, `issue ollama#15954`.
     """
 
     id: str
@@ -75,7 +75,7 @@ class Requirement:
 
     @property
     def area(self) -> str:
-        """`responses:stream` of `responses:stream:item-done-once`."""
+        """`responses:stream` for `responses:stream:item-done-once`."""
         return self.id.rpartition(":")[0]
 
 
@@ -89,48 +89,48 @@ def must(id: str, source: str, sentence: str) -> Requirement:
 
 
 def should(id: str, source: str, sentence: str) -> Requirement:
-    """Return a requirement that OpenAI keeps and some clients rely on."""
+    """Return a requirement that OpenAI meets and some clients rely on."""
     return Requirement(id, "should", source, sentence)
 
 
 def may(id: str, source: str, sentence: str) -> Requirement:
-    """Return a requirement that a server is free to break."""
+    """Return a requirement that is optional for a server."""
     return Requirement(id, "may", source, sentence)
 
 
 def capability(requirement: Requirement) -> Requirement:
-    """Return the requirement as one that needs a model that can."""
+    """Return the requirement as one that depends on the model."""
     return replace(requirement, kind="capability")
 
 
 CaseOutcome = Literal["passed", "failed", "blocked", "skipped", "not offered"]
 
 OUTCOMES: tuple[CaseOutcome, ...] = ("failed", "passed", "blocked", "skipped", "not offered")
-"""Those that weigh more come first: a requirement that one case finds broken is broken. No case finds one blocked."""
+"""Heavier outcomes come first: a requirement that fails in one case fails. No case decides that one is blocked."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """An outcome, and what came in words: what was wrong, why it was skipped, how the server says that it lacks it."""
+    """An outcome, and its reason: what was wrong, why it was skipped, how the server reports a missing feature."""
 
     outcome: CaseOutcome
     came: str = ""
     seen: int = 0
-    """How many exchanges the case had had: the last of them showed it."""
+    """How many exchanges the case had had: the last of them decided it."""
     place: str = ""
-    """Where in the exchange it was decided: the number of an event, the path of a field, and what is there."""
+    """What in the exchange decided it: the number of an event, the path of a field, and its value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """A request whose answer decides what a refusal means, and the rule that decides it."""
+    """A request to find out what a rejection means, and the rule that decides it from the response."""
 
     request: Request
     settle: Callable[[Exchange], Verdict]
 
 
-class Stop(Exception):  # noqa: N818 - nothing is wrong with the suite
-    """A case ends here; `verdict` is that of all it has not judged yet, unless a `doubt` is to be settled first."""
+class Stop(Exception):  # noqa: N818 - not an error in the suite
+    """A case ends here; `verdict` applies to all it has not judged yet, unless a `doubt` must be settled first."""
 
     def __init__(self, outcome: CaseOutcome, came: str, doubt: Doubt | None = None) -> None:
         super().__init__(came)
@@ -139,5 +139,5 @@ class Stop(Exception):  # noqa: N818 - nothing is wrong with the suite
 
 
 def weightiest(verdicts: Iterable[Verdict]) -> Verdict:
-    """Return the verdict that stands, of one requirement's in all cases: the first of those that weigh most."""
+    """Return the final verdict of one requirement's verdicts in all cases: the first of the heaviest ones."""
     return min(verdicts, key=lambda verdict: OUTCOMES.index(verdict.outcome))

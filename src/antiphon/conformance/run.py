@@ -1,4 +1,4 @@
-"""A run: every case against one server, side by side where it is quick enough, and what became of each requirement."""
+"""A run: every case against one server, concurrently if the server is fast enough, and the results."""
 
 import asyncio
 import time
@@ -18,9 +18,9 @@ from antiphon.conformance.trial import Manners
 from antiphon.errors import log
 
 PATIENCE = 8
-"""Cases in a row without one whole answer, after which nothing more is asked."""
+"""Consecutive cases without a complete response, after which no more are sent."""
 
-SKIPPED = Verdict("skipped", "It was asked to be left out.")
+SKIPPED = Verdict("skipped", "Skipped on request.")
 
 GONE = Verdict("skipped", "The server had left many requests unanswered, so no more were sent.")
 
@@ -35,12 +35,12 @@ class Tried:
 
     @property
     def is_unanswered(self) -> bool:
-        """Whether not one answer came whole."""
+        """Whether no response was complete."""
         return all(exchange.fault for exchange in self.exchanges)
 
     @property
     def own(self) -> set[str]:
-        """The ids that it judged not merely by the way."""
+        """The ids that it judged, except those judged in passing."""
         return self.verdicts.keys() & set(self.case.own)
 
     def without(self, ids: Set[str]) -> "Tried":
@@ -50,9 +50,10 @@ class Tried:
 
 @dataclass
 class Run:
-    """What to ask of whom: `limit` are seconds for a case, `at_once` how many cases run side by side.
+    """The cases of a run, and the server.
 
-    Where `at_once` is None the server's manners tell it. `on_done` is called after each case.
+    `limit` is the timeout of a case in seconds. `at_once` is the number of concurrent cases; if it is None, the
+    server's manners decide. `on_done` is called after each case.
     """
 
     subject: Subject
@@ -65,7 +66,7 @@ class Run:
     _manners: Manners = field(default=Manners(), init=False)
 
     async def try_all(self, cases: Sequence[Case]) -> list[Tried]:
-        """Try the cases; return them in their order."""
+        """Run the cases; return them in their order."""
         async with self.subject.visit(self.limit) as visit:
             self._manners = await find_manners(visit, self.model, self.now)
         slots = asyncio.Semaphore(self.at_once or self._manners.at_once)
@@ -78,9 +79,9 @@ class Run:
             try:
                 await self._play(playing)
             except Exception as error:
-                # Nothing a server says may end the run; that a case stumbles over it is a fault of the suite.
+                # No response of a server may end the run; if a case raises because of one, that is a bug in the suite.
                 log.error("A fault in the case %s", case.name, exc_info=error)
-                playing.end(Verdict("failed", f"The answer could not be judged ({type(error).__name__})."))
+                playing.end(Verdict("failed", f"The response could not be judged ({type(error).__name__})."))
             tried = Tried(case, playing.trial.verdicts, playing.trial.exchanges)
             if tried.exchanges:
                 self._unanswered = self._unanswered + 1 if tried.is_unanswered else 0
@@ -98,9 +99,9 @@ class Run:
 
 
 def results(requirements: Iterable[Requirement], tried: Sequence[Tried], known: Mapping[str, str]) -> list[Result]:
-    """Return what became of each requirement; `known` tells of ids why this server is known to break them.
+    """Return the result of each requirement; `known` maps ids to the reason why this server is known to fail them.
 
-    A failed requirement that others need, and that was not asked for, comes first: it is their root cause.
+    A failed prerequisite that was not selected comes first: it is the root cause.
     """
     wanted = {one.id: one for one in requirements}
     judged = {name: _judged(name, tried) for name in with_needs(set(wanted))}
@@ -116,14 +117,14 @@ def results(requirements: Iterable[Requirement], tried: Sequence[Tried], known: 
 
 
 def _judged(name: str, tried: Sequence[Tried]) -> tuple[Verdict, Sequence[Exchange]]:
-    """Return the verdict of all cases on a requirement, and the exchanges of the case that gave it."""
+    """Return the verdict of all cases on a requirement, and the exchanges of the case that decided it."""
     judged = [(one.verdicts[name], one.exchanges) for one in tried if name in one.verdicts]
     verdict = weightiest([verdict for verdict, _ in judged] or [SKIPPED])
     return verdict, next((exchanges for its, exchanges in judged if its is verdict), ())
 
 
 def _alone(names: Iterable[str], tried: Sequence[Tried]) -> dict[str, Verdict]:
-    """Return the verdicts of the cases that are about a requirement, and do not judge it by the way."""
+    """Return the verdicts of the cases that are about a requirement, without those that judge it in passing."""
     found = {name: [one.verdicts[name] for one in tried if name in one.own] for name in names}
     return {name: weightiest(verdicts) for name, verdicts in found.items() if verdicts}
 

@@ -1,4 +1,4 @@
-"""What cases of several areas send: pictures, tokens, tools."""
+"""Inputs that cases of several areas send: pictures, tokens, tools."""
 
 import base64
 import struct
@@ -14,7 +14,7 @@ from antiphon.conformance.trial import Asking, Steps, Trial, is_completion, is_r
 COLOURS = {"red": (255, 0, 0), "green": (0, 160, 0), "blue": (0, 0, 255)}
 
 SIDE = 32
-"""Pixels: some models want at least 28."""
+"""Pixels: some models require at least 28."""
 
 
 def png(colour: str) -> str:
@@ -35,17 +35,17 @@ Rows = Mapping[str, Mapping[str, Any]]
 
 
 def taken_by_chat(area: str, rows: Rows, **always: Any) -> tuple[Case, ...]:
-    """Return a case for each row: a chat completion comes of these parameters, and of those that all have."""
+    """Return a case for each row: these parameters, with those common to all, must return a chat completion."""
     return tuple(_case(f"chat:{area}:{name}", {**always, **row}) for name, row in rows.items())
 
 
 def taken_by_responses(area: str, rows: Rows) -> tuple[Case, ...]:
-    """Return a case for each row: a response comes of these parameters."""
+    """Return a case for each row: these parameters must return a response."""
     return tuple(_case(f"responses:{area}:{name}", row) for name, row in rows.items())
 
 
 def is_taken(exchange: Exchange) -> bool:
-    """Whether a completion came, or a response that has ended in order."""
+    """Whether a completion was returned, or a response that ended without an error."""
     if is_completion(exchange.json):
         return exchange.is_ok
     return exchange.is_ok and is_response(exchange.json) and at(exchange.json, "status") in ("completed", "incomplete")
@@ -73,7 +73,7 @@ def _send(trial: Trial, id: str, parameters: Mapping[str, Any]) -> Asking:
 
 
 TEA = "\u8336 \u0686\u0627\u06cc \U0001f375 \u202e\u202c \u00e9 e\u0301"
-"""Han and Arabic letters, an emoji, marks of direction, and an accent in both its forms."""
+"""Han and Arabic letters, an emoji, bidirectional control characters, and an accent in both its forms."""
 
 
 def is_token(value: Any) -> bool:
@@ -88,12 +88,12 @@ CITY: dict[str, Any] = {
     "required": ["city"],
     "additionalProperties": False,
 }
-"""A schema that is strict, and small."""
+"""A small strict schema."""
 
 WEATHER: dict[str, Any] = {
     "type": "function",
     "name": "get_weather",
-    "description": "Tell the weather in a city.",
+    "description": "Return the weather in a city.",
     "parameters": CITY,
     "strict": True,
 }
@@ -101,7 +101,7 @@ WEATHER: dict[str, Any] = {
 TIME: dict[str, Any] = {
     "type": "function",
     "name": "get_time",
-    "description": "Tell the time in a city.",
+    "description": "Return the time in a city.",
     "parameters": CITY,
     "strict": True,
 }
@@ -118,7 +118,7 @@ CHAT_TOOLS = [for_chat(tool) for tool in TOOLS]
 
 
 def spelled(asked: str, *calls: str) -> str:
-    """Return a question and the calls that answer it, a line each: the scripted model `demo` makes only such calls."""
+    """Return a question and the calls that answer it, one per line: the scripted model `demo` makes only such calls."""
     return "\n".join((asked, *(f"call {one}" for one in calls)))
 
 

@@ -1,7 +1,7 @@
-"""Whether a refusal means that the server lacks something: by its status, code and param, and by a simpler request.
+"""Whether a rejection means that the server lacks a feature: by status, code and param, and by a simpler request.
 
-Words do not decide: each server has its own for "not supported". What decides is that the same request is accepted
-without what a server may lack, and that the error names nothing that the request does not have.
+The message does not decide: each server words "not supported" differently. What decides is that the same request is
+accepted without the parts that a server can lack, and that the error names nothing that the request does not have.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,7 +15,7 @@ PLAIN = {
     *("type", "role", "content", "text", "message", "input_text", "output_text", "user", "assistant", "system"),
     *("id", "status", "annotations", "logprobs", "refusal"),
 }
-"""Keys, types and roles of a conversation in plain text, which no server of the API may lack."""
+"""Keys, types and roles of a plain text conversation, which every server of the API supports."""
 
 HELLO = "Say hello."
 
@@ -23,9 +23,9 @@ PLAINEST: dict[str, Any] = {"input": HELLO, "messages": [{"role": "user", "conte
 
 
 def doubted(exchange: Exchange, before: Sequence[Exchange]) -> Doubt | None:
-    """Return what settles whether a refusal means a lack; None where it needs no settling, or can mean none.
+    """Return what decides whether a rejection means a missing feature; None if nothing needs to be decided.
 
-    `before` are the case's earlier exchanges: what the server took or sent in them it does not lack.
+    `before` are the case's earlier exchanges: the server does not lack what it accepted or sent in them.
     """
     is_path = path_absence(exchange) is not None
     plainer = simpler(exchange.request)
@@ -35,7 +35,7 @@ def doubted(exchange: Exchange, before: Sequence[Exchange]) -> Doubt | None:
 
 
 def simpler(request: Request) -> Request | None:
-    """Return the request without what a server may lack, None where it has nothing of the kind."""
+    """Return the request without the parts that a server can lack, None if it has no such parts."""
     path, _, query = request.path.partition("?")
     if request.method == "GET" and query:
         return Request(method="GET", path=path, headers=request.headers)
@@ -47,14 +47,14 @@ def simpler(request: Request) -> Request | None:
 
 
 def features(request: Request) -> set[str]:
-    """Return what a server may lack: parameters, and keys, types and roles of the input beyond plain text."""
+    """Return the parts that a server can lack: parameters, and keys, types and roles of the input beyond plain text."""
     body = request.body if isinstance(request.body, dict) else {}
     inputs = (body.get(name) for name in PLAINEST)
     return optional_keys(request) | {word for value in inputs for word in _words(value)} - PLAIN
 
 
 def _known(before: Iterable[Exchange]) -> set[str]:
-    """Return the features that the server took, and the types of what it sent with those of their outputs."""
+    """Return the features that the server accepted, and the types of the items it sent with those of their outputs."""
     taken = {word for one in before if one.is_ok for word in features(one.request)}
     sent = {word for one in before for value in (one.json, one.events) for word in _words(value)}
     if "tool_calls" in sent:
@@ -65,7 +65,7 @@ def _known(before: Iterable[Exchange]) -> set[str]:
 
 
 def _words(value: Any) -> Iterator[str]:
-    """Give the keys of all objects in a JSON value, and the values of their `type` and `role`."""
+    """Yield the keys of all objects in a JSON value, and the values of their `type` and `role`."""
     rest = [value]
     while rest:
         one = rest.pop()
@@ -82,7 +82,7 @@ def _is_creation(request: Request) -> bool:
 
 
 def _settled(exchange: Exchange, simple: Exchange, new: set[str]) -> Verdict:
-    """Judge a refusal by the answer to the simpler request; `new` are the features that nothing shows to be offered."""
+    """Judge a rejection by the response to the simpler request; `new` are the features not known to be offered."""
     if not simple.is_ok or hidden_error(simple):
         lack = path_absence(exchange)
         is_same = lack is not None and path_absence(simple) is not None

@@ -1,7 +1,7 @@
 """The rules of a Responses event stream as requirements, and a whole stream judged by all of them.
 
-The rules are those of `antiphon.testing`. A rule whose subject a stream does not show, such as the order of a hosted
-tool's steps, is left unjudged.
+The rules are those of `antiphon.testing`. A rule that does not apply to a stream, such as the order of a hosted tool's
+steps, is not judged.
 """
 
 from collections.abc import Iterable
@@ -56,9 +56,9 @@ SHOWN_BY: dict[str, tuple[str, ...]] = {
     "image": ("response.image_generation_call.partial_image",),
     "output": ENDS,
 }
-"""By a rule or the first word of some: how the types of events or items begin that show it.
+"""By a rule or the first words of some: the prefixes of the event or item types that exercise it.
 
-What stands not here, any shows.
+Any stream exercises the rules that are not here.
 """
 
 
@@ -83,7 +83,7 @@ def _source(rule: Rule) -> str:
 
 
 def judge_stream(trial: Trial, events: Iterable[dict[str, Any]]) -> None:
-    """Judge a whole stream, from `response.created` to its end, by every rule that it shows."""
+    """Judge a whole stream, from `response.created` to its end, by every rule that it exercises."""
     events = list(events)
     broken = {violation.rule: violation for violation in check_event_stream(events)}
     things = (thing for event in events for thing in (event, event.get("item")))

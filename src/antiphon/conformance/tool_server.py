@@ -1,6 +1,6 @@
-"""The MCP server that a run brings along, on this machine's loopback: Streamable HTTP without sessions.
+"""The run's MCP server, on this machine's loopback: Streamable HTTP without sessions.
 
-It remembers what it is asked, by path, so that a case sees what reached it.
+It records the messages that it receives, by path, so that a case sees what reached it.
 """
 
 import asyncio
@@ -15,8 +15,8 @@ from antiphon.conformance.mcp import SILENT, answer
 
 HERE = "127.0.0.1"
 
-MAX_HEARD = 1000
-"""Messages that are remembered of each path."""
+MAX_RECEIVED = 1000
+"""Messages that are recorded of each path."""
 
 
 class ToolServer:
@@ -24,11 +24,11 @@ class ToolServer:
 
     def __init__(self) -> None:
         self.url = ""
-        self._heard: dict[str, list[dict[str, Any]]] = {}
+        self._received: dict[str, list[dict[str, Any]]] = {}
 
-    def heard(self, path: str) -> bytes:
-        """Return what was asked under a path: a JSON list of messages, each with the `headers` of its request."""
-        return json.dumps(self._heard.get(path, [])).encode()
+    def received(self, path: str) -> bytes:
+        """Return the messages received under a path: a JSON list, each message with the `headers` of its request."""
+        return json.dumps(self._received.get(path, [])).encode()
 
     async def __aenter__(self) -> Self:
         application = web.Application()
@@ -49,8 +49,8 @@ class ToolServer:
         if not isinstance(message, dict):
             return web.json_response({"error": {"code": -32700, "message": "Parse error"}}, status=400)
         headers = {name.lower(): value for name, value in request.headers.items()}
-        heard = self._heard.setdefault(request.path, [])
-        heard += [message | {"headers": headers}][: MAX_HEARD - len(heard)]
+        received = self._received.setdefault(request.path, [])
+        received += [message | {"headers": headers}][: MAX_RECEIVED - len(received)]
         if request.path == SILENT and message.get("method") == "tools/call":
             await asyncio.Event().wait()
         said = answer(message)

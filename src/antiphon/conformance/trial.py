@@ -1,15 +1,15 @@
-"""A case being tried: how it asks, and how it judges.
+"""A running case: how it sends requests, and how it judges.
 
-A case is a generator: it yields what it wants done (`exchange.Step`), gets what came, and calls `expect` for each
-requirement that this shows to be kept or broken. It never waits and never sees a socket, so a test plays it against
-answers written down, and the runner against a server.
+A case is a generator: it yields the steps that it wants done (`exchange.Step`), receives the results, and calls
+`expect` for each requirement that these show to pass or fail. It never waits and never sees a socket, so a test runs it
+against recorded responses, and the runner against a server.
 """
 
 from collections.abc import Generator, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from antiphon.conformance.exchange import HEARD, Exchange, Pause, Request, Step, Together
+from antiphon.conformance.exchange import MCP_RECEIVED, Exchange, Pause, Request, Step, Together
 from antiphon.conformance.place import decided
 from antiphon.conformance.reading import MISSING, Read, at, peek, shown
 from antiphon.conformance.refusal import hidden_error, message_of, named_lack, path_absence
@@ -17,7 +17,7 @@ from antiphon.conformance.requirement import Stop, Verdict
 from antiphon.conformance.simpler import doubted
 
 Steps = Generator[Step, Any, None]
-"""A case under way."""
+"""A running case."""
 
 Asking = Generator[Step, Any, Exchange]
 """One exchange of a case: `exchange = yield from trial.get("/models")`."""
@@ -27,11 +27,11 @@ MOST_AT_ONCE = 8
 
 @dataclass(frozen=True, slots=True)
 class Manners:
-    """How a server wants to be asked.
+    """How to send requests to a server.
 
-    `at_once` cases run side by side; `cap` is the name of the limit of a chat completion's tokens; `plainly` are the
-    paths that stream unless `stream` is false; `lost` is the error by which a status of success says that there is
-    no such path, "" where the status says so.
+    `at_once` cases run concurrently; `cap` is the name of the token limit of a chat completion; `plainly` are the paths
+    that stream unless `stream` is false; `lost` is the error by which a response with a success status reports an
+    unknown path, "" if the status reports it.
     """
 
     at_once: int = MOST_AT_ONCE
@@ -40,29 +40,29 @@ class Manners:
     lost: str = ""
 
     def streaming(self, path: str) -> dict[str, Any]:
-        """Return what a request to the path needs for a plain answer."""
+        """Return the parameters that a request to the path needs for a non-streamed response."""
         return {"stream": False} if path in self.plainly else {}
 
 
 ORDINARY = Manners()
 
-TURNED_AWAY = {401: "The server wants another key for this", 429: "The server turned this away several times"}
+TURNED_AWAY = {401: "The server requires another key for this", 429: "The server turned this away several times"}
 
 MAX_TOKENS = 1024
-"""Tokens that an ordinary answer may have: enough for a model that thinks first, and an end for one that rambles."""
+"""Token limit of an ordinary response: enough for a model that reasons first, and an end for one that rambles."""
 
 
-NO_TOOLS = "The server is not on this machine, so it cannot reach the MCP server that a run brings along."
+NO_TOOLS = "The server is not on this machine, so it cannot reach the run's MCP server."
 
-UNSHOWN = "No answer showed whether it is so."
+UNSHOWN = "Not exercised by any response."
 """Why a requirement is skipped that nothing judged."""
 
 
 class Trial:
-    """One case's facts, questions and findings.
+    """The facts, requests and verdicts of one case.
 
-    `ids` are the requirements that it judges, `manners` how the server wants to be asked, `tools_url` is where the
-    run's MCP server listens. `reads` are the fields that were read since the last judgement.
+    `ids` are the requirements that it judges, `manners` how to send requests to the server, `tools_url` the URL of the
+    run's MCP server. `reads` are the fields that were read since the last verdict.
     """
 
     def __init__(self, ids: Iterable[str], model: str, manners: Manners = ORDINARY, tools_url: str = "") -> None:
@@ -74,7 +74,7 @@ class Trial:
         self.verdicts: dict[str, Verdict] = {}
         self._ids = tuple(ids)
 
-    # Asking
+    # Sending
 
     def ask(self, request: Request) -> Asking:
         """Send a request; return the exchange."""
@@ -94,7 +94,7 @@ class Trial:
         return self.ask(Request(method="DELETE", path=path, **fields))
 
     def respond(self, input: Any, **parameters: Any) -> Asking:
-        """Create a response. A parameter given as `MISSING` is left out of the body."""
+        """Create a response. A parameter set to `MISSING` is omitted from the body."""
         return self.post("/responses", self.response_body(input, **parameters))
 
     def response_body(self, input: Any, **parameters: Any) -> dict[str, Any]:
@@ -103,7 +103,7 @@ class Trial:
         return given(head | self._manners.streaming("/responses") | parameters)
 
     def chat(self, messages: Any, **parameters: Any) -> Asking:
-        """Create a chat completion. `messages` may be a text: one message of the user."""
+        """Create a chat completion. `messages` can be a text: one user message."""
         return self.post("/chat/completions", self.chat_body(messages, **parameters))
 
     def chat_body(self, messages: Any, **parameters: Any) -> dict[str, Any]:
@@ -113,14 +113,14 @@ class Trial:
         return given(head | self._manners.streaming("/chat/completions") | parameters)
 
     def say(self, message: Any, **fields: Any) -> Asking:
-        """Send a frame to the case's WebSocket; return what is heard up to the next terminal event or error.
+        """Send a frame to the case's WebSocket; return what is received up to the next terminal event or error.
 
-        The fields are a `Request`'s: `socket`, `answers`, `until`, `content`.
+        The fields are those of a `Request`: `socket`, `answers`, `until`, `content`.
         """
         return self.ask(Request(method="WS", path="/responses", body=message, **fields))
 
     def mcp_tool(self, path: str, **fields: Any) -> dict[str, Any]:
-        """Return an MCP tool at a path of the run's server. Ends the case where there is no such server."""
+        """Return an MCP tool at a path of the run's server. Ends the case if there is no such server."""
         if not self._tools_url:
             raise Stop("skipped", NO_TOOLS)
         url = f"{self._tools_url}{path}"
@@ -128,12 +128,12 @@ class Trial:
             {"type": "mcp", "server_label": "shelves", "server_url": url, "require_approval": "never", **fields}
         )
 
-    def heard(self, path: str) -> Asking:
-        """Ask the run's MCP server for what it was asked under a path: a list of messages, with their `headers`."""
-        return self.ask(Request(method=HEARD, path=path))
+    def mcp_received(self, path: str) -> Asking:
+        """Request the messages that the run's MCP server received under a path: a list, each with its `headers`."""
+        return self.ask(Request(method=MCP_RECEIVED, path=path))
 
     def together(self, *requests: Request) -> Generator[Step, Any, list[Exchange]]:
-        """Send requests at once; return their exchanges in order."""
+        """Send requests concurrently; return their exchanges in order."""
         exchanges: list[Exchange] = yield Together(requests)
         return exchanges
 
@@ -144,12 +144,12 @@ class Trial:
     # Judging
 
     def expect(self, id: str, holds: bool, came: object = "", place: str = "") -> bool:
-        """Judge a requirement by what came; return whether it holds. Where it ever did not, it stays broken.
+        """Judge a requirement by the responses; return whether it passes. Once it has failed, it stays failed.
 
-        Unless `place` says where it was decided, the fields do that were read since the last judgement.
+        Unless `place` says what decided it, the fields that were read since the last verdict do.
         """
         if id not in self._ids:
-            raise LookupError(f"{id} is none of the ids that this case names.")
+            raise LookupError(f"{id} is not one of the ids that this case names.")
         if self.verdicts.get(id, Verdict("passed")).outcome != "failed":
             self.verdicts[id] = Verdict("passed") if holds else self._failed(came, place)
         self.reads.clear()
@@ -160,57 +160,57 @@ class Trial:
         return Verdict("failed", text, len(self.exchanges), place or decided(self.reads, self.exchanges))
 
     def skip(self, id: str, why: str) -> None:
-        """Leave a requirement unjudged, and say why, unless something else judges it."""
+        """Leave a requirement unjudged, with a reason, unless something else judges it."""
         self.verdicts.setdefault(id, Verdict("skipped", why))
 
-    # What must be there for a case to go on
+    # Prerequisites of a case
 
     def whole(self, exchange: Exchange) -> dict[str, Any]:
-        """Return an answer's JSON object. Ends the case where there is none, or where the server says it lacks this."""
+        """Return a response's JSON object. Ends the case without one, or if the server lacks the feature."""
         self.succeed(exchange)
         if not isinstance(exchange.json, dict):
-            raise Stop("failed", f"The body is no JSON object: {exchange.came}")
+            raise Stop("failed", f"The body is not a JSON object: {exchange.came}")
         return exchange.json
 
     def response(self, exchange: Exchange) -> dict[str, Any]:
-        """Return the response that came. Ends the case as `whole` does, and where the object is none."""
+        """Return the response object. Ends the case as `whole` does, and if the object is not a response."""
         response = self.whole(exchange)
         if not is_response(response):
-            raise Stop("failed", f"This is no response: {exchange.came}")
+            raise Stop("failed", f"This is not a response: {exchange.came}")
         self.reads.clear()
         return response
 
     def completion(self, exchange: Exchange) -> dict[str, Any]:
-        """Return the chat completion that came. Ends the case as `whole` does, and where the object is none."""
+        """Return the chat completion. Ends the case as `whole` does, and if the object is not a chat completion."""
         completion = self.whole(exchange)
         if not is_completion(completion):
-            raise Stop("failed", f"This is no chat completion: {exchange.came}")
+            raise Stop("failed", f"This is not a chat completion: {exchange.came}")
         self.reads.clear()
         return completion
 
     def streamed(self, exchange: Exchange) -> list[dict[str, Any]]:
-        """Return an answer's events, each a JSON object. Ends the case as `whole` does."""
+        """Return a response's events, each a JSON object. Ends the case as `whole` does."""
         self.succeed(exchange)
         events = exchange.events
         if not events or not all(isinstance(event, dict) for event in events):
-            raise Stop("failed", f"These are no events of JSON objects: {exchange.came}")
+            raise Stop("failed", f"The stream has no events with JSON objects: {exchange.came}")
         return events
 
     def succeed(self, exchange: Exchange) -> None:
-        """End the case unless the answer is whole and of success."""
+        """End the case unless the response is complete and a success."""
         self.offered(exchange)
         if not exchange.is_ok:
             raise Stop("failed", exchange.came)
 
     def offered(self, exchange: Exchange) -> None:
-        """End the case where the server refuses what was asked for, as lacking where a simpler request shows that."""
+        """End the case if the server rejects the request, as not offered if a simpler request shows that."""
         doubt = doubted(exchange, self.exchanges[:-1])
         if doubt is not None:
             raise Stop("failed", exchange.came, doubt)
         self.understood(exchange)
 
     def understood(self, exchange: Exchange) -> None:
-        """End the case where the server says by a code that it lacks what was asked for; other refusals are judged."""
+        """End the case if the server reports by a code that it lacks the feature; other rejections are judged."""
         self._admitted(exchange)
         lack = self.path_absence(exchange) or named_lack(exchange)
         if lack is not None:
@@ -218,7 +218,7 @@ class Trial:
         self.reads.clear()
 
     def served(self, exchange: Exchange) -> None:
-        """End the case where the server does not serve the path, or did not answer: no refusal of a request is that."""
+        """End the case if the server does not serve the path, or did not answer: neither rejects the request."""
         self._admitted(exchange)
         lack = self.path_absence(exchange)
         if lack is not None:
@@ -227,25 +227,25 @@ class Trial:
             raise Stop("failed", exchange.came)
 
     def _admitted(self, exchange: Exchange) -> None:
-        """End the case where the server turns the client away: that says nothing of the request."""
+        """End the case if the server turns the client away, because that is unrelated to the request."""
         if (why := TURNED_AWAY.get(exchange.status)) is not None:
             raise Stop("skipped", f"{why}: {message_of(exchange)[:160]}")
 
     def path_absence(self, exchange: Exchange) -> str | None:
-        """Return how the server says that it does not serve the path, None where it does not say so."""
+        """Return how the server reports that it does not serve the path, None if it does not."""
         if self._manners.lost and hidden_error(exchange) == self._manners.lost:
-            return f"status {exchange.status}, with the error of a path that is not there"
+            return f"status {exchange.status}, with the error of an unknown path"
         return path_absence(exchange)
 
     def found(self, value: Any, *path: str | int) -> Any:
-        """Return what lies at a path. Ends the case, as failed, where there is nothing."""
+        """Return the value at a path. Ends the case, as failed, if the path is missing."""
         value = at(value, *path)
         if value is MISSING:
-            raise Stop("failed", f"There is no {'.'.join(map(str, path))} in the answer.")
+            raise Stop("failed", f"The response has no {'.'.join(map(str, path))}.")
         return value
 
     def conclude(self, rest: Verdict, asides: Iterable[str] = ()) -> None:
-        """Give the rest of the ids this verdict; what is judged by the way is skipped, unless it is lacking."""
+        """Set this verdict on the rest of the ids; those judged in passing are skipped, unless it is not offered."""
         for one in asides if rest.outcome != "not offered" else ():
             self.skip(one, UNSHOWN)
         place = decided(self.reads, self.exchanges) if rest.outcome == "failed" else ""
@@ -254,12 +254,12 @@ class Trial:
 
 
 def is_response(value: Any) -> bool:
-    """Whether this is a response, if only by its output."""
+    """Whether this is a response, judged by its output."""
     return isinstance(peek(value, "output"), list)
 
 
 def is_completion(value: Any) -> bool:
-    """Whether this is a chat completion, if only by its first message."""
+    """Whether this is a chat completion, judged by its first message."""
     return isinstance(peek(value, "choices", 0, "message"), dict)
 
 

@@ -1,1 +1,1 @@
-"""One response, from request to result: it is prepared, then run."""
+"""Runs one response, from request to result: prepare a plan, then execute it."""

@@ -1,11 +1,11 @@
-"""The turns of responses that may use this server's tools, search for tools, compact the context or mend a call.
+"""The turns of responses that can run server-side tools, search for tools, compact the context or repair a call.
 
-next() ──> [AuxiliaryCall for a summary ──> Compact]                  where the context is too long already
+next() ──> [AuxiliaryCall for a summary ──> Compact]                  if the context is already too long
        ──> ListTools of MCP servers ──> RunTools that the client approved
        ──> CallModel ── refused(error) ──> next()                without the parameter, or with less history
-              └──────── answered(ending) ──> AuxiliaryCall, to mend a call's input ──> Settle
+              └──────── answered(ending) ──> AuxiliaryCall, to repair a call's input ──> Settle
                                          ──> RunTools that the model called ──> CallModel
-                                         ──> Tell what a search for tools found ──> CallModel
+                                         ──> EmitItem for each result of a tool search ──> CallModel
                                          ──> [AuxiliaryCall for a summary ──> Compact] ──> FinishRun
 """
 
@@ -29,6 +29,7 @@ from antiphon.runs.steps import (
     AttachFiles,
     CallModel,
     Compact,
+    EmitItem,
     FinishRun,
     ListTools,
     ModelResult,
@@ -36,7 +37,6 @@ from antiphon.runs.steps import (
     SkipCompaction,
     Step,
     Steps,
-    Tell,
 )
 from antiphon.runs.tool_policy import Approved, ToolPolicy
 from antiphon.runs.turn import Turn, added
@@ -52,20 +52,20 @@ from antiphon.translation.tool_mapping.search import search
 from antiphon.translation.wire import Finish
 
 MAX_SEARCHES = 8
-"""Times that the model may search for tools in one response, where `max_tool_calls` does not say."""
+"""Tool searches that the model can run in one response if `max_tool_calls` is not set."""
 
 THRESHOLD = 100_000
-"""Tokens from which a context is compacted where the client leaves that to the server."""
+"""Tokens at which a context is compacted if the client does not set a threshold."""
 
 
 CROWDED = 0.8
-"""Part of the model's window from which a context is compacted in any case: the rest is for the summary."""
+"""Fraction of the model's window at which a context is always compacted: the rest is for the summary."""
 
 
 class AgenticTurn(Turn):
-    """A turn that may use this server's tools, search for tools, compact the context, or mend a call's input.
+    """A turn that can run server-side tools, search for tools, compact the context, or repair a call's input.
 
-    It takes up what an earlier attempt left, where the plan says so.
+    It resumes an earlier attempt if the plan has one.
     """
 
     def __init__(self, builder: RequestBuilder, plan: RunPlan, made: Callable[[], Sequence[Any]]) -> None:
@@ -90,10 +90,10 @@ class AgenticTurn(Turn):
         return added(self._before, self.own_usage)
 
     def is_late(self) -> None:
-        """The time that this server's own tools may take is over."""
+        """Handle the end of the time limit for server-side tools."""
         self._hosted.is_late = True
 
-    # What happens, in its order.
+    # The steps, in their order.
 
     def _decide(self) -> Steps:
         if self.builder.items and isinstance(self.builder.items[-1], CompactionTrigger):
@@ -108,10 +108,10 @@ class AgenticTurn(Turn):
         yield self._finish(ending)
 
     def _respond(self) -> Generator[Step, None, Finish]:
-        """Call the model until it wants nothing more of this server."""
+        """Call the model until it requests nothing more from this server."""
         if self._remaining is not None:
             yield self._run_tools(left=self._remaining)
-            yield from map(Tell, self._find())
+            yield from map(EmitItem, self._find())
             if self._waits_for_client():
                 return Finish("completed", None)
         if self._cap is not None and self._spent:
@@ -136,7 +136,7 @@ class AgenticTurn(Turn):
             self._leave_rest()
 
     def _leave_rest(self) -> None:
-        """The model may say what is left of its tokens."""
+        """Return how many tokens the model can still generate."""
         if self._cap is not None:
             rest = max(1, self._cap - self._spent)
             self.builder.request = replace_struct(self.builder.request, max_output_tokens=rest)
@@ -147,17 +147,17 @@ class AgenticTurn(Turn):
         return RunTools(held, approved, left, self.usage, self._hosted.rounds)
 
     def _carry_out(self, ending: Finish) -> Generator[Step, None, bool]:
-        """Do what the model called this server for; return whether it is to go on with what came of that."""
+        """Execute the server-side calls of the model; return whether to call the model again with their results."""
         calls = [call for call in ending.held if isinstance(call, HostedCall)]
         if calls:
             yield self._run_tools(calls)
         found = self._find()
         for item in found:
-            yield Tell(item)
+            yield EmitItem(item)
         return bool(calls or found)
 
     def _relax(self) -> None:
-        """The choice's demand was met by a call, be it one that waited for its approval: the model may speak."""
+        """Relax `tool_choice` after a call met its requirement, even one that awaits approval: the model can answer."""
         if self._hosted.were_called:
             self.builder.request = replace_struct(
                 self.builder.request, tool_choice=relaxed(self.builder.request.tool_choice)
@@ -165,7 +165,7 @@ class AgenticTurn(Turn):
 
     @property
     def _spent(self) -> int:
-        """The tokens that the model has said so far, as far as they were reported."""
+        """The output tokens of the model so far, as far as the backend reported them."""
         usage = self.usage
         return usage.output_tokens if usage else 0
 
@@ -173,7 +173,7 @@ class AgenticTurn(Turn):
         return bool(open_calls(self._made())) or self._hosted.waits_for_client
 
     def _prepare(self) -> Steps:
-        """Before a model is asked by Chat: look at the servers' tools, and make the calls that the client approved."""
+        """Before the first Chat call: list the tools of the MCP servers, and run the calls that the client approved."""
         if not self._hosted.begins():
             return
         self._hosted.check()
@@ -184,7 +184,7 @@ class AgenticTurn(Turn):
             yield self._run_tools(approved=approved)
 
     def _compact_below(self, limit: int) -> Steps:
-        """Compact the context, unless what a compaction keeps is too long by itself: each turn would do it again."""
+        """Compact the context, unless the retained part is too long: then every turn would compact again."""
         kept = [item for item in self._conversation() if isinstance(item, Message) and item.role != "assistant"]
         if self._size(kept) >= limit:
             yield SkipCompaction()
@@ -192,7 +192,7 @@ class AgenticTurn(Turn):
             yield from self._compact()
 
     def _compact(self, *, is_wanted: bool = False) -> Generator[Step, None, AntiphonError | None]:
-        """Have the conversation summarised; return why not. Unless it `is_wanted`, the response goes on without."""
+        """Have the conversation summarized; return why it failed. Only a summary that `is_wanted` is mandatory."""
         self._is_optional, self.builder.thins_out = not is_wanted, True
         answer = yield from self._ask_aside(
             lambda: summary_of(self.builder.request, self._conversation()), compacts=is_wanted
@@ -202,7 +202,7 @@ class AgenticTurn(Turn):
         if text and error is None:
             yield Compact(text)
             return None
-        error = error or BackendError("The model gave no summary.")
+        error = error or BackendError("The model returned no summary.")
         if not is_wanted:
             log.warning("The context was not compacted: %s", error.gist)
         return error
@@ -210,7 +210,7 @@ class AgenticTurn(Turn):
     def _finish(self, ending: Finish) -> FinishRun:
         return FinishRun(Finish(ending.outcome, self.usage, ending.error, note=ending.note))
 
-    # Asking the model.
+    # Calling the model.
 
     def _ask(self) -> Generator[Step, None, ModelResult]:
         builder, hosted = self.builder, self._hosted
@@ -236,7 +236,7 @@ class AgenticTurn(Turn):
         return result
 
     def _limit_tools(self, toolbox: Toolbox) -> None:
-        """Take out of what is offered what was used often enough."""
+        """Remove tools that have reached their limit of calls from the tools offered to the model."""
         if self._searches >= (self.builder.request.max_tool_calls or MAX_SEARCHES):
             toolbox.drop_search()
         toolbox.are_used_up = self._hosted.left == 0
@@ -244,12 +244,12 @@ class AgenticTurn(Turn):
     def _conversation(self) -> Sequence[InputItem]:
         return joined(self.builder.items, self._made())
 
-    # What this server does itself.
+    # The steps that this server performs.
 
     def _find(self) -> list[ToolSearchOutput]:
-        """Return what the searches for tools find that were not answered yet."""
+        """Return the results of tool searches that are not answered yet."""
         if self.builder.api == "responses":
-            return []  # the backend has done that itself
+            return []  # the backend has already answered them
         made = self._made()
         searches = [item for item in made if isinstance(item, ToolSearchCall) and item.execution == "server"]
         answered = sum(isinstance(item, ToolSearchOutput) for item in made)
@@ -267,14 +267,14 @@ class AgenticTurn(Turn):
 
     @property
     def _limit(self) -> int | None:
-        """Tokens from which the context is to be compacted: no more than most of the model's window, where known."""
+        """Tokens at which the context is compacted: at most a fixed fraction of the model's window, if it is known."""
         wanted = [entry.compact_threshold or THRESHOLD for entry in self.builder.request.context_management or ()]
         if wanted and (window := self.builder.target.window) is not None:
             wanted.append(int(window * CROWDED))
         return min(wanted, default=None)
 
     def _is_crowded(self, limit: int) -> Generator[Step, None, bool]:
-        """Whether what the model is about to see is too long, and there is something to fold away."""
+        """Whether the context for the next call is too long, and contains items that can be compacted."""
         folded = [place for place, item in enumerate(self.builder.items) if type(item) is Compaction]
         new = self.builder.items[folded[-1] + 1 :] if folded else self.builder.items
         is_worth = any(type(item) in CALLS or (isinstance(item, Message) and item.role == "assistant") for item in new)
@@ -286,20 +286,20 @@ class AgenticTurn(Turn):
         return False
 
     def _size(self, items: Sequence[InputItem]) -> int:
-        """Return the tokens of what the model would see of these items."""
-        # A choice may name a tool that no list has yet; it adds nothing to the length.
+        """Return the tokens of these items as the model sees them."""
+        # `tool_choice` can name a tool that is not listed yet; it does not change the length.
         request = replace_struct(self.builder.request, tool_choice=None)
         built = self.builder.build(request, items, self._limit_tools)
         return tokens_of(countable(built.body) if built.api == "responses" else built.body)
 
     def _is_too_long(self, ending: Finish, limit: int) -> bool:
-        """Whether what the model saw and said is too long; calls that wait for the client are not folded away."""
+        """Whether the input and output of the model are too long. Calls that wait for the client are not compacted."""
         if ending.error is not None or ending.outcome != "completed" or self._waits_for_client():
             return False
         return ending.usage is not None and ending.usage.total_tokens >= limit
 
 
 def text_of(items: Sequence[Item]) -> str:
-    """Return what was said in messages."""
+    """Return the text of messages."""
     said = [item.content for item in items if isinstance(item, Message)]
     return "".join(part.text for content in said for part in content if isinstance(part, OutputText)).strip()

@@ -1,7 +1,7 @@
-"""Reads the files in a request for backends that do not read files: `input_file` by data, URL or `file_id`.
+"""Reads the files in a request for backends that cannot read files: `input_file` by data, URL or `file_id`.
 
-A file is read once. Its text is kept by the digest of the content: in this process, and in the store unless the request
-stores nothing. So each turn of a conversation sends the same bytes, which the backend's prompt cache has already.
+A file is read once. Its text is cached by the digest of its content: in this process and, unless the request sets
+`store: false`, in the store. So every turn of a conversation sends the same bytes, and the prompt cache stays valid.
 """
 
 import asyncio
@@ -34,18 +34,18 @@ from antiphon.translation.files import NONE_READ, PAST, Form, ReadFile, ReadFile
 from antiphon.translation.to_chat.media import decode, encode, is_plain_text, name_in
 
 MOST_BYTES = 50 * 1024 * 1024
-"""Bytes of all files that one request may have."""
+"""Maximum bytes of all files of one request."""
 MOST_PAGES = 20
 """Pages of a PDF that are sent as images."""
 USUAL_PIXELS, HIGH_PIXELS = 1_024, 1_536
-"""The longer side of a page's image; the second one for the detail `high`."""
+"""Longest side of a page's image in pixels; the second value is for the detail `high`."""
 REMEMBERED = 32 * 1024 * 1024
-"""Bytes of texts, and of images, that this process remembers."""
+"""Bytes of texts, and of images, that this process caches."""
 LARGE = 512 * 1024
-"""Characters of all files from which on the request is translated and encoded in a thread."""
+"""Characters of all files above which the request is translated and encoded in a thread."""
 
 BUSY = 1.0
-"""Seconds until a background response tries again to have a file read for which the readers had no room."""
+"""Seconds until a background response retries to read a file when the readers had no capacity."""
 
 NO_TEXT = "(The pages of this file have no text. Images of them follow.)"
 
@@ -55,22 +55,22 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class FetchedFile:
-    """A file by a URL."""
+    """A file at a URL."""
 
     content: bytes
     media_type: str
 
 
 class UnfetchedFileError(Exception):
-    """A file could not be fetched; the message says why, for the client."""
+    """A file could not be fetched; the message is the reason, worded for the client."""
 
 
 FetchFile = Callable[[str, int, str], Awaitable[FetchedFile]]
-"""Fetches a file by its URL, of so many bytes at most, for a tenant. Raises `UnfetchedFileError`, `AntiphonError`."""
+"""Fetches a file from a URL, up to a number of bytes, for a tenant. Raises `UnfetchedFileError`, `AntiphonError`."""
 
 
 class Sources(Keeping, Protocol):
-    """The parts with which files are read; an `Engine` has them."""
+    """The parts needed to read files; an `Engine` has them."""
 
     memory: Memory
     open_attachments: "Callable[[], Attachments] | None"
@@ -93,7 +93,7 @@ class Sources(Keeping, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A file of a conversation, its path in the request, and the form in which a backend needs it."""
+    """A file of a conversation, its path in the request, and the form that a backend needs."""
 
     part: InputFile
     path: str
@@ -102,18 +102,18 @@ class Wanted:
 
 @dataclass(slots=True)
 class Reading:
-    """One request while its files are read."""
+    """The limits of one request while its files are read."""
 
     tenant: str
     memory: Account
     is_stored: bool
     left: int = field(default_factory=lambda: MOST_BYTES)
-    """Bytes that its files may still have."""
+    """Bytes that are left for its files."""
     reserved: int = 0
-    """Bytes of memory for the content of the file that is being read."""
+    """Memory account for the content of the file that is being read."""
 
     async def spend(self, size: int, path: str) -> None:
-        """Count the content of a file, and reserve memory for it. Raises `ClientError` beyond the limit."""
+        """Count the content of a file, and reserve memory for it. Raises `ClientError` above the limit."""
         if size > self.left:
             words = f"the files of a request may have at most {MOST_BYTES // 1024 // 1024} MB together."
             raise refusals.invalid(path, words)
@@ -122,7 +122,7 @@ class Reading:
         self.reserved += 2 * size
 
     def release(self) -> None:
-        """Release the memory of the content: the file is read."""
+        """Release the memory of the content after the file was read."""
         self.memory.release(self.reserved)
         self.reserved = 0
 
@@ -135,10 +135,10 @@ async def attach(
     files: ReadFiles,
     step: AttachFiles,
 ) -> ReadFiles:
-    """Return the files of a conversation with those that a backend needs in this form, at least the step's.
+    """Return the read files of a conversation with those that a backend needs in this form, at least the step's file.
 
-    What follows from large files is done in threads (`context.is_large`). A file that cannot be read is in them with
-    the reason. Raises `AntiphonError` (503) where no capacity is free.
+    The work on large files runs in threads (`context.is_large`). For a file that cannot be read, the result contains
+    the reason. Raises `AntiphonError` (503) if no capacity is free.
     """
     if engine.open_attachments is None:
         raise refusals.not_served("input_file")
@@ -158,7 +158,7 @@ async def attach(
 
 
 def _wanted(request: CreateResponse, items: Sequence[InputItem], history: int, step: AttachFiles) -> Iterator[Wanted]:
-    """Give the files that a backend needs: those of the request's own input first, then the newest."""
+    """Yield the files that a backend needs: those of the request's own input first, then the newest."""
     is_listed = False
     for part, path in _files_in(items, history):
         is_listed |= part is step.part
@@ -179,7 +179,7 @@ def _files_in(items: Sequence[InputItem], history: int) -> Iterator[tuple[InputF
 
 
 class Attachments:
-    """Reads the files in all requests of this process. `open_fetch` makes what fetches files by URL."""
+    """Reads the files of all requests of this process. `open_fetch` creates the client that fetches files from URLs."""
 
     def __init__(self, engine: Sources, open_fetch: Callable[[], Awaitable[FetchFile]]) -> None:
         self._engine, self._open_fetch = engine, open_fetch
@@ -188,7 +188,7 @@ class Attachments:
         self._images: Recent[tuple[bytes, int], Sequence[str]] = Recent(REMEMBERED, lambda urls: sum(map(len, urls)))
 
     async def read(self, wanted: Wanted, reading: Reading) -> ReadFile:
-        """Return a file in the form that a backend needs, or why it cannot be read. Raises `AntiphonError` (503)."""
+        """Return a file in the form that a backend needs, or the reason why not. Raises `AntiphonError` (503)."""
         try:
             content = await self._content(wanted, reading)
             return await (self._data if wanted.form == "data" else self._text)(wanted, content, reading)
@@ -198,22 +198,22 @@ class Attachments:
             is_opaque = error.code == "unsupported_file" or error.reason == "no_text"
             return ReadFile(wanted.part, error=_unreadable(error, wanted.path), is_opaque=is_opaque)
         except ClientError as error:
-            if wanted.path == PAST:  # the path in the request is unknown, and the conversation goes on
+            if wanted.path == PAST:  # its path in the request is unknown, and the conversation must be able to continue
                 error = ClientError(error.message, status=error.status, code=error.code, param=PAST)
             return ReadFile(wanted.part, error=error)
         finally:
             reading.release()
 
     async def fetch(self, url: str, most: int, tenant: str) -> FetchedFile:
-        """Return what is at a URL. Raises `UnfetchedFileError`, `AntiphonError`."""
+        """Return the content at a URL. Raises `UnfetchedFileError`, `AntiphonError`."""
         if self._fetch is None:
             self._fetch = await self._open_fetch()
         return await self._fetch(url, most, tenant)
 
-    # The content.
+    # Content.
 
     async def _content(self, wanted: Wanted, reading: Reading) -> "_Content":
-        """Return what a part refers to; a stored file is read later, where its content is needed."""
+        """Return the content of a part; a stored file is read later, when its content is needed."""
         part, path = wanted.part, wanted.path
         if part.file_id:
             found = await self._engine.files.find(reading.tenant, part.file_id)
@@ -255,7 +255,7 @@ class Attachments:
             content.data = bytes(data)
         return content.data
 
-    # The forms.
+    # Forms.
 
     async def _data(self, wanted: Wanted, content: "_Content", reading: Reading) -> ReadFile:
         data = await self._bytes(content)
@@ -285,7 +285,7 @@ class Attachments:
         return ReadFile(wanted.part, content.name, text=text, images=images)
 
     async def _document(self, content: "_Content", reading: Reading) -> Document:
-        """Return the text of a file: as it was read before, else read now. Raises `DocumentError`."""
+        """Return the text of a file: from the cache, or by reading it now. Raises `DocumentError`."""
         tenant = reading.tenant
         key = content.digest + NAMES.get(ending_of(content.name), "text").encode()
         known = self._documents.find(tenant, key)
@@ -308,7 +308,7 @@ class Attachments:
         return known
 
     async def _pages(self, part: InputFile, content: "_Content", reading: Reading) -> Sequence[str]:
-        """Return images of the first pages of a PDF as URLs; none where they cannot be made."""
+        """Return images of the first pages of a PDF as URLs; empty if they cannot be rendered."""
         pixels = HIGH_PIXELS if part.detail == "high" else USUAL_PIXELS
         images = self._images.find(reading.tenant, (content.digest, pixels))
         if images is None:
@@ -331,7 +331,7 @@ class Attachments:
 
 @dataclass(slots=True)
 class _Content:
-    """What is known of a file; the bytes of a stored one are read where they are needed."""
+    """The known facts about a file; the bytes of a stored one are read when they are needed."""
 
     name: str
     digest: bytes
@@ -342,7 +342,7 @@ class _Content:
 
 
 async def _in_turn(reading: Reading, read: Callable[[], Awaitable[T]]) -> T:
-    """Return what a reader of documents returns. A background response waits where the readers are busy.
+    """Return the result of a document reader. A background response waits while the readers are busy.
 
     Raises `DocumentError`.
     """
@@ -367,7 +367,7 @@ def _below(path: str, field: str) -> str:
 
 
 def _named(name: str, media_type: str) -> str:
-    """Return a name that says what the file is, as far as its media type does."""
+    """Return a file name with an extension that matches the media type, if that is known."""
     if ending_of(name) or media_type == "application/octet-stream":
         return name
     return name + (mimetypes.guess_extension(media_type) or "")

@@ -1,4 +1,4 @@
-"""Requests to the model beside the answer that the client waits for: a summary. `corrections.py` has the rest."""
+"""Requests to the model for purposes other than the client's answer: a summary. `corrections.py` has the others."""
 
 from collections.abc import Sequence
 
@@ -23,17 +23,17 @@ Answer with the summary alone. Call no tool."""
 
 
 def summary_of(request: CreateResponse, items: Sequence[InputItem]) -> tuple[CreateResponse, list[InputItem]]:
-    """Return what to ask, about which conversation, to have it summarised."""
+    """Return the request, and the conversation to summarize, for a summary."""
     asked = aside(request, items, tool_choice="none")
     kept = [item for item in items if not isinstance(item, CompactionTrigger)]
     return asked, [*kept, Message(role="user", content=SUMMARY)]
 
 
 def aside(request: CreateResponse, items: Sequence[InputItem], *, tool_choice: ToolChoice | None) -> CreateResponse:
-    """Return the request without what concerns only the answer that the client waits for.
+    """Return the request without the settings that concern only the client's answer.
 
     `items` is the conversation. A `configuration_update` in it sets the format of a request that has none, so the
-    request then sets plain text itself.
+    returned request sets plain text explicitly.
     """
     return replace(
         request,

@@ -1,9 +1,9 @@
-"""How much state a request may contain, load and store: the limits, and the error beyond each of them.
+"""How much state a request can contain, load and store: the limits, and the error above each of them.
 
-The defaults follow from what clients need. A context of a million tokens is 4 MB of text. A long session with an agent
-has three items a step (reasoning, call and output) of a few hundred tokens at least, so a million tokens are some 6,000
-items; a client that stores nothing, such as Codex, sends all of them with each request. Images come on top: 60 MB are
-200 screenshots.
+The defaults follow from what clients need. A context of a million tokens is 4 MB of text. A long agent session
+has three items per step (reasoning, call and output) of at least a few hundred tokens, so a million tokens are about
+6,000 items; a client that stores nothing, such as Codex, sends all of them with each request. Images add to that:
+60 MB are 200 screenshots.
 """
 
 from dataclasses import dataclass
@@ -18,31 +18,31 @@ MEBIBYTE = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The limits. 0 as `stored_bytes` means none."""
+    """The limits. `stored_bytes = 0` means no limit."""
 
     items: int = 20_000
     """Items in a request's input."""
     history_items: int = 20_000
-    """Items that a turn may load."""
+    """Items that a turn can load."""
     history_bytes: int = 64 * MEBIBYTE
-    """Bytes of these."""
+    """Bytes of the items that a turn can load."""
     conversation_items: int = 20_000
     """Items in a conversation: all of them are loaded with each turn."""
     conversation_bytes: int = 64 * MEBIBYTE
-    """Bytes of these."""
+    """Bytes of a conversation."""
     stored_bytes: int = 0
-    """Bytes that a tenant may have stored."""
+    """Bytes that a tenant can store."""
     containers: int = 1_000
-    """Running containers that a tenant may have."""
+    """Running containers that a tenant can have."""
     container_memory: Literal["1g", "4g", "16g", "64g"] = "4g"
-    """Largest `memory_limit` that a container may have."""
+    """Largest `memory_limit` that a container can have."""
 
     def check_history(self, extent: ChainExtent) -> None:
-        """Raise `ClientError` (400) for a history that is too long to be loaded."""
+        """Raise `ClientError` (400) if a history is too long to be loaded."""
         self._check_loaded(max(extent.length, extent.items), extent.size, "previous_response_id")
 
     def check_conversation(self, conversation: StoredConversation) -> None:
-        """Raise `ClientError` (400) for a conversation that is too long to be loaded."""
+        """Raise `ClientError` (400) if a conversation is too long to be loaded."""
         self._check_loaded(conversation.items, conversation.size, "conversation")
 
     def _check_loaded(self, items: int, size: int, param: str) -> None:
@@ -58,7 +58,7 @@ class Bounds:
             )
 
     def check_referred(self, size: int) -> None:
-        """Raise `ClientError` (400) where what the input refers to is too large to be loaded."""
+        """Raise `ClientError` (400) if the items that the input refers to are too large to be loaded."""
         if size > self.history_bytes:
             raise ClientError(
                 f"Your input exceeds the context window: this server loads at most {self.history_bytes} bytes of the "
@@ -68,7 +68,7 @@ class Bounds:
             )
 
     def check_addition(self, conversation: StoredConversation, items: int, size: int = 0) -> None:
-        """Raise `ClientError` (400) where a conversation has no room for more items of `size` bytes."""
+        """Raise `ClientError` (400) if a conversation has no room for more items of `size` bytes."""
         for kind, amount, most in (
             ("items", conversation.items + items, self.conversation_items),
             ("bytes", conversation.size + size, self.conversation_bytes),
@@ -82,9 +82,9 @@ class Bounds:
                 )
 
     def check_stored(self, size: int, reserved: int = 0) -> None:
-        """Raise `ClientError` (429) where a tenant has stored `size` bytes, and may store no more.
+        """Raise `ClientError` (429) if a tenant has stored `size` bytes, and can store no more.
 
-        `reserved` is what its requests in progress are likely to store.
+        `reserved` is the estimate of what its requests in progress will store.
         """
         if not 0 < self.stored_bytes <= size + reserved:
             return
@@ -102,6 +102,6 @@ class Bounds:
         )
 
     def check_input(self, items: int) -> None:
-        """Raise `ClientError` (400) for an input of too many items."""
+        """Raise `ClientError` (400) if an input has too many items."""
         if items > self.items:
             raise too_long("input", "array", self.items, items)

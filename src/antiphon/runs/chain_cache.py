@@ -1,7 +1,7 @@
-"""The chains that were followed lately: a new turn reads and translates its own items alone.
+"""A cache of the chains used recently: a new turn reads and translates only its own items.
 
-Before each use the store counts the responses of the chain, so one that was deleted or has expired is missed as if
-nothing were remembered. A response that can be followed does not change any more.
+Before each use the store counts the responses of the chain, so a deleted or expired response is reported as missing
+even if it is cached. A response that can be continued does not change any more.
 """
 
 import asyncio
@@ -19,37 +19,37 @@ from antiphon.storage.contract import ChainExtent, Store, StoredItem, StoredResp
 from antiphon.translation.to_chat.prefix import Log, Prefix
 
 MOST_STEPS = 8
-"""Responses on the way up to one that is known, which are read one by one; of a longer way the whole chain is read."""
+"""Responses between a new one and a cached one that are read one by one; beyond that the whole chain is read."""
 
 PER_ITEM = 2048
-"""Bytes that an item takes in memory beside its text, as a value and as a message."""
+"""Bytes of memory that an item needs besides its text, as a value and as a message."""
 
 PER_ENTRY = 1024
-"""Bytes that a response takes beside its items."""
+"""Bytes of memory that a response needs besides its items."""
 
 PER_BYTE = 4
-"""How often its text is held: as a value, which its messages share, and as JSON in two dialects with room to grow."""
+"""Copies of the text in memory: as a value, which its messages share, and as JSON in two dialects, with room."""
 
 WIDEST = 4
-"""Bytes of a character at most."""
+"""Maximum bytes of a character."""
 
 LONGEST = 1_000_000
-"""Responses of a chain that are counted: a circle has no end."""
+"""Responses of a chain that are counted at most: a circular chain has no end."""
 
 Key = tuple[str, str]
-"""A tenant, and a response's id."""
+"""A tenant, and the id of a response."""
 
 
 class Intake(Protocol):
-    """Decides whether a history may be loaded; both of its methods may raise, or wait."""
+    """Decides whether a history can be loaded; both of its methods can raise, or wait."""
 
     @property
     def most(self) -> int:
-        """Responses of a chain that are counted: one that has more is not admitted."""
+        """Responses of a chain that are counted: a chain with more is not admitted."""
         ...
 
     async def measured(self, extent: ChainExtent) -> None:
-        """Admit a chain of this extent, of which much is not read yet."""
+        """Admit a chain of this extent before most of it is read."""
 
     async def read(self, stored: Sequence[StoredItem]) -> None:
         """Admit items that were read and are not decoded yet."""
@@ -72,7 +72,7 @@ UNLIMITED = Unlimited()
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What is remembered of a response: all items up to its own, and the extent of the chain that they came of."""
+    """The cached data of a response: all items up to its own, and the extent of their chain."""
 
     prefix: Prefix
     extent: ChainExtent
@@ -80,15 +80,15 @@ class _Known:
 
 @dataclass(slots=True)
 class ChainCache:
-    """Remembers chains, those that were not used for longest forgotten first."""
+    """Caches chains; the least recently used are evicted first."""
 
     most_bytes: int = 64 * 1024 * 1024
     most_entries: int = 100_000
     size: int = 0
-    """About how many bytes are taken."""
+    """Estimated bytes of the cache."""
     _known: dict[Key, _Known] = field(default_factory=dict)
     _logs: OrderedDict[Log, list[Key]] = field(default_factory=OrderedDict)
-    """The responses that share each log, the log used last at the end."""
+    """The responses that share each log, the most recently used log at the end."""
 
     async def prefix(
         self,
@@ -98,10 +98,10 @@ class ChainCache:
         intake: Intake = UNLIMITED,
         offload: Offload | None = None,
     ) -> Prefix | None:
-        """Return all items up to those of this response, which was just read; None where its chain has no head.
+        """Return all items up to those of this response, which was just read; None if its chain is incomplete.
 
-        `intake` admits the chain by its extent before much of it is read, and its items before they are decoded.
-        `reads` shares the decoding of much between tenants; `offload` decodes large items.
+        `intake` admits the chain by its extent before most of it is read, and its items before they are decoded.
+        `reads` shares the decoding of large histories fairly between tenants; `offload` decodes large items.
         """
         way = await self._way(store, response)
         if way is None:
@@ -125,9 +125,9 @@ class ChainCache:
         return len(self._known)
 
     async def _way(self, store: Store, response: StoredResponse) -> tuple[list[StoredResponse], _Known | None] | None:
-        """Return the responses below one that is known, newest first, and what is known of that one.
+        """Return the responses after the nearest cached one, newest first, and the cached data of that one.
 
-        Of a short chain these are all. None where the way is long, or does not end well.
+        For a short chain the list is the whole chain. None if the distance is long, or the chain is incomplete.
         """
         way: list[StoredResponse] = []
         at: StoredResponse | None = response
@@ -145,8 +145,8 @@ class ChainCache:
     async def _read(
         self, store: Store, response: StoredResponse, reads: FairScheduler, intake: Intake, offload: Offload | None
     ) -> Prefix | None:
-        """Read the whole chain. One that begins in a conversation is not remembered: the conversation may change."""
-        # Measured first: what is read whole afterwards was whole then.
+        """Read the whole chain. A chain that begins in a conversation is not cached: the conversation can change."""
+        # Measured first: a chain that is read completely afterwards was complete at that time.
         extent = await store.measure_chain(response.tenant, response.id, intake.most)
         await intake.measured(extent)
         stored = await store.history(response.tenant, response.id, extent)
@@ -178,7 +178,7 @@ class ChainCache:
         return known.prefix
 
     def _added(self, key: Key, response: StoredResponse, items: Sequence[InputItem], before: _Known) -> _Known:
-        """Add the items of a response that follows one that is known, or none."""
+        """Add the items of a response that follows a cached one, or the first of a chain."""
         stored = [*response.input, *response.output]
         size = PER_ENTRY + sum(map(_size, stored))
         counted = before.prefix.log.size if before.prefix.log in self._logs else 0
@@ -187,7 +187,7 @@ class ChainCache:
         return self._put(key, known, log.size - (counted if log is before.prefix.log else 0))
 
     def _put(self, key: Key, known: _Known, size: int) -> _Known:
-        """Remember a response, which takes so many bytes more; forget others where these are too many."""
+        """Cache a response that needs this many more bytes; evict others if the cache is too large."""
         log = known.prefix.log
         self.size += size
         self._known[key] = known
@@ -208,18 +208,18 @@ class ChainCache:
 
 
 def _with_response(extent: ChainExtent, response: StoredResponse) -> ChainExtent:
-    """Return the extent of a chain that ends with one more response."""
+    """Return the extent of a chain after one more response."""
     items = [*response.input, *response.output]
     size = sum(len(item.body) + len(item.sealed or "") for item in items)
     return ChainExtent(extent.length + 1, False, extent.items + len(items), extent.size + size)
 
 
 def _size(item: StoredItem) -> int:
-    """Return about how many bytes an item takes. One wide character makes all of a text as wide, up to four bytes."""
+    """Return the estimated bytes of an item. One wide character makes all of a text as wide, up to four bytes."""
     body = item.body
     if body.isascii():
         wide = 0
-    elif len(body) > FEW_BYTES:  # to look takes long
+    elif len(body) > FEW_BYTES:  # examining it is slow
         wide = WIDEST * len(body)
     else:
         wide = sys.getsizeof(body.decode("utf-8", "surrogatepass"))

@@ -1,7 +1,7 @@
 """Checkpoints of tool calls while this server executes them, so that no call is repeated after a crash.
 
-A background response saves everything that one answer of the model contained before it executes the first call, and
-again after each call. The worker that resumes the response emits the results of the calls that finished; of a call
+A background response saves the whole model answer before it executes the first call in it, and
+again after each call. A worker that resumes the response emits the results of the calls that finished; for a call
 that was in progress it cannot know whether it was executed.
 """
 
@@ -15,12 +15,12 @@ from antiphon.protocol.tool_bindings import Kind
 
 
 class ToolCallRecord(Struct, kw_only=True):
-    """One item of such an answer."""
+    """One item of the model's answer."""
 
     index: int
-    """Its place in the response's output."""
+    """Its output index in the response."""
     item: Raw
-    """Its JSON as far as it is known: of a call that is not done, what was emitted."""
+    """Its JSON as far as it is known; for an unfinished call, the part that was emitted."""
     sealed: str | None = None
     is_done: bool = True
     kind: Kind = "function"
@@ -34,21 +34,21 @@ class ToolCallRecord(Struct, kw_only=True):
 
 
 class Checkpoint(Struct, kw_only=True):
-    """How far a response has come with its tool calls."""
+    """The progress of a response with its tool calls."""
 
     calls: list[ToolCallRecord] = []
-    """Everything that the last answer with calls contained."""
+    """All items of the last answer with calls."""
     usage: Usage | None = None
-    """The tokens that were reported until then."""
+    """The tokens that were reported so far."""
     rounds: int = 0
-    """How often the model had asked for tools before."""
+    """How often the model had called tools before."""
 
 
 class Checkpoints(Protocol):
     """Stores checkpoints."""
 
     async def save_checkpoint(self, work: Checkpoint) -> None:
-        """Make this durable, in place of what was there."""
+        """Store this durably, replacing the previous checkpoint."""
         ...
 
 
@@ -57,10 +57,10 @@ _decode = msgspec.json.Decoder(Checkpoint).decode
 
 
 def to_bytes(work: Checkpoint) -> bytes:
-    """Return work as the store keeps it."""
+    """Encode the work for the store."""
     return _encode(work)
 
 
 def from_bytes(body: bytes) -> Checkpoint:
-    """Return the work that was kept."""
+    """Decode work from the store."""
     return _decode(body) if body else Checkpoint()

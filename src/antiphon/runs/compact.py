@@ -1,4 +1,4 @@
-"""`POST /responses/compact`: a context made shorter, for the client to go on from (specification section 11)."""
+"""`POST /responses/compact`: shortens a context so that the client can continue from it (specification section 11)."""
 
 from collections.abc import Callable
 from typing import Any
@@ -25,11 +25,11 @@ async def compact(
     *,
     is_large: bool = False,
 ) -> dict[str, Any]:
-    """Return the object `response.compaction`: the messages of users and systems as they were, then a compaction.
+    """Return the object `response.compaction`: the unchanged messages of users and systems, then a compaction.
 
-    `watch` receives the response that makes it.
+    `watch` receives the response that generates it.
 
-    Raises `ClientError` as a response to the same input would, `BackendError` where the model gave no summary.
+    Raises `ClientError` as a response to the same input would, `BackendError` if the model returned no summary.
     """
     items = _items(request.input)
     if not items and request.previous_response_id is None:
@@ -76,5 +76,5 @@ def _stays(message: Message) -> bool:
 
 
 def _renewed(engine: Engine, message: Message) -> Message:
-    """Return a message as another one that says the same."""
+    """Return a copy of a message with the same content under another id."""
     return replace(message, id=engine.new_id(ID_PREFIXES[Message]), status="completed")

@@ -1,7 +1,7 @@
-"""A chat completion that is stored: it passes under an id of this server, and is durable before its end is sent.
+"""Stores a chat completion: it is sent under an id of this server, and is durable before its end is sent.
 
-The backend's own id is replaced, since backends repeat theirs: Ollama's has three digits. An answer that breaks off,
-or is no chat completion, passes as it comes and is not stored.
+The backend's own id is replaced, since backends repeat ids: Ollama's have three digits. An incomplete answer, or
+one that is not a chat completion, is passed on unchanged and is not stored.
 """
 
 import json
@@ -23,16 +23,16 @@ from antiphon.translation.wire import COMMENT, DONE, EventDecoder
 from antiphon.upstream.backend import too_large
 
 OURS = frozenset({"store", "metadata"})
-"""Parameters that no backend receives: the store is this server's."""
+"""Parameters that are not sent to backends: the store belongs to this server."""
 
 ECHOED = (
     *("tool_choice", "tools", "response_format", "seed", "temperature", "top_p"),
     *("presence_penalty", "frequency_penalty"),
 )
-"""Parameters of the request that a stored completion shows, as OpenAI's does."""
+"""Parameters of the request that a stored completion contains, as OpenAI's does."""
 
 MAX_ANSWER = 64 * 1024 * 1024
-"""Bytes of an answer."""
+"""Maximum bytes of an answer."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -41,9 +41,9 @@ _encode = msgspec.json.Encoder().encode
 
 
 class CompletionRecorder:
-    """Receives the answer to a request, stores it, and passes it on to the sink of `into`.
+    """Receives the response to a request, stores it, and passes it on to the sink of `into`.
 
-    Leave its context when the request ends.
+    Exit its context when the request ends.
     """
 
     def __init__(
@@ -60,30 +60,30 @@ class CompletionRecorder:
         self._request_id = about().request_id
         self._id = engine.new_id("chatcmpl").replace("_", "-", 1)
         self.request = {name: value for name, value in request.items() if name not in OURS}
-        """What a backend receives."""
+        """The request that a backend receives."""
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: object, error: object, traceback: object) -> None:
-        """Release what is held for the completion: it was stored, or will not be."""
+        """Release the reservations for the completion: it was stored, or will not be."""
         self._reservation.release()
         self._account.close()
 
     def into(self, sink: Sink) -> Self:
-        """Pass the answer on to `sink`."""
+        """Pass the response on to `sink`."""
         self._sink = sink
         return self
 
     async def begin(self, status: int, backend: str, headers: Mapping[str, str]) -> None:
-        """See `Sink`. A plain answer begins once it is stored."""
+        """See `Sink`. A response without a stream begins once it is stored."""
         self._head = status, backend, headers
         if headers.get("content-type", "").startswith("text/event-stream"):
             self._events = EventDecoder()
             await self._sink.begin(*self._head)
 
     async def write(self, part: bytes, *, more_body: bool = True) -> None:
-        """See `Sink`. Raises `StoreError` where the completion cannot be stored, `BackendError` for too large a one."""
+        """See `Sink`. Raises `StoreError` if the completion cannot be stored, `BackendError` if it is too large."""
         self._account.take(len(part))
         self._size += len(part)
         if self._size > MAX_ANSWER:
@@ -102,7 +102,7 @@ class CompletionRecorder:
         await self._sink.write(reply, more_body=False)
 
     def _read_plain(self, body: bytes) -> tuple[StoredCompletion | None, bytes]:
-        """Return a plain answer as it is stored, and as it is passed on."""
+        """Return a response without a stream, as it is stored and as it is passed on."""
         completion = read_completion(body)
         if completion is None:
             return None, body
@@ -123,7 +123,7 @@ class CompletionRecorder:
             await self._sink.write(b"".join(passed), more_body=not is_last)
 
     def _event(self, data: bytes) -> bytes:
-        """Take a chunk; return it as the event that is passed on."""
+        """Parse a chunk; return the event to pass on."""
         chunk = read_object(data)
         if chunk is None:
             self._fold.break_off()
@@ -133,7 +133,7 @@ class CompletionRecorder:
             chunk["id"] = self._id
         try:
             return b"data: " + _encode(chunk) + b"\n\n"
-        except ValueError:  # a character that the backend cut in two
+        except ValueError:  # a character that the backend split
             return b"data: " + json.dumps(chunk).encode() + b"\n\n"
 
     async def _store_stream(self, *, is_ended: bool) -> None:
@@ -146,7 +146,7 @@ class CompletionRecorder:
         return None if completion is None else self._stored(completion)
 
     def _stored(self, completion: dict[str, Any]) -> StoredCompletion:
-        """Return a completion as it is stored: with parameters of its request, as OpenAI shows it."""
+        """Return a completion as it is stored: with the parameters of its request, as OpenAI shows it."""
         request, now = self._request, int(self._engine.now())
         shown = {name: request.get(name) for name in ECHOED}
         shown |= {"input_user": request.get("user"), "request_id": self._request_id, **completion, "id": self._id}
@@ -169,12 +169,12 @@ class CompletionRecorder:
             await self._engine.store.save_completion(stored)
 
     async def _run(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Work on the answer and the request, in a thread where they are large."""
+        """Process the response and the request, in a thread if they are large."""
         if self._size <= LARGE and not self._is_large:
             return function(*args, **kwargs)
         return await self._engine.offload.run(self._tenant, function, *args, **kwargs)
 
 
 def _of_pieces(value: Any) -> bytes:
-    """Return JSON, encoded piece by piece: one call for a large value would stop the event loop."""
+    """Return JSON, encoded piece by piece: one call for a large value would block the event loop."""
     return b"".join(pieces(value, _encode))

@@ -1,4 +1,4 @@
-"""The containers in which the code and the commands of one response run: resolved once, before the model is asked."""
+"""The containers for the code and the commands of one response: resolved once, before the model is called."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -27,7 +27,7 @@ async def contained(engine: Engine, plan: RunPlan) -> RunPlan:
     """Return the plan with the containers of its tools. Raises `ClientError` as `containers_of`."""
     request, items, target = plan.request, plan.items, plan.route.target
     found = await containers_of(engine, request, items, target, plan.context.tenant, plan.resume)
-    # A background response was echoed when it was queued, and a backend that runs the tools has containers of its own.
+    # A background response was resolved when it was queued, and a backend that runs the tools has its own containers.
     is_ours = plan.resume is None and target.api_for(request, items) == "chat"
     return replace(plan, containers=found, response=echoed(plan.response, found) if is_ours else plan.response)
 
@@ -40,7 +40,7 @@ async def containers_of(
     tenant: str,
     resume: ResumeState | None = None,
 ) -> Mapping[Kind, str]:
-    """Return the container of each kind of tool, which all calls of that kind use; empty without such a tool.
+    """Return the container of each kind of tool, which all calls of that kind use; empty without such tools.
 
     Tools that name no container share one. Raises `ClientError`: 404 for an unknown container or file of the request,
     400 for an expired container.
@@ -50,7 +50,7 @@ async def containers_of(
     if behind is None or not tools:
         return {}
     if target.api_for(request, items) != "chat":
-        # The backend runs them. Should a Chat backend take over, the first call says what is wrong with the container.
+        # The backend runs them. If a Chat backend has to replace it, the first call reports an invalid container.
         new = engine.new_id("cntr")
         return {_kind_of(tool): named_container(tool) or new for tool in tools}
     return await _found(behind, tools, tenant, newest_container(items, resume))
@@ -75,14 +75,14 @@ def _kind_of(tool: CodeTool) -> Kind:
 
 
 def named_container(tool: CodeTool) -> str:
-    """Return the id of the container that the request names, empty where it leaves that to the server."""
+    """Return the id of the container that the request names, empty if the server chooses one."""
     if isinstance(tool, CodeInterpreterTool):
         return tool.container if isinstance(tool.container, str) else ""
     return str((tool.environment or {}).get("container_id") or "")
 
 
 def newest_container(items: Sequence[InputItem], resume: ResumeState | None = None) -> str:
-    """Return the container of the newest call of code or commands, empty without such a call."""
+    """Return the container of the newest code or shell call, empty without such a call."""
     begun = [record.container_id for record in resume.work.calls if record.container_id] if resume else []
     if begun:
         return begun[-1]

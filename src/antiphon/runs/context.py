@@ -1,4 +1,4 @@
-"""The items that the model is to see, and those that are to be stored (specification section 10)."""
+"""The items that the model sees, and those that are stored (specification section 10)."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -28,50 +28,50 @@ from antiphon.translation.to_chat.prefix import MANY, Conversation, Prefix
 from antiphon.translation.to_chat.request import as_sent, normalise_input
 
 CHAINABLE = {"completed", "incomplete"}
-"""Statuses of a response that another can follow."""
+"""Statuses of a response that can be continued."""
 
 LARGE = 1024 * 1024
-"""Bytes of a history from which on the same holds."""
+"""Bytes of a history above which it is processed in a thread."""
 
 REFERRING = (ItemReference, *(kind for kind in WITH_STATE if kind is not ShellCallOutput))
-"""Items that may stand for what is stored."""
+"""Items that can refer to stored items."""
 
 _encode = msgspec.json.Encoder().encode
 
 
 class Context(Struct):
-    """What a response starts from: the chain's items, and its own new input."""
+    """The start of a response: the items of the chain, and the new input."""
 
     history: list[InputItem] = []
     input: list[InputItem] = []
     conversation_end: int | None = None
-    """The position in the conversation at which the new input will stand."""
+    """The position in the conversation of the new input."""
     tenant: str = ""
     is_large: bool = False
-    """Work on all of it is done in a thread."""
+    """All of it is processed in a thread."""
     is_recalled: bool = False
-    """The history stands in no store: who keeps the response keeps its history with it."""
+    """The history is not in the store: it must be stored with the response."""
 
     prefix: Prefix | None = None
-    """The history, where it is a chain's."""
+    """The history, if it is a chain."""
     items: Conversation = field(default_factory=Conversation)
-    """Everything the model is to see, oldest first: parents' input and output in order, then the new input."""
+    """All items that the model sees, oldest first: parents' input and output in order, then the new input."""
     memory: Account | None = None
-    """What it takes of the process's memory, until `release`; None where that is little."""
+    """Its account of the process's memory, until `release`; None if it is small."""
 
     def release(self) -> None:
-        """Release its memory: the response has ended."""
+        """Release its memory when the response has ended."""
         if self.memory is not None:
             self.memory.close()
 
     @property
     def is_translated_beside(self) -> bool:
-        """Whether the items are translated and encoded in a thread, as of now: other requests make a chain grow."""
+        """Whether the items are now translated and encoded in a thread: other requests can extend the chain."""
         return self.is_large or (self.prefix is not None and self.prefix.log.is_large)
 
 
 class Sources(Protocol):
-    """The parts of which a context is made; an `Engine` has them."""
+    """The parts needed to build a context; an `Engine` has them."""
 
     store: Store
     chains: ChainCache
@@ -82,7 +82,7 @@ class Sources(Protocol):
 
     @property
     def new_id(self) -> NewId:
-        """Makes the ids of new items."""
+        """Creates the ids of new items."""
         ...
 
 
@@ -96,15 +96,15 @@ async def load_context(
     is_large: bool = False,
     memory: Account | None = None,
 ) -> Context:
-    """Return the context of any request. It holds memory, to be released when the response has ended.
+    """Return the context of any request. It holds memory, which must be released when the response has ended.
 
-    `recalled` is what the previous response leaves to the next one, where that is known without the store. What is
-    large, in its items or as the caller says (`is_large`), is checked in threads. `memory` is the account that the
-    response has already.
+    `recalled` is the state that the previous response left for the next one, if it is known without the store. Large
+    data, by its items or as the caller states (`is_large`), is checked in threads. `memory` is the existing account
+    of the response.
 
-    Raises `ClientError`: `previous_response_not_found`, an unknown conversation and an `item_reference` to nothing
-    (404), an empty input, and a call or an output without the other (specification section 13); and for what is beyond
-    the bounds, before it is read. Raises `AntiphonError` (503) where no memory is free for it now.
+    Raises `ClientError`: `previous_response_not_found`, an unknown conversation and an `item_reference` to an unknown
+    item (404), an empty input, and a call or an output without its counterpart (specification section 13); and above
+    the bounds, before the data is read. Raises `AntiphonError` (503) if no memory is free now.
     """
     memory = memory or Account(sources.memory, tenant)
     context = Context(tenant=tenant, is_recalled=recalled is not None, is_large=is_large, memory=memory)
@@ -123,15 +123,15 @@ async def load_context(
 
 
 class _Loading:
-    """The steps in which a context is made."""
+    """The steps that build a context."""
 
     def __init__(self, sources: Sources, request: CreateResponse, context: Context, intake: HistoryMemory) -> None:
         self.given = request.input or []
-        """The new input, as it came."""
+        """The new input, as it was received."""
         self._sources, self._request, self._context, self._intake = sources, request, context, intake
 
     async def load_history(self, recalled: Sequence[StoredItem] | None) -> None:
-        """Load what stands before the new input."""
+        """Load the history before the new input."""
         sources, request, context = self._sources, self._request, self._context
         if not isinstance(self.given, str):
             sources.bounds.check_input(len(self.given))
@@ -161,7 +161,7 @@ class _Loading:
         context.conversation_end = conversation.next_position
 
     async def add_input(self) -> None:
-        """Add the new input, its references resolved."""
+        """Add the new input with its references resolved."""
         sources, context, given = self._sources, self._context, self.given
         is_long = len(given) > MANY and not isinstance(given, str)
         context.is_large = context.is_large or is_long
@@ -174,13 +174,13 @@ class _Loading:
         for item in items:
             is_whole = not isinstance(item, REFERRING)
             context.input.append(item if is_whole else await refers.resolve(item))
-        # What a chain's turns became is shared with other requests, so a thread makes its own.
+        # The translated turns of a chain are shared with other requests, so a thread builds its own.
         prefix = None if context.is_large else context.prefix
         context.items = Conversation([*context.history, *context.input], prefix)
         context.is_large = context.is_large or (len(context.items) > MANY and context.prefix is None)
 
     async def check(self) -> None:
-        """Raise `ClientError` (400) where the new input does not go with the history."""
+        """Raise `ClientError` (400) if the new input does not match the history."""
         request, context = self._request, self._context
         if context.is_large:
             await self._sources.offload.run(context.tenant, _check, request, context)
@@ -191,7 +191,7 @@ class _Loading:
 
 
 def _normalised(given: Sequence[InputItem] | str, new_id: NewId) -> tuple[list[InputItem], int]:
-    """Return the items of an input, and how many these are with the parts of their content."""
+    """Return the items of an input, and their number including the parts of their content."""
     items = normalise_input(given, new_id)
     contents = (getattr(item, "content", None) for item in items)
     return items, len(items) + sum(len(content) - 1 for content in contents if isinstance(content, list) and content)
@@ -202,7 +202,7 @@ def _size(stored: Sequence[StoredItem]) -> int:
 
 
 def _check(request: CreateResponse, context: Context) -> None:
-    """Raise `ClientError` (400) where the new input does not go with the history."""
+    """Raise `ClientError` (400) if the new input does not match the history."""
     given = request.input
     if given and (context.history or request.conversation is not None) and isinstance(given, list):
         _check_new(given, context, may_refer=request.conversation is None)
@@ -213,7 +213,7 @@ def _check(request: CreateResponse, context: Context) -> None:
 
 
 def nothing_given() -> ClientError:
-    """Return the error for a request with nothing to answer (specification section 13)."""
+    """Return the error for a request without input (specification section 13)."""
     return ClientError(
         """One of "input" or "previous_response_id" or 'prompt' or 'conversation' must be provided.""",
         code="missing_required_parameter",
@@ -230,12 +230,12 @@ def previous_not_found(response_id: str) -> ClientError:
 
 
 def conversation_not_found(conversation_id: str) -> ClientError:
-    """Return the error for a conversation that is not there (specification section 13)."""
+    """Return the error for a conversation that does not exist (specification section 13)."""
     return ClientError(f"Conversation with id '{conversation_id[:100]}' not found.", status=404, param="conversation")
 
 
 def conversation_locked() -> ClientError:
-    """Return the error for a conversation that a response holds (specification section 13)."""
+    """Return the error for a conversation that another response has locked (specification section 13)."""
     return ClientError(
         "Another process is currently operating on this conversation. Please retry in a few seconds.",
         code="conversation_locked",
@@ -245,7 +245,7 @@ def conversation_locked() -> ClientError:
 
 
 def duplicate_item(item_id: str, param: str = "input") -> ClientError:
-    """Return the error for an item that the conversation has already (specification section 13)."""
+    """Return the error for an item that the conversation already contains (specification section 13)."""
     return ClientError(
         f"Duplicate item found with id {item_id[:100]}. Remove duplicate items from your input and try again.",
         param=param,
@@ -253,9 +253,9 @@ def duplicate_item(item_id: str, param: str = "input") -> ClientError:
 
 
 def store_item(item: Item, sealed: str | None = None, *, is_large: bool = False) -> StoredItem:
-    """Return an item as it is kept; `encrypted_content` is kept apart, but for a compaction, which is nothing else.
+    """Return an item as it is stored; `encrypted_content` is stored separately, except for a compaction.
 
-    What may be large is encoded piece by piece, in a thread.
+    Data that can be large is encoded piece by piece, in a thread.
     """
     if isinstance(item, WITH_STATE) and item.encrypted_content:
         sealed = item.encrypted_content
@@ -272,10 +272,10 @@ def store_item(item: Item, sealed: str | None = None, *, is_large: bool = False)
 
 
 def _check_new(given: Sequence[InputItem], context: Context, *, may_refer: bool) -> None:
-    """Raise `ClientError` (400) for an item of the input that would stand for one of the history, or beside it.
+    """Raise `ClientError` (400) if an item of the input would replace or duplicate an approval request of the history.
 
-    Otherwise a request for approval could be repeated with other arguments, or invented, and approved at once. An
-    `item_reference` stands for what is stored, as it is.
+    Otherwise a client could repeat an approval request with other arguments, or invent one, and approve it at once. An
+    `item_reference` refers to the stored item, unchanged.
     """
     if any(type(item) is McpApprovalRequest for item in given):
         raise _request_outside_history()
@@ -314,7 +314,7 @@ async def _chain(response_id: str, sources: Sources, tenant: str, intake: Histor
 
 
 class _References:
-    """Finds what items of a request's input stand for; all of it together is bounded as a history is."""
+    """Resolves the references in a request's input; their total size has the same limit as a history."""
 
     def __init__(self, sources: Sources, context: Context, intake: HistoryMemory) -> None:
         self._store, self._bounds, self._offload = sources.store, sources.bounds, sources.offload
@@ -323,10 +323,10 @@ class _References:
         self._size = 0
 
     async def resolve(self, item: InputItem) -> InputItem:
-        """Return the stored item for a reference; bare reasoning with what was kept with it.
+        """Return the stored item for a reference; bare reasoning with the content stored for it.
 
-        Raises `ClientError`: 404 for a reference to nothing, 400 where what is referred to is too large, or a request
-        for approval that is not part of the history.
+        Raises `ClientError`: 404 for a reference to an unknown item, 400 if the item is too large, or if it is an
+        approval request outside the history.
         """
         if isinstance(item, ItemReference):
             return self._known(str(item.id)) or await self._find(str(item.id))
@@ -339,7 +339,7 @@ class _References:
         return item
 
     def _known(self, item_id: str) -> InputItem | None:
-        """Return the item that the history has: the store may have others of its id."""
+        """Return the item that is in the history: the store can have others with its id."""
         if self._history is None:
             self._history = {str(item.id): item for item in self._context.history}
         return self._history.get(item_id)

@@ -1,4 +1,4 @@
-"""Requests corrections of what a model wrote wrongly: a call's arguments or input, or a text against its schema."""
+"""Requests corrections of invalid model output: a call's arguments or input, or a text that violates its schema."""
 
 from collections.abc import Callable, Generator, Sequence
 
@@ -21,13 +21,13 @@ from antiphon.translation.tool_items import StreamingCustomCall
 from antiphon.translation.wire import Finish
 
 Corrected = StreamingCustomCall | CheckedCall | CheckedMessage
-"""Items that are held because they are wrong."""
+"""Items that are held back because they are invalid."""
 
 Question = tuple[CreateResponse, list[InputItem]]
-"""A request, and the conversation that it is about."""
+"""A request, and its conversation."""
 
 LONGEST_QUOTE = 20_000
-"""Characters of wrong arguments that the model is shown."""
+"""Characters of invalid arguments that the model is shown."""
 
 GRAMMAR = """\
 This input was not used: it does not fit the grammar that the tool's description gives. {misfit} \
@@ -50,9 +50,9 @@ Answer again, with the same content, by one JSON value that fits the schema and 
 def corrections(
     ending: Finish, ask: Callable[[Corrected], Generator[Step, None, ModelResult]]
 ) -> Generator[Step, None, AntiphonError | None]:
-    """Correct what an answer holds; `ask` asks the model for one item once more. Return why the response fails, if so.
+    """Correct the held items of an answer; `ask` requests one item from the model again. Return the error, if it fails.
 
-    What is not corrected is passed as it was, and the log says so. After an answer that failed, nothing is corrected.
+    An item that is not corrected is passed on unchanged, and logged. After a failed answer nothing is corrected.
     """
     failure: AntiphonError | None = None
     for held in ending.held:
@@ -87,10 +87,10 @@ def _corrected(
 def text_check(
     request: CreateResponse, items: Sequence[InputItem], body: Body, *, is_doubtful: bool
 ) -> TextCheck | None:
-    """Return the schema that the text of an answer is to fit, None where it has none.
+    """Return the schema that the text of an answer must match, None if it has none.
 
-    `body` is the Chat request for it. The text waits for its end where no client hears it, where the request
-    does not have the schema as it is, or where it is doubtful whether the model keeps to it.
+    `body` is the Chat request for it. The text is held until its end if no client receives it, if the request
+    does not contain the exact schema, or if the model is known not to follow schemas reliably.
     """
     wanted = configured(request, items).text
     if wanted is None or not isinstance(wanted.format, JsonSchemaFormat):
@@ -101,7 +101,7 @@ def text_check(
 
 
 def question(request: CreateResponse, items: Sequence[InputItem], held: Corrected) -> Question:
-    """Return the request and the conversation with which the model writes an item once more."""
+    """Return the request and the conversation with which the model generates an item again."""
     if isinstance(held, CheckedMessage):
         return _text(request, items, held)
     return _arguments(request, items, held) if isinstance(held, CheckedCall) else _input(request, items, held)
@@ -115,7 +115,7 @@ def _input(request: CreateResponse, items: Sequence[InputItem], held: StreamingC
 
 
 def _arguments(request: CreateResponse, items: Sequence[InputItem], held: CheckedCall) -> Question:
-    """The wrong arguments are quoted, since templates and servers parse those of a call, and fail."""
+    """Quote invalid arguments, since templates and servers parse the arguments of a call, and fail."""
     name, namespace = held.offer.name, held.offer.namespace or UNSET
     call = FunctionCall(call_id=held.call_id, name=name, arguments="{}", namespace=namespace)
     begin = BEGIN.format(sent=held.sent) if held.sent else ""

@@ -1,4 +1,4 @@
-"""Decodes stored items: a few at once, many in slices, between which other requests run, large ones in a thread."""
+"""Decodes stored items: small sets at once, larger ones in slices with pauses for other requests, or in a thread."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
@@ -25,25 +25,25 @@ WITH_STATE = (
     *(Reasoning, McpCall, McpApprovalRequest, WebSearchCall, FileSearchCall),
     *(CodeInterpreterCall, ShellCallOutput, ImageGenerationCall),
 )
-"""Items with which something is sealed that only this server reads."""
+"""Items with sealed content that only this server can read."""
 
 FEW = 250
-"""Items in a slice: they become values, and part of a context, in less than five milliseconds."""
+"""Items in a slice: decoding them and adding them to a context takes less than five milliseconds."""
 
 FEW_BYTES = 1024 * 1024
-"""Bytes after which a slice ends. A slice of more is decoded in a thread."""
+"""Bytes at which a slice ends. A larger slice is decoded in a thread."""
 
 LARGE = 64 * 1024
-"""Bytes of an item from which on it is decoded in slices, where that is done in a thread."""
+"""Bytes of an item above which it is decoded in slices, if that is done in a thread."""
 
 UNSHARED = FairScheduler()
-"""Lets everything begin at once: for a program without tenants."""
+"""A turn that lets everything start at once: for programs without tenants."""
 
 _decode = msgspec.json.Decoder(InputItem).decode
 
 
 def load_item(stored: StoredItem) -> InputItem:
-    """Return a stored item as it was, `encrypted_content` included."""
+    """Return a stored item as it was, including `encrypted_content`."""
     return _with_state(_decode(stored.body), stored)
 
 

@@ -1,4 +1,4 @@
-"""The parts that every response needs, what this process holds while it makes responses, and how it stops."""
+"""The parts that every response needs, the state of this process while it runs responses, and how it stops."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -41,15 +41,15 @@ if TYPE_CHECKING:
 
 
 class ActiveRun(Protocol):
-    """A response that is being made here."""
+    """A response that runs in this process."""
 
     def stop(self, error: AntiphonError) -> None:
-        """Have the response fail with this error, as soon as possible."""
+        """Make the response fail with this error, as soon as possible."""
         ...
 
 
 class Holdings(set[str]):
-    """Ids of responses that hold a lease while they are made here; `begin` is called with each that is added."""
+    """Ids of running responses that hold a lease; `begin` is called with each id that is added."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -63,96 +63,96 @@ class Holdings(set[str]):
 
 @dataclass(slots=True)
 class Upkeep:
-    """What keeps this process from deleting what has expired."""
+    """The reason why this process does not delete expired data."""
 
     clock_skew: float = 0.0
     """Seconds by which its clock is ahead of the store's."""
     purge_held: int = 0
-    """Stored responses that have expired, where they are too many for one purge."""
+    """Stored responses that have expired, if they are too many for one purge."""
 
 
 @dataclass(slots=True)
 class Engine:
-    """The parts. `new_id` and `now` are passed in, so that a trace can be exact."""
+    """The shared parts. `new_id` and `now` are passed in, so that a trace is reproducible."""
 
     models: ModelRegistry
     store: Store
     new_id: NewId
     now: Clock
     retention: int = 30 * 86_400
-    """Seconds for which a response is kept."""
+    """Seconds until a response expires."""
     keyring: Keyring = field(default_factory=Keyring)
     strict_tools: bool = False
     """Tools that this server cannot run are rejected, not omitted."""
     toolset: Toolset = field(default_factory=Toolset)
-    """The tools that this server runs itself."""
+    """The tools that this server runs."""
     strict_seals: bool = False
     """An `encrypted_content` that cannot be opened is rejected, not omitted."""
     worker: str = field(default_factory=lambda: new_id("worker"))
-    """The name under which this process holds things in the store."""
+    """The name under which this process holds leases in the store."""
     observers: Observers = field(default_factory=Observers)
     measures: Measures = field(default_factory=Measures)
     room: Room = field(default_factory=Room)
-    """How much is kept of answers, to be given again."""
+    """Size limit of the cache of answers."""
     chains: ChainCache = field(default_factory=ChainCache)
-    """The chains that were followed lately."""
+    """The chains used recently."""
     facts: FactsWriter | None = None
-    """Keeps facts about responses; None where none are kept."""
+    """Stores facts about responses; None if they are not stored."""
     prompts: PromptMemory | None = field(default_factory=PromptMemory)
-    """The newest prompts of sessions; None where prompts are not compared."""
+    """The newest prompts of sessions; None if prompts are not compared."""
     vision: Vision | None = None
-    """Describes images to models that see none; None where these are sent images like others."""
+    """Describes images for models without vision; None if these receive images unchanged."""
     bounds: Bounds = field(default_factory=Bounds)
-    """How much state a request may bring, load and leave behind."""
+    """How much state a request can contain, load and store."""
     memory: Memory = field(default_factory=Memory)
-    """What this process may use for clients: bodies, messages, histories."""
+    """The memory that this process can use for clients: bodies, messages, histories."""
     reads: FairScheduler = field(default_factory=FairScheduler)
-    """Shares what is large to read and decode between tenants."""
+    """Shares the reading and decoding of large data fairly between tenants."""
     wakes: Notifier = field(default_factory=Notifier)
     holding: Holdings = field(default_factory=Holdings)
-    """Responses that hold a conversation or a key while they are made here."""
+    """Running responses that hold a lease on a conversation or a key."""
     queue_per_tenant: int = 1_000
-    """Background responses of one tenant that may wait."""
+    """Background responses of one tenant that can be queued."""
     upkeep: Upkeep = field(default_factory=Upkeep)
     shared: SharedResources = field(default_factory=SharedResources)
-    """What tenants share in this process."""
+    """The capacity that tenants share in this process."""
     code_state: Callable[[], CodeState] | None = None
-    """Returns how the sandbox for code is; None where the settings name none."""
+    """Returns the state of the sandbox for code; None if no sandbox is configured."""
     max_responses: int = MAX_RESPONSES
-    """Responses of requests with an API key that are made at once; 0 for any number."""
+    """Concurrent responses per API key; 0 for no limit."""
     runs: set[ActiveRun] = field(default_factory=set)
-    """Responses that are being made here."""
+    """Responses that run in this process."""
     takes_work: bool = True
-    """False once this process is about to end."""
+    """False once this process is shutting down."""
     is_over: bool = False
-    """No client is served any longer."""
+    """Clients are no longer served."""
     currency: str = "USD"
     """The currency of prices and budgets, a label."""
     reserved_output: int = RESERVED
     """Tokens reserved for an answer if the request does not limit its length."""
     open_files: Callable[[], FileReader] | None = None
-    """Makes what finds and reads files; called once, by the first request that needs a file."""
+    """Creates the service that finds and reads files; called once, by the first request that needs a file."""
     _files: FileReader | None = field(init=False, default=None)
     open_documents: "Callable[[], DocumentReader] | None" = None
-    """Makes what reads documents; called once, by the first request that needs one."""
+    """Creates the reader of documents; called once, by the first request that needs one."""
     _documents: "DocumentReader | None" = field(init=False, default=None)
     open_attachments: "Callable[[], Attachments] | None" = None
-    """Makes what reads the files in requests; called once, by the first request that has one."""
+    """Creates the reader of files in requests; called once, by the first request that has one."""
     _attachments: "Attachments | None" = field(init=False, default=None)
     open_search: "Callable[[], StoreSearch] | None" = None
-    """Makes what searches vector stores; called once, by the first search."""
+    """Creates the search of vector stores; called once, by the first search."""
     _search: "StoreSearch | None" = field(init=False, default=None)
     open_images: Callable[[], Router | None] | None = None
-    """Makes what routes to the image server; called once, by the first request that makes one."""
+    """Creates the routing to the image server; called once, by the first request for an image."""
     images_model: str = ""
-    """The model that makes images where a request names none."""
+    """The model that generates images if a request names none."""
     _image_router: Router | None = field(init=False, default=None)
     embedding_model: str = ""
-    """Embeds the chunks of new vector stores; empty for none."""
+    """Model that embeds the chunks of new vector stores; empty for none."""
     named_prompts: "Mapping[str, SettingsPrompt]" = field(default_factory=dict)
     """The prompts of the settings, by their ids."""
     open_embeddings: "Callable[[str], Embeddings] | None" = None
-    """Makes what embeds by a model."""
+    """Creates the client that computes embeddings with a model."""
     router: Router = field(init=False)
     cache: Cache = field(init=False)
     api_keys: KnownKeys = field(init=False)
@@ -173,7 +173,7 @@ class Engine:
 
     @property
     def files(self) -> FileReader:
-        """What finds and reads files: made when it is first used, so that other requests never load it."""
+        """The service that finds and reads files: created on first use, so that other requests never load it."""
         if self._files is None:
             if self.open_files is None:
                 raise TypeError("this engine has no files")
@@ -182,7 +182,7 @@ class Engine:
 
     @property
     def documents(self) -> "DocumentReader":
-        """What reads documents; see `files`."""
+        """The reader of documents; see `files`."""
         if self._documents is None:
             if self.open_documents is None:
                 raise TypeError("this engine reads no documents")
@@ -191,7 +191,7 @@ class Engine:
 
     @property
     def attachments(self) -> "Attachments":
-        """What reads the files in requests; see `files`."""
+        """The reader of files in requests; see `files`."""
         if self._attachments is None:
             if self.open_attachments is None:
                 raise TypeError("this engine reads no files in requests")
@@ -200,7 +200,7 @@ class Engine:
 
     @property
     def search(self) -> "StoreSearch":
-        """What searches vector stores; see `files`."""
+        """The search of vector stores; see `files`."""
         if self._search is None:
             if self.open_search is None:
                 raise TypeError("this engine searches nothing")
@@ -209,25 +209,25 @@ class Engine:
 
     @property
     def image_router(self) -> Router:
-        """What routes to the models that make images: those of a server of their own, else the backends'."""
+        """The routing to the models that generate images: on a dedicated server, else on the backends."""
         if self._image_router is None:
             self._image_router = (self.open_images() if self.open_images is not None else None) or self.router
         return self._image_router
 
     async def close_images(self) -> None:
-        """Close the connections to an image server of its own."""
+        """Close the connections to a dedicated image server."""
         if self._image_router not in (None, self.router):
             for served in self._image_router.registry.backends:
                 await served.backend.close()
 
     def embeddings(self, model: str) -> "Embeddings":
-        """Return what embeds texts by a model."""
+        """Return the embeddings client for a model."""
         if self.open_embeddings is None:
             raise TypeError("this engine has no embeddings")
         return self.open_embeddings(model)
 
     async def reserve_storage(self, tenant: str, size: int = 0) -> StorageReservation:
-        """Reserve room for what a request of `size` bytes stores. Raises `ClientError` (429): see `StorageQuota`."""
+        """Reserve storage for a request of `size` bytes. Raises `ClientError` (429): see `StorageQuota`."""
         return await self.quota.reserve(self.bounds, tenant, size)
 
     def ticket(self, given: RequestIdentity | None) -> RequestIdentity:
@@ -236,12 +236,12 @@ class Engine:
         return given if given.response_id else replace(given, response_id=self.new_id("resp"))
 
     def drain(self) -> None:
-        """Take no new work; what was begun goes on."""
+        """Accept no new work; work that has begun continues."""
         self.takes_work = False
         self.wakes.wake("")
 
     def abort(self) -> None:
-        """End what is being made here: this process is about to end itself."""
+        """Stop all running responses: this process is shutting down."""
         self.takes_work, self.is_over = False, True
         for run in list(self.runs):
             run.stop(going_away())
@@ -249,6 +249,6 @@ class Engine:
 
 
 def going_away() -> AntiphonError:
-    """Return the error for work that comes while this process is about to end."""
+    """Return the error for requests that arrive while this process is shutting down."""
     text = "This server is shutting down. Please retry."
     return AntiphonError(text, status=503, code="server_error", headers={"retry-after": "1", "connection": "close"})

@@ -1,4 +1,4 @@
-"""Facts about responses: what lists and timelines show of a response, kept when it is queued and when it ends."""
+"""Facts about responses: the data that lists and timelines show, stored when a response is queued and when it ends."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -59,19 +59,19 @@ TOOLS: dict[type[Any], str] = {
     ApplyPatchCall: "apply_patch",
     ToolSearchCall: "tool_search",
 }
-"""What facts call a tool, by the type of its calls."""
+"""How facts name a tool, by the type of its calls."""
 
 MOST_TOOLS = 20
 """Different tools of one response that are named, and characters of each."""
 
 MOST_SPANS = 500
-"""Spans of one response that are kept: the first ones."""
+"""Spans of one response that are stored: the first ones."""
 
 MOST_SENT = 1024 * 1024
-"""Bytes of requests to backends that are kept of one response: they are compressed in a few milliseconds."""
+"""Bytes of backend requests that are stored per response: compressing them takes a few milliseconds."""
 
 MOST_TOKENS, MOST_COST = 10**12, 10**15
-"""Tokens of one response, and its cost in nano-units, that are counted: a backend may report any number."""
+"""Maximum tokens, and cost in nano-units, of one response that are counted: a backend can report any number."""
 
 NO_USAGE = Usage()
 
@@ -79,7 +79,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class Origin(Struct, frozen=True):
-    """Where a response comes from, as its facts say it."""
+    """The origin of a response, as stored in its facts."""
 
     model: str
     tenant: str
@@ -90,7 +90,7 @@ class Origin(Struct, frozen=True):
 
 
 def origin_of(request: CreateResponse, identity: RequestIdentity) -> Origin:
-    """Return where the response to a request comes from; the request is the one that this task serves."""
+    """Return the origin of the response to a request, which is the request that this task serves."""
     known = current.get()
     flags = STORED if request.store is not False else 0
     if request.background:
@@ -103,7 +103,7 @@ def origin_of(request: CreateResponse, identity: RequestIdentity) -> Origin:
 
 
 class _Times(Struct, frozen=True):
-    """When a response began and ended, in milliseconds since the epoch, and what came between."""
+    """When a response began and ended, in milliseconds since the epoch, and the moments in between."""
 
     began: int
     ended: int
@@ -123,10 +123,10 @@ def facts_of(
     cost: int | None = None,
     moments: Sequence[Moment] | None = None,
 ) -> Facts:
-    """Return the facts of a response as it stands; `now` is the time since the epoch, `cost` in nano-units.
+    """Return the facts of a response in its current state; `now` is the time since the epoch, `cost` in nano-units.
 
-    Without a `record` it was not made here: it was just queued, or ended from outside. `moments` are those of the
-    items of its output, where they were noted.
+    Without a `record` it did not run here: it was just queued, or was ended from outside. `moments` are those of the
+    items of its output, if they were recorded.
     """
     usage, output, flags = response.usage or NO_USAGE, response.output, origin.flags
     times = _Times(int(now * 1000), int(now * 1000)) if record is None else _measured(record, now, moments)
@@ -175,7 +175,7 @@ def facts_of(
 
 
 def _bounded(usage: Usage) -> Usage:
-    """Return the tokens that a backend reported, within what the sums of many responses can hold."""
+    """Return the tokens that a backend reported, clamped so that sums over many responses do not overflow."""
     read, sent = usage.input_tokens_details, usage.output_tokens_details
     read = replace(read, cached_tokens=min(read.cached_tokens, MOST_TOKENS))
     sent = replace(sent, reasoning_tokens=min(sent.reasoning_tokens, MOST_TOKENS))
@@ -188,7 +188,7 @@ def _bounded(usage: Usage) -> Usage:
 def _outcome(response: Response, spans: Sequence[Span], *, is_made_here: bool) -> tuple[str, str, str]:
     """Return a response's status, and the code and the message of its error.
 
-    One that ended here in progress was not announced: its client got an error instead, or left before.
+    A response that ended while in progress was not announced: its client received an error or had disconnected.
     """
     if response.status != "in_progress" or not is_made_here:
         error = response.error
@@ -199,7 +199,7 @@ def _outcome(response: Response, spans: Sequence[Span], *, is_made_here: bool) -
 
 
 def _measured(record: ResponseRecord, now: float, moments: Sequence[Moment] | None) -> _Times:
-    """Return the times of a response that ends now, of the record in seconds of the monotonic clock."""
+    """Return the times of a response that ends now; the record has seconds of the monotonic clock."""
     since, spans = record.began, record.spans
     began, ended = int((now - time.monotonic() + since) * 1000), int(now * 1000)
     if not spans:
@@ -239,7 +239,7 @@ def _items(moments: Sequence[Moment], began: float) -> list[list[Any]]:
 
 
 def _bodies(spans: Sequence[Span]) -> bytes:
-    """Return what the backends received, compressed; nothing where it is too large to be kept."""
+    """Return the requests that the backends received, compressed; empty if they are too large to store."""
     sent = [span.body for span in spans if span.kind == "call"]
     if sum(map(len, sent)) > MOST_SENT:
         return b""
@@ -262,7 +262,7 @@ def _newest(items: Sequence[Any], role: str) -> str:
 
 
 def _tools(output: Sequence[Any]) -> str:
-    """Return the tools that were called: what kind they are, and their names."""
+    """Return the tools that were called: their kinds and their names."""
     names: dict[str, None] = {}
     for item in output:
         kind = TOOLS.get(type(item))

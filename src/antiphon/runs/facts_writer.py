@@ -1,4 +1,4 @@
-"""Writes the facts of responses that are not saved themselves, however often the store fails."""
+"""Writes the facts of responses that are not stored themselves, and retries while the store fails."""
 
 import asyncio
 from contextlib import suppress
@@ -7,23 +7,23 @@ from antiphon.errors import StoreError, log
 from antiphon.storage.contract import Facts, Store
 
 SOON = 0.25
-"""Seconds for which facts of responses that are not stored gather before they are written."""
+"""Seconds for which facts of responses that are not stored are collected before they are written."""
 
 TRY_AGAIN = 1.0
-"""Seconds between two tries to write them, where the store fails."""
+"""Seconds between two attempts to write them while the store fails."""
 
 MOST_WAITING = 10_000
-"""Facts that wait for a store that fails; more are dropped."""
+"""Facts that wait while the store fails; more are dropped."""
 
 AT_ONCE = 500
-"""Facts that are written in one step: a store that was away finds many that wait, and others write too."""
+"""Facts written in one step: after an outage many wait, and other processes write too."""
 
 LAST_TRY = 5.0
-"""Seconds that the end of the process waits for the last facts."""
+"""Seconds that a shutdown waits for the last facts."""
 
 
 class FactsWriter:
-    """Keeps the facts of responses that are not saved themselves, all that come together in one step."""
+    """Stores the facts of responses that are not stored themselves, in batches."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -31,14 +31,14 @@ class FactsWriter:
         self._writing: asyncio.Task[None] | None = None
 
     def add(self, facts: Facts) -> None:
-        """Have facts written soon."""
+        """Write facts soon."""
         if len(self._waiting) < MOST_WAITING:
             self._waiting.append(facts)
         if self._writing is None:
             self._writing = asyncio.get_running_loop().create_task(self._write())
 
     async def close(self) -> None:
-        """Write what is left, if the store takes it soon."""
+        """Write the remaining facts, if the store accepts them soon."""
         writing, self._writing = self._writing, None
         if writing is not None:
             writing.cancel()
@@ -58,10 +58,10 @@ class FactsWriter:
             self._writing = None
 
     async def _write_all(self) -> None:
-        """Write what waits, however often the store fails.
+        """Write the waiting facts, and retry while the store fails.
 
-        Where it fails, fewer are written at once. Facts that fail alone go to the end of the queue, and are dropped if
-        they fail alone again after others were written: the store rejects them, and the others do not wait for them.
+        After a failure, fewer are written at once. Facts that fail alone move to the end of the queue. They are dropped
+        if they fail alone again after others were written: the store rejects them, and the others must not wait.
         """
         count, failed, rejected = AT_ONCE, set[str](), set[str]()
         was_told = False
@@ -71,7 +71,7 @@ class FactsWriter:
                 await asyncio.shield(asyncio.ensure_future(self._store.put_facts(facts)))
             except StoreError as error:
                 if not was_told:
-                    log.warning("Facts about responses wait for the store: %s", error)
+                    log.warning("Cannot write facts about responses; retrying: %s", error)
                 was_told = True
                 if len(facts) == 1:
                     self._put_back(failed, rejected)
@@ -83,10 +83,10 @@ class FactsWriter:
                 count = min(2 * count, AT_ONCE)
 
     def _put_back(self, failed: set[str], rejected: set[str]) -> None:
-        """Put the facts that failed alone to the end of the queue, or drop those that the store rejects."""
+        """Move the facts that failed alone to the end of the queue, or drop those that the store rejects."""
         one = self._waiting.pop(0)
         if one.id in rejected:
-            log.warning("The store rejects the facts about the response %s. They are dropped.", one.id)
+            log.warning("The store rejects the facts about the response %s; dropping them.", one.id)
         else:
             failed.add(one.id)
             self._waiting.append(one)

@@ -1,4 +1,4 @@
-"""`Idempotency-Key`: the same request again is not done again, it gets the same answer."""
+"""`Idempotency-Key`: a repeated request is not processed again; it receives the same response."""
 
 import hashlib
 from dataclasses import dataclass
@@ -17,10 +17,10 @@ LONGEST = 255
 """Characters of a key."""
 
 PATIENCE = 60.0
-"""Seconds that a request waits for the one of the same key that is being worked on."""
+"""Seconds that a request waits for another one with the same key that is in progress."""
 
 LOOK_AGAIN = 0.5
-"""Seconds after which the key is looked at without having been told."""
+"""Seconds between two checks of the key without a notification."""
 
 
 _encode = msgspec.json.Encoder(order="sorted").encode
@@ -28,14 +28,14 @@ _encode = msgspec.json.Encoder(order="sorted").encode
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """The answer is the stream of this background response, from its beginning."""
+    """The response is the stream of this background response, from its beginning."""
 
     tenant: str
     response_id: str
 
 
 def check_key(key: str) -> None:
-    """Raise `ClientError` (400) where a key is empty, too long, or not of visible ASCII characters."""
+    """Raise `ClientError` (400) if a key is empty, too long, or contains other than visible ASCII characters."""
     if not 0 < len(key) <= LONGEST or not (key.isascii() and key.isprintable()):
         raise ClientError(
             f"Invalid 'Idempotency-Key': expected 1 to {LONGEST} visible ASCII characters.",
@@ -47,10 +47,10 @@ def check_key(key: str) -> None:
 async def admit(
     engine: Engine, tenant: str, key: str, path: str, body: bytes, prefix: str
 ) -> RequestIdentity | Reply | Log:
-    """Return the answer that this request was given, or the ticket with which it is to be worked on here.
+    """Return the stored answer for this request, or the ticket to process it here.
 
-    Waits for the same request where it is being worked on. Raises `ClientError`: 422 where the key came with another
-    request, 409 where the other takes too long (specification of bad inputs: the IETF's draft says both).
+    Waits while the same request is in progress. Raises `ClientError`: 422 if the key was used with another
+    request, 409 if the other takes too long (specification of bad inputs: the IETF draft defines both).
     """
     if len(body) <= LARGE:
         fingerprint = _fingerprint(path, body)
@@ -58,7 +58,7 @@ async def admit(
         fingerprint = await engine.offload.run(tenant, _fingerprint_of_large, path, body)
     response_id = engine.new_id(prefix)
     waited = 0.0
-    # Known before it is reserved: whoever holds anything has to show that it lives.
+    # Registered before it is reserved: a process that holds a lease must send heartbeats.
     engine.holding.add(response_id)
     try:
         while True:
@@ -82,13 +82,13 @@ async def admit(
 
 
 def _fingerprint(path: str, body: bytes) -> bytes:
-    """Tell a request from another: the order of keys and the blanks between them make none."""
+    """Fingerprint a request; the order of keys and the whitespace between them do not matter."""
     value = msgspec.json.encode(msgspec.json.decode(body or b"{}"), order="sorted")
     return hashlib.sha256(path.encode() + b"\0" + value).digest()
 
 
 def _fingerprint_of_large(path: str, body: bytes) -> bytes:
-    """Return the same, worked out piece by piece."""
+    """Return the same fingerprint, computed piece by piece."""
     digest = hashlib.sha256(path.encode() + b"\0")
     for piece in pieces(decode_in_slices(body), _encode, is_sorted=True):
         digest.update(piece)

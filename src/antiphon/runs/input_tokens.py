@@ -1,4 +1,4 @@
-"""How many tokens the model would see: of its own backend where that tells, else as near as can be said from here."""
+"""The number of tokens the model would see: from its own backend if it counts them, else the best estimate here."""
 
 import asyncio
 import hashlib
@@ -30,16 +30,16 @@ FILES = {
         "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
     ),
 }
-"""A vocabulary's name -> its file's name in tiktoken's cache, and the SHA-256 of what must be in it.
+"""A vocabulary's name -> its file's name in tiktoken's cache, and the SHA-256 of its content.
 
-tiktoken downloads a file that is missing or damaged, so it is asked only where neither is so.
+tiktoken downloads a file that is missing or damaged, so it is called only if the file is valid.
 """
 
 NEWEST = "o200k_base"
 
 
 def vocabulary_of(model: str) -> str | None:
-    """Return the name of a model's vocabulary, None for a model that is not OpenAI's, or where tiktoken is missing."""
+    """Return the name of a model's vocabulary, None if the model is not OpenAI's, or tiktoken is not installed."""
     try:
         from tiktoken import model as models  # noqa: PLC0415 - an extra: who has it not need not load it
     except ImportError:
@@ -52,7 +52,7 @@ def vocabulary_of(model: str) -> str | None:
 
 
 def tokens_by(name: str) -> Callable[[str], int] | None:
-    """Return what counts the tokens of a text in a vocabulary; None where its data are not at hand."""
+    """Return a function that counts the tokens of a text in a vocabulary; None if its data is not available."""
     try:
         import tiktoken  # noqa: PLC0415 - as above
     except ImportError:
@@ -87,18 +87,18 @@ Encode = Callable[[dict[str, Any]], Awaitable[bytes]]
 """Returns a request to a backend as JSON."""
 
 LARGEST = 1_000_000
-"""Characters of a request's messages up to which tiktoken counts them: it takes about a second for these."""
+"""Characters of messages up to which tiktoken counts them: it needs about a second for this many."""
 
 OPENAI = {"openai", "azure"}
-"""Families that serve OpenAI's models, whose vocabularies are public."""
+"""Families that serve OpenAI's models; the vocabularies of these are public."""
 
 PRIMINGS = {"gpt-3": 3, "gpt-4": 3, "o3": 2, "o4": 2, "gpt-5": 2}
-"""How a model's name begins -> the tokens that open its answer. Recordings: what is 14 to gpt-4o is 13 to gpt-5."""
+"""Prefix of a model's name -> the tokens that open its answer. Recordings: 14 for gpt-4o are 13 for gpt-5."""
 
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """A number of tokens; `is_exact` says whether the model's own template and tokenizer made it."""
+    """A number of tokens; `is_exact` if the model's own template and tokenizer produced it."""
 
     input_tokens: int
     is_exact: bool
@@ -107,10 +107,10 @@ class Count:
 async def count_input_tokens(
     engine: Engine, request: CreateResponse, tenant: str = "", *, is_large: bool = False
 ) -> Count:
-    """Return what a response to this request would be charged as input; nothing is made or stored.
+    """Return the input tokens that a response to this request would be charged; nothing is generated or stored.
 
-    Raises `ClientError` for what would be refused before the model is asked; a backend that does not count is no
-    failure.
+    Raises `ClientError` for a request that would be rejected before the model is called; a backend that cannot count
+    is not an error.
     """
     context = await load_context(engine, request, tenant, is_large=is_large)
     try:
@@ -143,7 +143,7 @@ async def _count(engine: Engine, request: CreateResponse, context: Context) -> C
 
 
 async def _asked(backend: Backend, encode: Encode, way: Way, body: dict[str, Any]) -> int | None:
-    """Return what the backend says, None where it says nothing."""
+    """Return the number from the backend, None if it returns none."""
     steps = way(body)
     try:
         async with asyncio.timeout(PATIENCE):
@@ -168,7 +168,7 @@ async def _answer(backend: Backend, path: str, body: bytes) -> Any:
 
 
 def _worked_out(body: dict[str, Any], target: Target) -> Count:
-    """Count with OpenAI's vocabulary where it is at hand, else by size."""
+    """Count with OpenAI's vocabulary if it is available, else estimate from the size."""
     is_openai = target.dialect.name in OPENAI
     name = vocabulary_of(target.model) if is_openai else None
     measure = tokens_by(name or NEWEST) if tokens_of(body, len) <= LARGEST else None

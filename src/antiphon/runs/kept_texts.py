@@ -1,4 +1,4 @@
-"""Texts of files that the store keeps by the digest of their content, so that each file is read once."""
+"""Texts of files that the store caches by the digest of their content, so that each file is read once."""
 
 import zlib
 from typing import Protocol
@@ -11,12 +11,12 @@ from antiphon.sharing.offload import Offload
 from antiphon.storage.contract import FileText, Store
 
 LARGEST_KEPT = 8 * 1024 * 1024
-"""Bytes of a compressed text beyond which the store does not keep it: it is read again."""
+"""Bytes of a compressed text above which it is not stored: the file is read again."""
 COMPRESSION = 1
 
 
 class Keeping(Protocol):
-    """The parts with which texts are kept; an `Engine` has them."""
+    """The parts needed to cache texts; an `Engine` has them."""
 
     store: Store
     offload: Offload
@@ -29,11 +29,11 @@ class Keeping(Protocol):
 
 
 async def kept_text(engine: Keeping, tenant: str, digest: bytes, filename: str) -> Document | None:
-    """Return the text of content as a file of this name has it; None where it is not kept, or as another kind."""
+    """Return the text of content for a file with this name; None if it is not stored, or as another kind."""
     try:
         found = await engine.store.find_file_text(tenant, digest, VERSION)
     except StoreError as error:
-        log.warning("The text of a file could not be read from the store: %s", error)
+        log.warning("Cannot read the text of a file from the store: %s", error)
         return None
     if found is None or not is_as_named(found.kind, filename):
         return None
@@ -42,7 +42,7 @@ async def kept_text(engine: Keeping, tenant: str, digest: bytes, filename: str) 
 
 
 async def keep_text(engine: Keeping, tenant: str, digest: bytes, document: Document) -> None:
-    """Keep a text, unless it is too large. Trouble is logged: the file can be read again."""
+    """Store a text, unless it is too large. Errors are logged: the file can be read again."""
     body = await engine.offload.run(tenant, _compressed, document.text)
     if len(body) > LARGEST_KEPT:
         return
@@ -51,7 +51,7 @@ async def keep_text(engine: Keeping, tenant: str, digest: bytes, document: Docum
     try:
         await engine.store.keep_file_text(FileText(tenant, *about, body, expires_at))
     except StoreError as error:
-        log.warning("The text of a file was not stored: %s", error)
+        log.warning("Cannot store the text of a file: %s", error)
 
 
 def _text(body: bytes) -> str:

@@ -15,10 +15,10 @@ from antiphon.translation.to_chat.prefix import joined
 from antiphon.translation.writer import Note
 
 PERIODS = (1, 2, 3)
-"""Calls in a row that may be what is repeated."""
+"""Maximum length, in calls, of a repeated round."""
 
 STUCK = 2
-"""Multiple of the limit at which the response ends, because the note did not help."""
+"""Multiple of the limit at which the response ends because the note had no effect."""
 
 MOST = 100
 """The highest limit of repetitions; it bounds the part of a conversation that is compared."""
@@ -27,16 +27,16 @@ _HOSTED = (McpCall, WebSearchCall, FileSearchCall, CodeInterpreterCall)
 """Items that are a call and its result."""
 
 _MADE = frozenset({*CALLS, *OUTPUTS, *_HOSTED, McpListTools, Reasoning})
-"""Items of a model at work, other than its messages."""
+"""Items of a working model other than its messages."""
 
 _SAME = ("name", "arguments", "input", "action", "queries", "operation", "error", "code", "outputs")
-"""Fields of a call and its output by which two are the same, beside the output itself."""
+"""Fields of a call and its output that are compared, besides the output itself."""
 
 _VOLATILE = re.compile(
     r"\b[0-9a-f]{6,64}\b|\b[0-9]{1,9}(?:\.[0-9]{1,9})? ?(?:ms|s|secs?|seconds?)\b"
     r"|\b[0-9]{1,2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,9})?)?\b|\b[0-9]{4}-[0-9]{2}-[0-9]{2}"
 )
-"""What differs between two results that are the same: Codex adds an id and a duration to each command."""
+"""Differences to ignore when results are compared: Codex adds an id and a duration to each command."""
 
 _LOOKED = 2000
 """Characters of a result that are compared, at its beginning and at its end."""
@@ -50,9 +50,9 @@ Do something else: call another tool, use other arguments, or answer with what i
 
 
 def repetitions(items: Sequence[InputItem]) -> int:
-    """Return how often the newest calls were made with the same results, in a row; 0 where they are the first.
+    """Return how often the newest calls were repeated with the same results, in a row; 0 on their first occurrence.
 
-    A call counts once it has its output. A user's message begins a new count.
+    A call counts once it has its output. A user's message resets the count.
     """
     calls = list(islice(_rounds(items), max(PERIODS) + 1))
     if not calls or not any(calls[0] == calls[period] for period in PERIODS if period < len(calls)):
@@ -62,9 +62,9 @@ def repetitions(items: Sequence[InputItem]) -> int:
 
 
 def nudged(items: Sequence[InputItem], limit: int) -> tuple[Sequence[InputItem], Note | None]:
-    """Return the conversation with the note for the model, if any, and whether it was nudged or stopped.
+    """Return the conversation with the note for the model, if any, and whether it was added or the model is stopped.
 
-    `limit` is how many repetitions are too many, 0 for no limit; `STUCK` times as many are the end.
+    `limit` is the number of repetitions at which the note is added, 0 for no limit; at `STUCK` times the limit it ends.
     """
     count = repetitions(items) if limit else 0
     if count < limit or not limit:
@@ -74,14 +74,14 @@ def nudged(items: Sequence[InputItem], limit: int) -> tuple[Sequence[InputItem],
 
 
 def _run(calls: Sequence[Any], period: int) -> int:
-    """Return how often the newest `period` calls stand at the end, less than twice counts as 0."""
+    """Return how often the newest `period` calls occur at the end; fewer than two counts as 0."""
     pairs = zip(calls, calls[period:], strict=False)
     same = next((place for place, (one, other) in enumerate(pairs) if one != other), len(calls) - period)
     return same // period + 1 if same >= period else 0
 
 
 def _rounds(items: Sequence[InputItem]) -> Iterator[tuple[Any, ...]]:
-    """Yield calls with their outputs as they compare, the newest first, back to what no model and no tool said."""
+    """Yield calls with their outputs in comparable form, newest first, back to the last message of a user."""
     outputs: dict[str, Any] = {}
     for item in _newest(items):
         if type(item) in OUTPUTS:
@@ -91,7 +91,7 @@ def _rounds(items: Sequence[InputItem]) -> Iterator[tuple[Any, ...]]:
         elif (
             isinstance(item, WebSearchCall) and isinstance(item.action, dict) and item.action.get("type") == "open_page"
         ):
-            yield (item.id,)  # the item does not say which part of the page was read
+            yield (item.id,)  # the item does not contain which part of the page was read
         elif isinstance(item, _HOSTED):
             yield _signature(item)
 
@@ -116,7 +116,7 @@ def _values(items: Iterable[Any]) -> Iterator[Any]:
 
 
 def _steady(output: Any) -> Any:
-    """Return an output without what differs each time."""
+    """Return an output without the parts that always differ."""
     if output is None:
         return None
     text = output if isinstance(output, str) else msgspec.json.encode(output).decode()

@@ -1,6 +1,6 @@
-"""Calls models for one response: which stream reader for which API, and what follows for the turn.
+"""Calls models for one response: selects the stream reader for each API, and reports the outcome to the turn.
 
-The turn hears how a call ended, the writer what the model said, the observers all of it.
+The turn receives how a call ended, the writer the model's output, and the observers everything.
 """
 
 import asyncio
@@ -47,7 +47,7 @@ JSON_TYPES = {"application/json", "text/json"}
 
 
 class Unreported(NamedTuple):
-    """A call whose tokens the backend did not report: in its answer, or since the client left before that."""
+    """A call with unreported tokens: the backend omitted them, or the client disconnected before they came."""
 
     body: Mapping[str, Any]
     said: Callable[[], list[Item]] = list
@@ -55,7 +55,7 @@ class Unreported(NamedTuple):
 
 
 class ModelStream:
-    """An answer of the model while it is read: the client's, or one that the turn requested for itself."""
+    """An answer of the model while it is read: for the client, or one that the turn requested internally."""
 
     __slots__ = (
         "before",
@@ -89,47 +89,47 @@ class ModelStream:
         self.writer = writer
         self.stream = stream
         self.is_plain = reply.headers.get("content-type") in JSON_TYPES or reply.content_type in JSON_TYPES
-        """It is one JSON object, and awaited as a whole."""
+        """The answer is one JSON object, and awaited as a whole."""
         self.reader = AnswerReader(stream, is_json=self.is_plain)
         self.is_checked = is_checked
-        """Calls are looked for in its text, or what it says is held to a schema: work that grows with its size."""
+        """Its text is searched for calls or checked against a schema: work that grows with its size."""
         self.size = self.unread = 0
-        """Bytes of an answer that is checked: all of them, and those since its last whole event."""
+        """Bytes of an answer that is checked: in total, and since its last whole event."""
         self.ending: Finish | None = None
-        """How it ended, where that was worked out beside the event loop."""
+        """How it ended, if that was computed in a thread."""
         self.has_begun = False
         self.is_broken = False
-        """It did not come to its end."""
+        """It broke off before its end."""
         self.before = before = writer.newest
-        """The newest of what the writer had when it began."""
-        reply.has_begun = lambda: writer.newest != before  # without this object, which refers to the reply
+        """The newest item of the writer when the answer began."""
+        reply.has_begun = lambda: writer.newest != before  # no reference to this object, which refers to the reply
         if not self.is_plain:
             self.parts = aiter(reply.body)
             self.clock = asyncio.get_running_loop().time
             self.seen, self.heard = 0, self.clock()
-            """How many chunks had come when the last one came, and when that was."""
+            """How many chunks had arrived at the time of the last one, and when that was."""
 
     def finish(self) -> None:
-        """Read what is left, and check it."""
+        """Read the rest of the answer, and check it."""
         self.ending = self.reader.finish()
 
     def has_said(self) -> bool:
-        """Whether anything came of it yet."""
+        """Whether the answer has produced any output yet."""
         return self.writer.newest != self.before
 
     def check_silence(self) -> None:
-        """Bytes came without a chunk. Raises `BackendError` where an answer that began has had none for too long.
+        """Note bytes without a chunk. Raises `BackendError` if an answer that began has had no chunk for too long.
 
-        Of complete silence, and of what comes before the first chunk, the backend's client takes care.
+        The backend's client handles complete silence, and silence before the first chunk.
         """
         if self.has_said() and self.clock() - self.heard > self.upstream.reply.idle_timeout:
-            raise BackendError("The backend keeps the connection and says nothing.")
+            raise BackendError("The backend keeps the connection open, but sends no data.")
 
 
 class ModelCaller:
     """All calls of models for one response, along one route.
 
-    open(step) ──> conclude(stream), once it was read to its end ──> close()    for each step that calls a model
+    open(step) ──> conclude(stream), after it was read to its end ──> close()    for each step that calls a model
     """
 
     def __init__(
@@ -147,31 +147,31 @@ class ModelCaller:
         self._models = engine.models
         self._vision = engine.vision
         self._seen: Usage | None = None
-        """The tokens that descriptions of images took."""
+        """The tokens for descriptions of images."""
         self._cost = 0
-        """What the calls cost whose tokens were reported."""
+        """The cost of the calls with reported tokens."""
         self._request = plan.request
         tenant = plan.context.tenant
         self._chain = f"{tenant}\0{plan.response.id}"
-        """What later responses call the chain of this one."""
+        """The name of this response's chain for later responses."""
         self._prompts = engine.prompts
         self._prompt: Fingerprint | None = None
-        """The prompt that was sent last, where it is to be compared."""
+        """The prompt that was sent last, if prompts are compared."""
         self._newest: AnswerStream | None = None
-        """The newest answer that is the client's."""
+        """The newest answer for the client."""
         self._call: Call | None = None
-        """The attempt that is under way."""
+        """The attempt in progress."""
         self._upstream: UpstreamReply[Call] | None = None
         self._stream: ModelStream | None = None
         self._unreported: list[Unreported] = []
 
     @property
     def has_calls(self) -> bool:
-        """Whether the answer that is being read holds a call."""
+        """Whether the answer that is being read contains a call."""
         return self._newest is not None and self._newest.has_calls
 
     def choose(self) -> None:
-        """Select the best backend as of now: other requests may have come since this one did."""
+        """Select the best backend now: other requests may have arrived since this one did."""
         route = self._route
         if not route.is_settled:
             route.reselect()
@@ -232,13 +232,13 @@ class ModelCaller:
         return self._stream
 
     async def _load_judge(self, step: CallModel) -> None:
-        """Load what judges answers by schemas, if this one is to fit one."""
+        """Load the module that checks answers against schemas, if this answer must match one."""
         needs_judge = step.check is not None or any(offer.check == "schema" for offer in step.toolbox.offers.values())
         if needs_judge and is_installed("correct"):
             await load(JUDGE)
 
     async def read_whole(self, stream: ModelStream) -> None:
-        """Read an answer that is one JSON object. Raises `BackendError` where it breaks off."""
+        """Read an answer that is one JSON object. Raises `BackendError` if it breaks off."""
         body = await stream.upstream.reply.read(MAX_PLAIN_ANSWER)
         if body:
             stream.upstream.spoke()
@@ -246,7 +246,7 @@ class ModelCaller:
         stream.reader.feed(body)
 
     async def close(self) -> None:
-        """Leave the backend. An answer that was not read to its end is closed as incomplete, to be kept."""
+        """Release the backend. An answer that was not read to its end is closed as incomplete, to be stored."""
         stream, self._stream = self._stream, None
         upstream, self._upstream = self._upstream, None
         call, self._call = self._call, None
@@ -260,7 +260,7 @@ class ModelCaller:
                 self._unreported.append(Unreported(call.body))
 
     def spent(self) -> Spent:
-        """Return the tokens that it took: as they were reported, else as many as the texts look like."""
+        """Return the tokens used: as reported, else estimated from the texts."""
         seen = self._seen or Usage()
         usage = added(self._turn.own_usage, seen) or seen
         cached, target = usage.input_tokens_details.cached_tokens, self._route.target
@@ -281,7 +281,7 @@ class ModelCaller:
         )
 
     def _note_tools(self, record: ResponseRecord, api: Api, header: str | None) -> None:
-        """Note which tools are omitted: here, or by another Antiphon that is called, as its header says."""
+        """Note which tools are omitted: here, or by another Antiphon as the backend, from its header."""
         plan = self._plan
         if header:
             record.ignored_tools = plain_types(header)
@@ -290,7 +290,7 @@ class ModelCaller:
             record.ignored_tools = look_at_tools(plan.request, plan.items, api, served, refuses=False)
 
     def _reader(self, writer: ResponseWriter, step: CallModel | AuxiliaryCall) -> AnswerStream:
-        """Return what reads the answer, by its API."""
+        """Return the reader of the answer for its API."""
         only_one = self._request.parallel_tool_calls is False
         own, target = step if isinstance(step, CallModel) else None, self._route.target
         stream: AnswerStream
@@ -320,7 +320,7 @@ class ModelCaller:
         return stream
 
     def conclude(self, stream: ModelStream) -> None:
-        """The answer was read to its end: the turn hears how it ended."""
+        """The answer was read to its end: report to the turn how it ended."""
         self._stream = None
         ending = self._end(stream)
         call, answer = stream.upstream.record, stream.stream
@@ -340,7 +340,7 @@ class ModelCaller:
         self._route.target.preopened = answer.preopened
 
     def _check_prompt(self, stream: ModelStream, ending: Finish) -> None:
-        """Turn the answer to a prompt that the backend has cut into an error."""
+        """Turn the answer to a prompt that the backend has truncated into an error."""
         target, body, usage = stream.upstream.target, stream.upstream.record.body, ending.usage
         if usage is None or "messages" not in body or not is_cut(body, usage.input_tokens, target.window):
             return
@@ -348,7 +348,7 @@ class ModelCaller:
         ending.error = ClientError(message, code="context_length_exceeded", param="input")
 
     async def _with_descriptions(self, step: CallModel | AuxiliaryCall, vision: Vision) -> CallModel | AuxiliaryCall:
-        """Return the step for a model that sees no images. Raises `BackendError` where one cannot be described."""
+        """Return the step for a model without vision. Raises `BackendError` if an image cannot be described."""
         plan, target, images = self._plan, self._route.target, images_in(step.body, step.api)
         if not images or plan.request.model == vision.model:
             return step
@@ -359,7 +359,7 @@ class ModelCaller:
             self._cost += highest_cost(self._models.known.get(vision.model, ()), usage)
 
         texts = await vision.describe(images, plan.context.tenant, see, is_stored=is_stored)
-        log.info("Images that reach '%s' as descriptions by '%s': %d.", target.name, vision.model, len(texts))
+        log.info("The model '%s' has no vision. Images described by '%s': %d.", target.name, vision.model, len(texts))
         return replace(step, body=described(step.body, step.api, target.dialect, texts.__getitem__))
 
     def _end(self, stream: ModelStream) -> Finish:
@@ -371,14 +371,14 @@ class ModelCaller:
             self._cost += cost_of(stream.upstream.target, ending.usage)
         return ending
 
-    # What follows from a failure.
+    # Failures.
 
     def _refused(self, refusal: Refusal) -> None:
-        """The backend answered 400 or above, and no other is called: the turn finds a way, or that was it."""
+        """The backend answered 400 or above, and no other is called: the turn finds another way, or raises an error."""
         self._turn.refused(refusal.status, refusal.headers, refusal.body)
 
     def _is_settled(self, stream: ModelStream, error: AntiphonError, *, is_silent: bool) -> bool:
-        """Return whether this answer counts though it failed; where it said nothing, another may come instead."""
+        """Return whether a failed answer counts; if it produced no output, another backend can replace it."""
         if is_silent and self._turn.asks_plainly():
             return False
         failure = BROKEN if stream.is_broken else rejected(error.status, {}, error)
@@ -391,6 +391,6 @@ class ModelCaller:
         return False
 
     def _follow(self) -> None:
-        """Set which model answers: it may be one in the place of another (`fallback`)."""
+        """Set the model that answers: it can be a `fallback` of the requested one."""
         self._turn.builder.target = target = self._route.target
         self._writer.response.model = target.name

@@ -1,7 +1,7 @@
-"""A request for Chat Completions, embeddings or images on its way through the backends.
+"""Passes a request for Chat Completions, embeddings or images through to the backends.
 
-The backend receives the validated request, encoded again, so of a repeated key it sees only the value that was
-checked. The reply passes byte for byte.
+The backend receives the validated request, encoded again, so that for a repeated key it sees only the value that was
+checked. The response is passed on byte for byte.
 """
 
 import asyncio
@@ -40,14 +40,14 @@ def _encode(value: Any) -> bytes:
 
 
 class Sink(Protocol):
-    """Where an answer goes that is passed on."""
+    """The destination of a response that is passed on."""
 
     async def begin(self, status: int, backend: str, headers: Mapping[str, str]) -> None:
-        """The answer begins: its status, the label of the backend that gives it, and its headers."""
+        """Start the response: its status, the label of the backend that sends it, and its headers."""
         ...
 
     async def write(self, part: bytes, *, more_body: bool = True) -> None:
-        """A part of it comes, the last one without more."""
+        """Send a part of the response; the last one with `more` false."""
         ...
 
 
@@ -69,10 +69,10 @@ class Passing:
         self._path, self._request = path, request
         self._newest: Call | None = None
         self._parts: tuple[bytes, bytes] | None = None
-        """The request's JSON before and behind the name of the model, where it was encoded beforehand."""
+        """The request's JSON before and after the name of the model, if it was encoded beforehand."""
 
     async def run(self, sink: Sink) -> None:
-        """Pass the answer on to `sink`. Raises `AntiphonError` where no backend gives one, or it breaks off."""
+        """Pass the response on to `sink`. Raises `AntiphonError` if no backend returns one, or it breaks off."""
         if self._form is None:
             return await self._run(sink)
         token = sent_as.set("")
@@ -93,11 +93,11 @@ class Passing:
         except asyncio.CancelledError:
             if self._newest is not None and self._newest.error is None:
                 usage = Usage(input_tokens=asked_tokens(self._request))
-                self._grant.tell(self.spent(usage))  # unless an answer began, of which more is known
+                self._grant.tell(self.spent(usage))  # unless an answer began, with a better estimate
             raise
 
     def spent(self, usage: Usage) -> Spent:
-        """Return what these tokens of the backend that was called last come to."""
+        """Return the cost of these tokens at the backend that was called last."""
         if self._newest is None:
             return NOTHING_SPENT
         target, cached = self._newest.target, usage.input_tokens_details.cached_tokens
@@ -108,7 +108,7 @@ class Passing:
         return newest
 
     def spent_on_request(self) -> Spent:
-        """Return what the request alone comes to, of which the answer says nothing."""
+        """Return the tokens of the request alone, without an answer."""
         return self.spent(Usage(input_tokens=by_size(str(self._request.get("prompt", "")))))
 
     def _body_for(self, target: Target) -> bytes:
@@ -121,11 +121,11 @@ class Passing:
         if self._parts is None:
             return _encode({**self._request, "model": target.model, **salt})
         whole = _encode(target.model).join(self._parts)
-        # Behind one that the client sent: of two, the last one counts.
+        # Appended after one that the client sent: if a header occurs twice, the last one counts.
         return whole[:-1] + b"," + _encode(salt)[1:] if salt else whole
 
     def encode(self) -> None:
-        """Encode a large request piece by piece, which a thread does."""
+        """Encode a large request piece by piece, in a thread."""
         names = list(self._request)
         behind = {name: self._request[name] for name in names[names.index("model") + 1 :]}
         before = {name: self._request[name] for name in names[: names.index("model")]}
@@ -134,13 +134,13 @@ class Passing:
 
 
 async def _begin(reply: Reply) -> tuple[bytes, AsyncIterator[bytes]]:
-    """Await the first part of an answer; return it with the rest."""
+    """Await the first part of a response; return it with the rest."""
     parts = aiter(reply.body)
     return await anext(parts, b""), parts
 
 
 async def _copy(upstream: UpstreamReply[Call], first: bytes, rest: AsyncIterator[bytes], sink: Sink) -> None:
-    """Pass an answer on, byte for byte."""
+    """Pass a response on, byte for byte."""
     upstream.spoke()
     await sink.begin(upstream.reply.status, upstream.target.state.label, upstream.reply.headers)
     await sink.write(first)

@@ -1,4 +1,4 @@
-"""How a response becomes durable, together with its conversation and its `Idempotency-Key`."""
+"""Stores a response durably, together with its conversation and its `Idempotency-Key`."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -28,15 +28,15 @@ from antiphon.storage.contract import (
 from antiphon.translation.wire import encode
 
 UNSTORED = 600
-"""Seconds for which background work with `store: false` can be polled once it has ended (specification section 9)."""
+"""Seconds for which background work with `store: false` can be polled after it has ended (specification section 9)."""
 
 encode_json = msgspec.json.Encoder().encode
 
 
 class RequestIdentity(msgspec.Struct, frozen=True):
-    """The tenant of a request, the id of its response, and its `Idempotency-Key`, empty where it has none.
+    """The tenant of a request, the id of its response, and its `Idempotency-Key`, empty if it has none.
 
-    `taken` is for a job: by which API key it was asked for, and what was taken of that key's tokens.
+    `taken` is for a job: the API key of its request, and the tokens reserved from that key's budget.
     """
 
     tenant: str = ""
@@ -44,7 +44,7 @@ class RequestIdentity(msgspec.Struct, frozen=True):
     key: str = ""
     taken: Reservation = NOTHING_RESERVED
     is_large: bool = False
-    """Whether its request is so large that work on it is done in threads."""
+    """Whether its request is so large that it is processed in threads."""
     size: int = 0
     """Bytes of its request."""
 
@@ -53,24 +53,24 @@ class Recorder(Checkpoints, Protocol):
     """Stores one response."""
 
     sees_events: bool
-    """Whether it takes note of events that go out."""
+    """Whether it records the events that are sent."""
     facts: Facts | None
     """Facts that `keep` and `leave` store with the response; None again once they are durable."""
 
     def see(self, batch: Sequence[Event]) -> None:
-        """Take note of events that go out."""
+        """Record events that are sent."""
         ...
 
     async def keep(self, response: Response, sealed: Mapping[str, str], end: Sequence[Event]) -> None:
-        """Make a response that has ended durable, together with the events of its end."""
+        """Store a response that has ended, together with the events of its end."""
         ...
 
     async def leave(self, response: Response, sealed: Mapping[str, str]) -> bool:
-        """The client disconnected: it was cancelled with what there is. Return whether that is its end."""
+        """The client disconnected: store the cancelled response with its items so far. Return whether that ends it."""
         ...
 
     async def drop(self) -> None:
-        """There is nothing to store: release what was held for it."""
+        """Nothing needs to be stored: release the leases of the response."""
         ...
 
 
@@ -108,13 +108,13 @@ class Retention:
 
 
 def ended(stored: StoredResponse, now: float) -> StoredResponse:
-    """Return a background response that ends now, as it is kept: one that is unstored goes soon."""
+    """Return a background response that ends now, as it is stored; with `store: false` it expires soon."""
     return stored if stored.is_stored else replace_fields(stored, expires_at=int(now) + UNSTORED)
 
 
 def stored_output(response: Response, sealed: Mapping[str, str]) -> list[StoredItem]:
-    """Return a response's output items as they are kept."""
-    made: Any = response.output  # items that a run made: each is a struct, and has an id
+    """Return a response's output items as they are stored."""
+    made: Any = response.output  # items of a run: each is a struct, and has an id
     return [store_item(item, sealed.get(item.id)) for item in made]
 
 
@@ -129,10 +129,10 @@ class ForegroundRecorder:
     conversation_id: str | None
     is_stream: bool
     holding: set[str]
-    """Responses of this process that hold something while they are made."""
+    """Responses of this process that hold leases while they run."""
     offload: Offload
     reservation: StorageReservation | None = None
-    """What is reserved of the tenant's storage quota, where it has one."""
+    """The reservation in the tenant's storage quota, if it has one."""
     facts: Facts | None = None
     _frames: list[bytes] = field(default_factory=list)
     sees_events: bool = field(init=False)
@@ -141,11 +141,11 @@ class ForegroundRecorder:
         self.sees_events = bool(self.ticket.key) and self.is_stream
 
     def see(self, batch: Sequence[Event]) -> None:
-        """See `Recorder.see`; a stream with a key is kept as it went out."""
+        """See `Recorder.see`; a stream with a key is stored as it was sent."""
         self._frames.append(encode(batch))
 
     async def keep(self, response: Response, sealed: Mapping[str, str], end: Sequence[Event]) -> None:
-        """See `Recorder.keep`. Raises `StoreError`, also where this server lost hold of the conversation or the key."""
+        """See `Recorder.keep`. Raises `StoreError`, also if this server lost its lease on the conversation or key."""
         is_good = response.status in CHAINABLE
         reply = self._reply(response, end) if self.ticket.key and is_good else None
         try:
@@ -163,11 +163,11 @@ class ForegroundRecorder:
         try:
             await self.keep(response, sealed, ())
         except StoreError as error:
-            log.warning("A response that its client left was not stored: %s", error)
+            log.warning("Cannot store the response of a disconnected client: %s", error)
         return True
 
     async def save_checkpoint(self, work: Checkpoint) -> None:
-        """See `Checkpoints`. Nothing is saved: the client sees a failure, and no other server takes it up."""
+        """See `Checkpoints`. Nothing is saved: the client receives a failure, and no server resumes the response."""
 
     async def drop(self) -> None:
         """See `Recorder.drop`."""
@@ -180,8 +180,8 @@ class ForegroundRecorder:
             if self.ticket.key:
                 await self._free_key()
         except StoreError as error:
-            # The worker frees it when the store can be reached again.
-            log.warning("A response that came to nothing still holds its conversation or its key: %s", error)
+            # The worker releases it when the store is available again.
+            log.warning("Cannot release the conversation or the key of a failed response yet: %s", error)
 
     async def _save(self, response: Response, sealed: Mapping[str, str], *, append: bool, reply: Reply | None) -> None:
         context, output = self.context, stored_output(response, sealed)

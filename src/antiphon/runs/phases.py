@@ -1,6 +1,6 @@
-"""How far a response is, and why it may end before its model has.
+"""The phases of a response, and the reasons why it can end before its model has finished.
 
-PENDING ──> STREAMING <──> EMITTING      a stream began, and its reader has a batch in hand
+PENDING ──> STREAMING <──> EMITTING      a stream began, and its reader is processing a batch
    └──────────┴──────────────┴──> FINISHING ──> ENDED
 """
 
@@ -13,18 +13,18 @@ from antiphon.errors import AntiphonError
 
 
 class Phase(Enum):
-    """How far a response is."""
+    """The phase of a response."""
 
-    __hash__ = object.__hash__  # there is one of each; that of `Enum` takes a call
+    __hash__ = object.__hash__  # members are singletons, and the hash of `Enum` needs a Python call
 
     PENDING = "pending"
-    """No client has seen an event of it."""
+    """No client has received an event of it."""
     STREAMING = "streaming"
     """It was announced."""
     EMITTING = "emitting"
-    """The reader of `Run.events` has a batch in hand: the run's task does not wait for anything of its own."""
+    """The reader of `Run.events` is processing a batch: the run's task awaits nothing of its own."""
     FINISHING = "finishing"
-    """It is decided how it ends, and nothing comes between; the end becomes durable."""
+    """How it ends is decided and cannot change; the end is being stored."""
     ENDED = "ended"
 
 
@@ -35,27 +35,27 @@ TRANSITIONS: Mapping[Phase, frozenset[Phase]] = {
     Phase.FINISHING: frozenset({Phase.ENDED}),
     Phase.ENDED: frozenset(),
 }
-"""From each phase those that may follow."""
+"""From each phase, the phases that can follow."""
 
 ANNOUNCED = {Phase.STREAMING, Phase.EMITTING}
 
 OVER = {Phase.FINISHING, Phase.ENDED}
-"""It is decided how the response ends."""
+"""Phases in which the end of the response is decided."""
 
 StopReason = Enum("StopReason", ["DISCONNECTED", "STEERED", "SHUTDOWN", "HANDED_ON"])
-"""Why a response ends before its model has: its reader left, the client has something to say, this process ends, or
-another one is to make it."""
+"""Why a response ends before its model has finished: its reader disconnected, the client sends new input, this process
+shuts down, or another process continues it."""
 
 
 class Stop(Struct, frozen=True):
-    """That a response is to end before its model has."""
+    """A request to end a response before its model has finished."""
 
     reason: StopReason
     error: AntiphonError | None = None
-    """What the client gets to know."""
+    """The error that the client receives."""
     interrupts: bool = False
-    """The task that makes it is cancelled for that."""
+    """The task that runs it is cancelled."""
 
 
 class Steered(Exception):  # noqa: N818 - the client wants to say something; nothing went wrong
-    """The response stops short, for another to follow it (specification section 8)."""
+    """The response stops early, and another follows it (specification section 8)."""

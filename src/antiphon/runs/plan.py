@@ -1,4 +1,4 @@
-"""What is decided about a response before it is made: an object for each capability that it uses, None for the rest."""
+"""The decisions about a response before it runs: an object for each capability that it uses, None for the others."""
 
 from collections.abc import Mapping, Sequence
 
@@ -21,64 +21,64 @@ from antiphon.upstream.router import Route
 
 
 class ResumeState(Struct, frozen=True):
-    """What exists of a response that was begun elsewhere, or queued."""
+    """The existing state of a response that was begun elsewhere, or queued."""
 
     created_at: int
     kept: Sequence[Item]
     sealed: Mapping[str, str]
     next_number: int
     begins: bool
-    """No client knows yet that it is in progress."""
+    """No client has been notified yet that it is in progress."""
     work: Checkpoint = field(default_factory=Checkpoint)
-    """How far it had come with this server's tools."""
+    """Its progress with server-side tools."""
     is_large: bool = False
-    """Whether its request is so large that work on it is done in threads."""
+    """Whether its request is so large that it is processed in threads."""
 
     @property
     def stands(self) -> bool:
-        """Whether all that was made stands, up to the end of an answer, and the model is not asked for it again."""
+        """Whether all existing items remain, up to the end of an answer, and the model is not called for it again."""
         return bool(self.work.calls) and self.work.calls[-1].index + 1 >= len(self.kept)
 
     @property
     def settled(self) -> int:
-        """How many of the items are not made again."""
+        """How many of the items are not generated again."""
         return len(self.kept) if self.stands else settled(self.kept)
 
     @property
     def remaining(self) -> Sequence[ToolCallRecord] | None:
-        """What is still to be reported of that answer; None where the attempt was not at that."""
+        """The rest of that answer that must still be emitted; None if the attempt was not in it."""
         return [one for one in self.work.calls if one.index >= len(self.kept)] if self.stands else None
 
 
 class RunPlan(Struct, frozen=True):
-    """One response, prepared. What it does not use is None, and costs nothing while it is made."""
+    """One response, prepared. Capabilities that it does not use are None, and cost nothing at run time."""
 
     request: CreateResponse
     context: Context
     items: list[InputItem]
-    """Everything that the model is to see: the history, then the new input."""
+    """All items that the model sees: the history, then the new input."""
     response: Response
-    """The response as it stands before anything was generated."""
+    """The response object before anything was generated."""
     view: View
-    """What of the response its client asked to see."""
+    """The parts of the response that its client requested (`include`)."""
     route: Route
     chains: Sequence[str]
-    """The chains to which the request belongs, the most telling first."""
+    """The chains of the request, the most specific first."""
     unseal: Unseal
-    """Opens what the client kept for this server."""
+    """Opens the sealed content that the client returns to this server."""
     recorder: Recorder | None
-    """Keeps the response; None where nothing of it is stored, and nothing held for it."""
+    """Stores the response; None if nothing of it is stored, and it holds no lease."""
     tools: Toolset | None
-    """The tools that this server runs; None where neither the request nor the conversation knows any."""
+    """The tools that this server runs; None if neither the request nor the conversation uses any."""
     compacts: bool
     """The context may have to be compacted."""
     cache: Lookup | None
     resume: ResumeState | None
-    """What an earlier attempt left, or the queue; None for a response that a client waits for."""
+    """The state of an earlier attempt, or of the queue; None for a response that a client waits for."""
     ignored_tools: Sequence[str]
-    """Types of tools that the model is not offered, since only a server can run them."""
+    """Types of tools that are not offered to the model, because only a server can run them."""
     is_stream: bool
     call_ids: frozenset[str] = frozenset()
-    """The ids of the calls in the conversation: a new call has another."""
+    """The ids of the calls in the conversation: new calls must not repeat them."""
     containers: Mapping[Kind, str] = {}
-    """The container in which calls of a tool run, by its kind; empty where the request has no such tool."""
+    """The container in which calls of a tool run, by its kind; empty if the request has no such tool."""

@@ -1,6 +1,6 @@
-"""A request becomes a `RunPlan`: everything that it may or may not use is decided here, once.
+"""Turns a request into a `RunPlan`: all capabilities that it can use are decided here, once.
 
-The plan also holds the response as it stands before anything was generated: the request's settings, echoed as the API
+The plan also holds the response object before anything was generated: the request's settings, echoed as the API
 echoes them (specification section 3).
 """
 
@@ -44,20 +44,20 @@ from antiphon.upstream.candidates import Candidates
 from antiphon.upstream.router import Route, chains_of
 
 BRINGS_WORK: frozenset[type[Any]] = frozenset({*CONCERNED, ToolSearchCall, ToolSearchOutput})
-"""Items of which something may follow for this server beside asking the model once."""
+"""Items that can require more from this server than one call of the model."""
 
 CALLED = frozenset(CALLS)
 NO_IDS = frozenset[str]()
 MESSAGES = frozenset({Message})
 
 TEXT = {"format": {"type": "text"}, "verbosity": "medium"}
-"""What is echoed where the request says nothing of its text."""
+"""The echo if the request does not set `text`."""
 
 REASONING = {"effort": None, "summary": None}
-"""What is echoed where the request says nothing of reasoning."""
+"""The echo if the request does not set `reasoning`."""
 
 SERVICE_TIERS = {"auto": "default", "fast": "priority"}
-"""What is echoed for a service tier, where that is another one."""
+"""The echo for a service tier that differs from it."""
 
 MCP_DEFAULTS = {"allowed_tools": None, "require_approval": "always", "server_description": None}
 WEB_SEARCH_DEFAULTS: dict[str, Any] = {
@@ -65,14 +65,14 @@ WEB_SEARCH_DEFAULTS: dict[str, Any] = {
     "search_context_size": "medium",
     "user_location": {"type": "approximate", "city": None, "country": None, "region": None, "timezone": None},
 }
-"""What is echoed of these tools where the request says nothing (recorded; OpenAI looks the country up)."""
+"""The echo of these tools if the request sets nothing (recorded; OpenAI looks the country up)."""
 
 FILE_SEARCH_DEFAULTS: dict[str, Any] = {
     "filters": None,
     "max_num_results": 20,
     "ranking_options": {"ranker": "auto", "score_threshold": 0.0},
 }
-"""The same of a search of files (recorded)."""
+"""The same for file search (recorded)."""
 
 IMAGE_DEFAULTS: dict[str, Any] = {
     "background": "auto",
@@ -83,7 +83,7 @@ IMAGE_DEFAULTS: dict[str, Any] = {
     "quality": "auto",
     "size": "auto",
 }
-"""The same of making images (recorded)."""
+"""The same for image generation (recorded)."""
 
 ECHOED = (
     *("background", "instructions", "max_output_tokens", "max_tool_calls", "parallel_tool_calls"),
@@ -91,7 +91,7 @@ ECHOED = (
     *("safety_identifier", "store", "temperature", "tool_choice", "top_logprobs", "top_p", "presence_penalty"),
     *("frequency_penalty", "truncation", "user", "metadata"),
 )
-"""Fields that are echoed as they came. For one that was not set, `Response` has what the API echoes."""
+"""Fields that are echoed unchanged. `Response` has the API's defaults for unset ones."""
 
 
 async def prepare(
@@ -102,9 +102,9 @@ async def prepare(
     *,
     generates: bool = True,
 ) -> RunPlan:
-    """Return the plan of a response that a client waits for. Raises `ClientError` for what can be rejected now.
+    """Return the plan of a response that a client waits for. Raises `ClientError` if the request can be rejected now.
 
-    `recalled` is what the previous response leaves to this one, where that is known without the store.
+    `recalled` is the state that the previous response left for this one, if it is known without the store.
     """
     tenant, context = identity.tenant, None
     is_recorded = request.store is not False or request.conversation is not None or identity.key
@@ -170,7 +170,7 @@ def _plan_of(
     uses_cache: bool,
     resume: ResumeState | None = None,
 ) -> RunPlan:
-    """Decide what a response uses. Raises `ClientError` for what no candidate can do."""
+    """Decide which capabilities a response uses. Raises `ClientError` if no candidate backend has them."""
     if isinstance(request, LocalRequest):
         candidates = candidates.taking(request.parameters)
     items, tenant = context.items, context.tenant
@@ -212,12 +212,12 @@ async def gather(
     """Return the context of a request, by the shortest way. See `load_context`."""
     context = None if is_large else _new_context(engine, request, tenant)
     if context is not None:
-        context.memory = memory  # what its files take is obtained as patiently as a history
+        context.memory = memory  # memory for its files is reserved as patiently as for a history
     return context or await load_context(engine, request, tenant, is_large=is_large, memory=memory)
 
 
 def _new_context(engine: Engine, request: CreateResponse, tenant: str) -> Context | None:
-    """Return the context of a request that begins with messages alone; None where more is to be loaded or checked."""
+    """Return the context of a request that begins with messages alone; None if more must be loaded or checked."""
     given = request.input
     if not given or request.previous_response_id is not None or request.conversation is not None:
         return None
@@ -229,14 +229,14 @@ def _new_context(engine: Engine, request: CreateResponse, tenant: str) -> Contex
 
 
 def tools_of(toolset: Toolset, request: CreateResponse, items: Sequence[InputItem]) -> Toolset | None:
-    """Return the tools where something beside the model's own answer may have to be done, else None."""
+    """Return the tools if more than the model's own answer may be required, else None."""
     if request.tools is not None and not {FunctionTool}.issuperset(map(type, request.tools)):
         return toolset
     return None if BRINGS_WORK.isdisjoint(kinds_of(items)) else toolset
 
 
 def compacts(request: CreateResponse, items: Sequence[InputItem]) -> bool:
-    """Whether the context may have to be compacted: the client asks for it, now or from a size on."""
+    """Whether the context may have to be compacted: the client requests it, now or above a threshold."""
     return bool(request.context_management) or (bool(items) and isinstance(items[-1], CompactionTrigger))
 
 
@@ -257,7 +257,7 @@ def _recorder_of(engine: Engine, request: CreateResponse, identity: RequestIdent
 
 
 async def _hold(engine: Engine, recorder: ForegroundRecorder) -> None:
-    """Hold what no other response may use meanwhile. Raises `ClientError` for a conversation that is in use."""
+    """Acquire the leases that exclude other responses. Raises `ClientError` for a conversation that is in use."""
     identity, conversation_id = recorder.ticket, recorder.conversation_id
     engine.holding.add(identity.response_id)
     if conversation_id is None:
@@ -283,9 +283,9 @@ def checked_tools(engine: Engine, request: CreateResponse, items: Sequence[Input
 async def check_stores(
     engine: Engine, request: CreateResponse, items: Sequence[InputItem], target: Target, tenant: str
 ) -> None:
-    """Raise `ClientError` for a vector store of a tool that cannot be searched: 404 for an unknown, 400 for an expired.
+    """Raise `ClientError` for a tool's vector store that cannot be searched: 404 if unknown, 400 if expired.
 
-    A backend that speaks Responses has stores of its own.
+    A backend with a Responses API has its own vector stores.
     """
     tools = [tool for tool in given_tools(request, items) if isinstance(tool, FileSearchTool)]
     if tools and target.api_for(request, items) == "chat":
@@ -302,14 +302,14 @@ async def with_containers(engine: Engine, plan: RunPlan) -> RunPlan:
 
 
 def runs_code(engine: Engine, request: CreateResponse, items: Sequence[InputItem]) -> bool:
-    """Whether this server may run code or commands in a container for a request."""
+    """Whether this server can run code or commands in a container for a request."""
     if engine.toolset.code is None:
         return False
     return any(is_of("code_interpreter", tool) or is_of("shell", tool) for tool in given_tools(request, items))
 
 
 def open_response(request: CreateResponse, response_id: str, created_at: int) -> Response:
-    """Return the response object as it stands before anything was generated."""
+    """Return the response object before anything was generated."""
     echoed: dict[str, Any] = {}
     for name in ECHOED:
         if (value := getattr(request, name)) is not None:
@@ -330,9 +330,9 @@ def open_response(request: CreateResponse, response_id: str, created_at: int) ->
 
 
 def view_of(request: CreateResponse) -> View:
-    """Return what of the response this request asks to see.
+    """Return the parts of the response that this request includes.
 
-    Without storage reasoning items carry their `encrypted_content` unasked (specification section 10.4).
+    Without storage, reasoning items always contain their `encrypted_content` (specification section 10.4).
     """
     include = request.include or ()
     options = request.stream_options
@@ -363,7 +363,7 @@ def _echoed_tool(tool: Tool) -> dict[str, Any]:
     """Echo a tool with its defaults filled in (specification section 3); credentials are not echoed."""
     asked: dict[str, Any] = to_builtins(tool)
     if isinstance(tool, FunctionTool):
-        # `strict` is false where it was left open (specification section 6).
+        # `strict` is false if the request does not set it (specification section 6).
         return {"output_schema": None, **asked, "strict": bool(tool.strict)}
     if isinstance(tool, CustomTool):
         return {**asked, "format": asked["format"] or {"type": "text"}}

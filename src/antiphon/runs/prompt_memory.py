@@ -1,7 +1,7 @@
-"""The newest prompt of each session, as fingerprints: what a new prompt is compared with.
+"""The newest prompt of each session, as fingerprints: a new prompt is compared with it.
 
-A session is what `plan.chains` names: the response before, a conversation, or a `prompt_cache_key`. Each backend and
-each model has a prefix cache of its own, so a session's prompts are remembered for each of them apart.
+A session is an entry of `plan.chains`: the previous response, a conversation, or a `prompt_cache_key`. Each backend
+and each model has its own prefix cache, so the prompts of a session are stored separately for each of them.
 """
 
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ from antiphon.translation.to_chat.reuse import Fingerprint
 from antiphon.upstream.backend_state import Target
 
 MOST_BYTES = 16 * 1024 * 1024
-"""Bytes that all fingerprints may take; about 10,000 sessions of 100 messages each."""
+"""Maximum bytes of all fingerprints; about 10,000 sessions of 100 messages each."""
 
 Key = tuple[str, str, str]
 """A backend's name, its name for the model, and a chain."""
@@ -29,7 +29,7 @@ class PromptMemory:
         return next((prompt for prompt in found if prompt is not None), None)
 
     def put(self, tenant: str, target: Target, chains: Iterable[str], prompt: Fingerprint) -> None:
-        """Remember the newest prompt of these chains."""
+        """Store the newest prompt of these chains."""
         for chain in chains:
             self._known.put(tenant, _key(target, chain), prompt)
 

@@ -1,4 +1,4 @@
-"""Compares the prompts of a response with those of the turn before: what is counted and logged of that."""
+"""Compares the prompts of a response with those of the previous turn: for metrics and a log line."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -12,11 +12,11 @@ from antiphon.sharing.offload import Offload
 from antiphon.translation.to_chat.reuse import Fingerprint, fingerprint, reuse
 from antiphon.upstream.backend_state import Target
 
-CHANGED = "The backend '%s' could reuse %.0f %% of the prompt: %s differs from the prompt of the turn before."
+CHANGED = "The backend '%s' could reuse %.0f %% of the prompt: %s differs from the prompt of the previous turn."
 
 
 async def prompt_of(step: CallModel | AuxiliaryCall, plan: RunPlan, offload: Offload) -> Fingerprint | None:
-    """Return the fingerprint of a prompt that is sent, None where no later turn can continue it."""
+    """Return the fingerprint of a prompt that is sent, None if no later turn can continue it."""
     if step.api != "chat" or isinstance(step, AuxiliaryCall) or not (plan.chains or plan.recorder is not None):
         return None
     if not plan.context.is_translated_beside:
@@ -27,13 +27,13 @@ async def prompt_of(step: CallModel | AuxiliaryCall, plan: RunPlan, offload: Off
 def compare(
     memory: PromptMemory, prompt: Fingerprint, body: Mapping[str, Any], *, plan: RunPlan, to: Target, chain: str
 ) -> None:
-    """Count what the backend could reuse of a prompt, now that it has read it; log the first change.
+    """Count how much of a prompt the backend could reuse, after it has read it; log the first change.
 
-    `body` is the request with the prompt, and `chain` what later responses call the chain of this one.
+    `body` is the request with the prompt, and `chain` the name of this response's chain for later responses.
     """
     tenant = plan.context.tenant
     former = f"{tenant}\0{plan.request.previous_response_id}"
-    lasting = [name for name in plan.chains if name != former]  # several responses may follow the former one
+    lasting = [name for name in plan.chains if name != former]  # several responses can follow the previous one
     found = reuse(memory.find(tenant, to, (chain, *plan.chains)), prompt, body)
     memory.put(tenant, to, (chain, *lasting), prompt)
     counts = to.state.prompts

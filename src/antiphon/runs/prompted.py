@@ -1,6 +1,6 @@
-"""A request that names a prompt becomes the request that the prompt and its variables make of it.
+"""Resolves a request that names a prompt: fills in the prompt's messages and variables.
 
-This is done once, before anything is reserved for the request: a background response is queued as it was resolved.
+This is done once, before anything is reserved for the request: a background response is queued as resolved.
 """
 
 from collections.abc import Mapping
@@ -23,14 +23,14 @@ from antiphon.storage.contract import Store
 from antiphon.storage.records.prompts import StoredPrompt
 
 LONGEST = 9
-"""Digits of the highest number that a version can have."""
+"""Maximum digits of a version number."""
 
 _decode = msgspec.json.Decoder(PromptTemplate).decode
 
 
 @dataclass(frozen=True, slots=True)
 class SettingsPrompt:
-    """A prompt of the settings: one version, for all tenants, which no client can change."""
+    """A prompt of the settings: one version, for all tenants, which clients cannot change."""
 
     version: int
     template: PromptTemplate
@@ -44,7 +44,7 @@ class Sources(Protocol):
 
 
 async def find_prompt(sources: Sources, tenant: str, prompt_id: str, version: str | None = None) -> StoredPrompt:
-    """Return a version of a prompt, the default one where none is named. Raises `ClientError` (404)."""
+    """Return a version of a prompt, by default the default version. Raises `ClientError` (404)."""
     number = None if version is None else _number(version)
     named = sources.named_prompts.get(prompt_id)
     if named is not None:
@@ -57,7 +57,7 @@ async def find_prompt(sources: Sources, tenant: str, prompt_id: str, version: st
 
 
 def as_stored(prompt_id: str, named: SettingsPrompt) -> StoredPrompt:
-    """Return a prompt of the settings as those of a store are."""
+    """Return a prompt of the settings in the form of a stored one."""
     return StoredPrompt(prompt_id, "", named.version, True, 0, msgspec.json.encode(named.template))
 
 
@@ -73,7 +73,7 @@ def unknown_prompt(prompt_id: str, version: str | None = None) -> ClientError:
 
 
 async def resolve(sources: Sources, tenant: str, request: CreateResponse, prompt: PromptParam) -> PromptedRequest:
-    """Return the request with what its prompt says. Raises `ClientError`: 404 for an unknown prompt, 400.
+    """Return the request with the content of its prompt. Raises `ClientError`: 404 for an unknown prompt, 400.
 
     An unknown conversation is reported first, as the API does.
     """
@@ -88,7 +88,7 @@ async def resolve(sources: Sources, tenant: str, request: CreateResponse, prompt
 
 
 def merged(request: CreateResponse, prompt: PromptParam, template: PromptTemplate) -> PromptedRequest:
-    """Return the request with the fields of a prompt, where it has none of its own. Raises `ClientError` (400)."""
+    """Return the request with the fields of a prompt that it does not set itself. Raises `ClientError` (400)."""
     instructions, opening = fill(template, prompt)
     fields = asdict(request)
     for name, value in (defaults_of(template) | {"instructions": instructions}).items():
@@ -107,13 +107,13 @@ def merged(request: CreateResponse, prompt: PromptParam, template: PromptTemplat
 
 
 def encode_resolved(request: PromptedRequest) -> bytes:
-    """Return a resolved request as the JSON from which `restore` makes it again."""
+    """Return a resolved request as the JSON that `restore` reads."""
     body: dict[str, Any] = msgspec.to_builtins(request)
     return msgspec.json.encode(body.pop("parameters") | body)
 
 
 def restore(request: CreateResponse) -> CreateResponse:
-    """Return a decoded request as it was resolved: its messages were kept as a parameter beside those of the API."""
+    """Return a decoded request as it was resolved: its messages were stored as an additional parameter."""
     if request.prompt is None or not isinstance(request, LocalRequest):
         return request
     fields = asdict(request)
@@ -123,7 +123,7 @@ def restore(request: CreateResponse) -> CreateResponse:
 
 
 def path_in_prompt(request: CreateResponse, part: ContentPart) -> str | None:
-    """Return where a part of the prompt's messages comes from, as errors name it; None for another part."""
+    """Return the origin of a part of the prompt's messages, as errors name it; None for another part."""
     opening = opening_of(request)
     if request.prompt is None or not any(part is one for message in opening for one in message.content):
         return None
@@ -132,7 +132,7 @@ def path_in_prompt(request: CreateResponse, part: ContentPart) -> str | None:
 
 
 def echoed(request: CreateResponse) -> dict[str, Any]:
-    """Return the fields in which a response repeats its prompt: messages stand in `instructions`, as OpenAI's do."""
+    """Return the fields in which a response repeats its prompt: messages are in `instructions`, as in OpenAI's."""
     said: dict[str, Any] = {"prompt": msgspec.to_builtins(request.prompt)}
     if opening := opening_of(request):
         instructions: list[InputItem] = [*opening]

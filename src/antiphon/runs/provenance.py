@@ -1,4 +1,4 @@
-"""What the model was given, and did not make up: the users' words, and what tools answered (threat 22)."""
+"""The data that the model received and did not generate: the users' words, and the output of tools (threat 22)."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from antiphon.translation.to_chat.reasoning import Unseal
 
 @dataclass(frozen=True, slots=True)
 class _Given:
-    """A text, and what the model had written to get it: a tool may say its own arguments again."""
+    """A text, and what the model wrote to get it: a tool can repeat its own arguments."""
 
     text: str
     asked: str = ""
@@ -28,7 +28,7 @@ class _Given:
 
 
 def provenance_of(request: CreateResponse, items: Sequence[InputItem], unseal: Unseal) -> Callable[[str], bool]:
-    """Return whether a text stands word for word in what the model was given."""
+    """Return whether a text occurs word for word in the data that the model received."""
 
     @cache
     def given() -> list[_Given]:
@@ -46,8 +46,8 @@ def _of(item: InputItem, unseal: Unseal, asked: str) -> Iterator[_Given]:
             yield from map(_Given, _words(item.content))
         return
     if isinstance(item, CodeInterpreterCall | ShellCallOutput):
-        return  # the model wrote the code, which can print whatever the model likes
-    # Searches and pages say nothing again that the model wrote (`antiphon.tools.web`).
+        return  # the model wrote the code, which can print any text
+    # Searches and pages do not repeat what the model wrote (`antiphon.tools.web`).
     asked = asked or _asked(item)
     for content in (getattr(item, "output", None), state_of(item, unseal).get("said")):
         yield from (_Given(text, asked) for text in _words(content))
@@ -60,7 +60,7 @@ def _asked(item: InputItem) -> str:
 
 
 def _strings(arguments: Any) -> str:
-    """Return the texts of some JSON, however they are escaped there; of what is none, the whole."""
+    """Return the texts in a JSON value, with escapes decoded; if the text is not JSON, all of it."""
     if not isinstance(arguments, str):
         return ""
     try:

@@ -1,8 +1,8 @@
-"""The storage quota of a tenant is checked before a request is processed, also for many requests at once.
+"""Checks the storage quota of a tenant before a request is processed, also for many requests at once.
 
-A response's size is known only when it is stored. So each request reserves what it is likely to store, and a request is
-admitted if what is stored, and what the requests before it have reserved here, is below the quota. Beyond the quota a
-tenant can then store one request more, and what its responses in progress store beyond their reservations. Other
+A response's size is known only when it is stored. So each request reserves an estimate, and a request is
+admitted if the stored bytes plus the reservations of earlier requests here are below the quota. A tenant can therefore
+exceed the quota by one request, plus the part of its responses in progress above their reservations. Other
 processes do not know of these reservations.
 """
 
@@ -13,7 +13,7 @@ from antiphon.runs.bounds import Bounds
 from antiphon.storage.contract import Store
 
 COPIES = 2
-"""How often a request's bytes are stored: with the response, and with its conversation or its job."""
+"""Copies of a request in the store: with the response, and with its conversation or its job."""
 
 OUTPUT = 32 * 1024
 """Bytes that are reserved for an output, of some 8,000 tokens."""
@@ -33,7 +33,7 @@ class StorageReservation:
         self.release()
 
     def release(self) -> None:
-        """Release the bytes: they are stored, or will not be. Releasing them again does nothing."""
+        """Release the bytes: they are stored, or will not be. A second release does nothing."""
         size, self._size = self._size, 0
         left = self._reserved.get(self._tenant, 0) - size
         if left > 0:
@@ -43,18 +43,18 @@ class StorageReservation:
 
 
 class StorageQuota:
-    """Holds tenants to the limit of what they may store, `Bounds.stored_bytes`."""
+    """Enforces the storage limit of tenants, `Bounds.stored_bytes`."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._reserved: dict[str, int] = {}
-        """Bytes of the requests that are being worked on here, by tenant."""
+        """Reserved bytes of the requests in progress here, by tenant."""
 
     async def reserve(self, bounds: Bounds, tenant: str, size: int) -> StorageReservation:
-        """Reserve room for what a request of `size` bytes stores. Raises `ClientError` (429) where there is none."""
+        """Reserve storage for a request of `size` bytes. Raises `ClientError` (429) if the quota is exhausted."""
         if not bounds.stored_bytes:
             return StorageReservation(self._reserved, tenant, 0)
-        # Earlier requests may be stored meanwhile and then count twice: counting them never would be worse.
+        # Earlier requests can be stored meanwhile and then count twice: never counting them would be worse.
         before = self._reserved.get(tenant, 0)
         reservation = StorageReservation(self._reserved, tenant, COPIES * size + OUTPUT)
         try:

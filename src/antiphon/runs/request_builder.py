@@ -1,4 +1,4 @@
-"""Builds the requests of one response for a backend, and changes them as the backend's refusals teach."""
+"""Builds the requests of one response for a backend, and adapts them after the backend rejects one."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 
@@ -28,47 +28,47 @@ from antiphon.upstream.backend_errors import beyond_window, is_overflow, read_fa
 from antiphon.upstream.backend_state import Target
 
 ANSWER = 1024
-"""Tokens of a model's window that are kept for its answer, where the request does not say."""
+"""Tokens of a model's window that are reserved for its answer if the request sets no limit."""
 
 ANSWER_SHARE = 8
-"""At most this part of the window: one eighth."""
+"""Maximum fraction of the window for that: one eighth."""
 
 STEPS = 16
 """A prompt is shortened to a multiple of the window divided by this."""
 
 MAX_REFUSALS = 8
-"""Refused parameters of one response; a backend that refuses more means something else."""
+"""Rejected parameters of one response; a backend that rejects more has another problem."""
 
 REJECTED = 400
 REFUSALS = {REJECTED, 422}
 """Statuses of a request that a backend does not understand."""
 
 UNOPENED = "invalid_encrypted_content"
-"""Code of the error for reasoning that a backend did not seal, or no longer opens (specification section 13)."""
+"""Error code for reasoning that a backend did not seal, or can no longer open (specification section 13)."""
 
 RENAMES: Mapping[Api, Callable[[str], str | None]] = {"chat": responses_parameter, "responses": field_of}
-"""What the client calls that which a backend complains of."""
+"""The client's names for the fields in a backend's errors."""
 
 STREAMED = {"stream", "stream_options"}
 
 
 class BuiltRequest(Struct, frozen=True):
-    """The body for a backend, and what the model may call in its answer."""
+    """The body for a backend, and the tools that the model can call in its answer."""
 
     body: Body
     toolbox: Toolbox
-    """What the model is offered over Chat."""
+    """The tools that are offered to the model over Chat."""
     allowed: frozenset[str] | None
-    """The names that may be called, None where any may."""
+    """The names that can be called, None for any."""
     api: Api
     check: TextCheck | None = None
-    """The schema that the text is to fit, where that is checked here."""
+    """The schema that the text must match, if this server checks it."""
     note: Note | None = None
     """The note to a model that repeats itself, or the end of its calls."""
 
 
 class RequestBuilder:
-    """Builds the requests of one response. `items` is its conversation, of which the first `history` came before."""
+    """Builds the requests of one response. `items` is its conversation; the first `history` items came before it."""
 
     def __init__(
         self,
@@ -82,11 +82,11 @@ class RequestBuilder:
         self.request = request
         self.items = items
         self.target = target
-        """Where the model is asked; another one once that one failed before its first byte."""
+        """The backend and the model; another one after the first failed before its first byte."""
         self.files = NONE_READ
         """The files of the conversation that were read."""
         self.thins_out = False
-        """A summary is asked for: it may lack details of what it is about, but it must come."""
+        """The request is for a summary: details can be missing from the context, but the summary must be generated."""
         self.api: Api = "chat"
         """The API of the request that was built last."""
         self._history = history
@@ -95,22 +95,22 @@ class RequestBuilder:
         self._body: Body = {}
         self._refusals = 0
         self._goes_by_chat = False
-        """The backend's own Responses API does not take what this is about."""
+        """The backend's own Responses API does not accept this request."""
         self._is_without_blobs = False
-        """The backend did not open what it had sealed itself: its keys have changed since."""
+        """The backend could not open content that it had sealed: its keys have changed since."""
         self.suspects: tuple[Target, frozenset[str]] | None = None
-        """What that API said it does not take, and whose it is."""
+        """The parameter that the API rejected, and which backend it is."""
         self._is_plain = False
-        """The backend is not asked for a stream, though the client asked for one."""
+        """The backend is called without a stream, though the client requested one."""
         self.is_too_long = False
-        """The backend refused the last request, and a shorter one is to follow."""
+        """The backend rejected the last request, and a shorter one follows."""
         self._turns: Turns | None = None
         """The turns of the whole conversation, once it has to be shortened."""
         self._kept = 0
-        """The limit of tokens to which it was shortened."""
+        """The token limit to which it was shortened."""
 
     def api_for(self, request: CreateResponse, items: Sequence[InputItem]) -> Api:
-        """Return the API in which this is asked."""
+        """Return the API for the next request."""
         return "chat" if self._goes_by_chat else self.target.api_for(request, items)
 
     def toolbox(self, items: Sequence[InputItem]) -> Toolbox:
@@ -123,9 +123,9 @@ class RequestBuilder:
         items: Sequence[InputItem],
         limit: Callable[[Toolbox], None] | None = None,
     ) -> BuiltRequest:
-        """Return what to send; `limit` takes tools out of what is offered. Raises `ClientError` where it cannot be.
+        """Return the request to send; `limit` removes offered tools. Raises `ClientError` if it cannot be served here.
 
-        Raises `UnreadFile` where a file has to be read before.
+        Raises `UnreadFile` if a file has to be read first.
         """
         target = self.target
         dialect, refused, defaults = target.dialect, frozenset(target.refused), target.defaults
@@ -174,11 +174,11 @@ class RequestBuilder:
         return BuiltRequest(self._body, toolbox, allowed, api, check, note)
 
     def fitted(self, built: BuiltRequest, build: Callable[[], BuiltRequest]) -> BuiltRequest:
-        """Return a request to a model whose window is known, shortened and built anew until it fits the window.
+        """Return a request to a model with a known window, shortened and built again until it fits the window.
 
-        Some backends cut a longer prompt silently, so it is not sent. One that may not be shortened is sent as it is,
-        for the window may be larger than it was when it was measured. But where a backend is known to cut prompts, one
-        that is too long by any count raises `ClientError` (400, `context_length_exceeded`).
+        Some backends truncate a longer prompt silently, so it is not sent. A prompt that must not be shortened is sent
+        as it is, because the window can be larger than when it was measured. But if a backend is known to truncate,
+        a prompt that is too long by any count raises `ClientError` (400, `context_length_exceeded`).
         """
         window, limit = self.target.window, 0
         while window is not None and (size := self._size(built)) > window - self._room(window):
@@ -192,11 +192,11 @@ class RequestBuilder:
         return built
 
     def _room(self, window: int) -> int:
-        """Return the tokens of the window that are kept for the answer, where the prompt may be shortened for it."""
+        """Return the tokens of the window that are reserved for the answer, if the prompt can be shortened for it."""
         return self.request.max_output_tokens or min(ANSWER, window // ANSWER_SHARE)
 
     def _limit(self, window: int, built: BuiltRequest) -> int:
-        """Return the tokens that the turns may have, in steps that small changes of the instructions do not reach."""
+        """Return the token limit of the turns, in steps so that small changes of the instructions do not change it."""
         body = _countable(built)
         instructions = [one for one in body["messages"] if one.get("role", one.get("type", "system")) in INSTRUCTING]
         others = tokens_of({**body, "messages": instructions}) + self._all_turns().kept_tokens
@@ -207,12 +207,12 @@ class RequestBuilder:
     def _size(built: BuiltRequest) -> int:
         return tokens_of(_countable(built))
 
-    # What follows from a refusal.
+    # After a rejection.
 
     def asks_plainly(self) -> bool:
-        """The answer broke off before anything was said. Return whether it is asked for again, as no stream.
+        """The answer broke off without output. Return whether to send the request again without a stream.
 
-        llama-cpp-python reports what is wrong with a request only where it is to answer it whole.
+        llama-cpp-python reports an invalid request only if it is not streamed.
         """
         if self._is_plain or "stream" not in self._body or not self.target.dialect.streams_hide_errors:
             return False
@@ -220,7 +220,7 @@ class RequestBuilder:
         return True
 
     def learn(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
-        """The backend answered 400 or above. Returns where another request may do; else raises what to report."""
+        """The backend answered 400 or above. Return if another request may succeed; else raise the error to report."""
         target = self.target
         error = read_failure(status, headers, body, target.model, target.state.identity, RENAMES[self.api])
         if is_overflow(error):
@@ -241,11 +241,11 @@ class RequestBuilder:
         self.target.refused.add(name)
 
     def learn_schema(self, error: AntiphonError) -> bool:
-        """The answer was an error that may be about a schema. Return whether another request may do."""
+        """The answer was an error that may concern a schema. Return whether another request may succeed."""
         return self._learns_schema(REJECTED, error.message.encode())
 
     def confirm(self) -> None:
-        """Chat had an answer to what was refused: so it was not the request that was wrong."""
+        """Chat accepted the request that the Responses API rejected: so the request was not invalid."""
         suspects, self.suspects = self.suspects, None
         if suspects is not None and suspects[0] is self.target:
             self.target.refused |= suspects[1]
@@ -253,7 +253,7 @@ class RequestBuilder:
     def shortens_next(self) -> bool:
         """The backend found the request too long. Return whether the next one can be shorter: `next` shortens it.
 
-        To measure a long conversation takes a while, and what comes next is decided beside the event loop.
+        Measuring a long conversation takes a while, and the next step is decided outside the event loop.
         """
         if self.thins_out:
             self.is_too_long = has_older_turns(self.items) or thin_out(self.items) is not None
@@ -262,10 +262,10 @@ class RequestBuilder:
         return self.is_too_long
 
     def shorten(self, limit: int | None = None) -> bool:
-        """Drop the oldest turns until a conversation of `limit` tokens is left; return whether anything was dropped.
+        """Drop the oldest turns until a conversation of `limit` tokens remains; return whether any were dropped.
 
-        Without a limit, it is the largest power of two below the tokens of the request that the backend refused, so it
-        stays the same for many turns. What may not be shortened is left as it is.
+        Without `limit`, it is the largest power of two below the tokens of the request that the backend rejected,
+        so that it stays the same for many turns. A conversation that must not be shortened is left unchanged.
         """
         self.is_too_long = False
         if not (self.thins_out or self.request.truncation == "auto"):
@@ -280,7 +280,7 @@ class RequestBuilder:
         return True
 
     def _without_oldest(self, limit: int | None) -> list[InputItem] | None:
-        """Return fewer items than there are, None where one turn is all there is."""
+        """Return fewer items, None if only one turn is left."""
         turns = self._all_turns()
         if limit is None:
             before = self._kept or turns.tokens
@@ -300,9 +300,9 @@ class RequestBuilder:
         return self._turns
 
     def _falls_back(self, status: int, body: bytes) -> bool:
-        """Whether a server that seemed to speak Responses refused what goes by Chat.
+        """Whether a backend with an apparent Responses API rejected a request that may succeed over Chat.
 
-        What it named, it is spared from then on, if Chat proves to be the way.
+        The rejected parameter is not sent to that API any more once Chat has succeeded.
         """
         if status not in REFUSALS or self.api == "chat" or not self.target.state.is_probed:
             return False
@@ -317,9 +317,9 @@ class RequestBuilder:
         return self.api == "responses" and any("encrypted_content" in item for item in self._body["input"])
 
     def _learns_schema(self, status: int, body: bytes) -> bool:
-        """Return whether an error about a schema teaches what to omit; services report it to their client.
+        """Return whether a schema error teaches what to omit; without a lesson, services report it to their client.
 
-        Each lesson leaves less of the schemas, so they have an end.
+        Each lesson removes something from the schemas, so the retries end.
         """
         if self.api == "responses" or not self.target.dialect.checks_answers:
             return False

@@ -1,6 +1,6 @@
-"""One response being made: what others see of it, what they may have it do, and how it ends.
+"""A running response: the state that others see, what they can request of it, and how it ends.
 
-`step_loop.py` performs its steps; `phases.py` says how far it can be.
+`step_loop.py` performs its steps; `phases.py` defines its phases.
 """
 
 import asyncio
@@ -36,11 +36,11 @@ from antiphon.upstream.backend_state import Target
 
 
 class Run(StepLoop):
-    """One response being made. Iterate `events`, or await `result`; once, and one of the two."""
+    """A running response. Iterate `events`, or await `result`; only one of the two, and only once."""
 
     def __init__(self, plan: RunPlan, engine: Engine) -> None:
         self._recorder = plan.recorder
-        # Nothing of these refers back to the run: all of a request is freed when it ends, without the collector.
+        # No reference from these back to the run: all of a request is freed when it ends, without garbage collection.
         route, tenant, keyring = plan.route, plan.context.tenant, engine.keyring
         writer = ResponseWriter(
             plan.response,
@@ -61,7 +61,7 @@ class Run(StepLoop):
         )
         super().__init__(plan, engine, writer, turn_of(plan, lambda: made_items(writer)), record)
         self.origin: Origin | None = None
-        """Where it comes from, for its facts; None where none are kept."""
+        """Its origin, for its facts; None if facts are not stored."""
         self._has_facts = False
         if plan.resume is not None:
             self._resume(plan.resume)
@@ -74,11 +74,11 @@ class Run(StepLoop):
         if resume.begins:
             self._writer.begin()
 
-    # What it is, as others see it.
+    # Its state, as others see it.
 
     @property
     def ignored_tools(self) -> Sequence[str]:
-        """Types of tools that the model is not offered, since only a server can run them."""
+        """Types of tools that are not offered to the model, because only a server can run them."""
         return self.record.ignored_tools
 
     @property
@@ -88,44 +88,44 @@ class Run(StepLoop):
 
     @property
     def response(self) -> Response:
-        """The response as it stands."""
+        """The response in its current state."""
         return self._writer.response
 
     @property
     def backend(self) -> str:
-        """The label under which clients see the backend that is called, or that answered."""
+        """The label, for clients, of the backend that is called, or that answered."""
         target = self.plan.route.target if self._cache is None else self.target
         return target.state.label
 
     @property
     def cache(self) -> CacheStatus | None:
-        """What the cache was to this response; None where it has no part in it, or is still being asked."""
+        """The result of the cache lookup; None if the cache is not used, or the lookup is in progress."""
         return self._cache.outcome if self._cache else None
 
     @property
     def similarity(self) -> float | None:
-        """How much the question that was answered is like this one (cosine), where it is not the same."""
+        """The similarity (cosine) of the cached question to this one, if it is not identical."""
         return self._cache.similarity if self._cache else None
 
     @property
     def target(self) -> Target:
-        """Where the model is that is asked, or that answered."""
+        """The backend and model that are called, or that answered."""
         return (self._cache.target if self._cache else None) or self.plan.route.target
 
     @property
     def is_over(self) -> bool:
-        """Whether it is decided how the response ends."""
+        """Whether the end of the response is decided."""
         return self.phase in OVER
 
     @property
     def chain_items(self) -> list[StoredItem]:
-        """Everything that a response which follows this one begins with, as it is kept."""
-        # Of few items each may be large; many small ones take less time in one call each.
+        """The items with which a following response begins, as they are stored."""
+        # A few items can each be large; many small ones are faster in one call each.
         is_large = self.plan.context.is_large and len(self.plan.items) <= MANY
         kept = [store_item(item, is_large=is_large) for item in self.plan.items]
         return [*kept, *stored_output(self._writer.response, self._writer.sealed)]
 
-    # What others may have it do.
+    # What others can request of it.
 
     def heartbeat(self) -> list[Event]:
         """Return the events to send after a silence: the beginning of the response, else a keep-alive."""
@@ -136,7 +136,7 @@ class Run(StepLoop):
         return self._drain()
 
     def append_event(self, event: Event) -> list[Event]:
-        """Put an event of the client that asked for the response into its stream; return what to send now."""
+        """Add an event of the client that requested the response to its stream; return the events to send now."""
         self._writer.emit(event)
         return self._drain()
 
@@ -145,26 +145,26 @@ class Run(StepLoop):
         self._writer.tells_error = False
 
     def warm_up(self) -> None:
-        """Ask no model: the response ends at once."""
+        """Call no model: the response ends at once."""
         self._start()
         self._turn.answered(Finish("completed", None))
 
     def steer(self) -> None:
-        """Stop short as soon as nothing is torn: at once in a text or in reasoning, not at all once a call began."""
+        """Stop at the next clean point: at once in a text or in reasoning, not at all once a call began."""
         self._interrupt(Stop(StopReason.STEERED, interrupts=self._can_be_cancelled and not self._has_calls))
 
     def stop(self, error: AntiphonError) -> None:
-        """Have the response fail with this error, as soon as possible; one whose end is decided ends as it does."""
+        """Make the response fail with this error, as soon as possible; has no effect once its end is decided."""
         self._interrupt(Stop(StopReason.SHUTDOWN, error, interrupts=self._can_be_cancelled))
 
     @property
     def _can_be_cancelled(self) -> bool:
-        """Whether its task is making the answer: it sends no batch, closes no step that failed and stores no end."""
+        """Whether its task is generating the answer: not sending a batch, closing a failed step or storing the end."""
         is_apart = self.phase is Phase.EMITTING or self._is_closing or self.is_over
         return self._task is not None and not is_apart
 
     def _interrupt(self, stop: Stop) -> None:
-        """Remember why it stops, and cancel its task once; the end of the process comes before everything else."""
+        """Record why it stops, and cancel its task once; the shutdown of the process takes precedence."""
         before = self.stop_cause
         if before is not None and before.reason is StopReason.SHUTDOWN:
             return
@@ -174,20 +174,20 @@ class Run(StepLoop):
         self.stop_cause = replace(stop, interrupts=stop.interrupts or was_cancelled)
 
     def spent(self) -> Spent:
-        """Return the tokens that it took: as they were reported, else as many as the texts look like."""
+        """Return the tokens used: as reported, else estimated from the texts."""
         return self._asking.spent()
 
     # How it ends.
 
     def _fail(self, error: BaseException) -> None:
-        """It ends with an error, or is cut short. Raises what is not for the client to see as an event."""
+        """End with an error, or stopped early. Raises errors that the client does not receive as an event."""
         stop = self.stop_cause
         try:
             if isinstance(error, asyncio.CancelledError):
                 if stop is None or not stop.interrupts or self._task is None or self._task.uncancel():
                     raise error
                 error = stop.error or Steered()
-            if isinstance(error, Steered):  # what was open is closed as incomplete already
+            if isinstance(error, Steered):  # open items are already closed as incomplete
                 self._start()
                 conclude(self._writer, Finish("steered", self._turn.usage))
             elif isinstance(error, Exception) and self.phase in ANNOUNCED:
@@ -195,10 +195,10 @@ class Run(StepLoop):
             else:
                 raise error
         finally:
-            del error  # what is raised refers to this frame, and so to all of the request
+            del error  # the raised error refers to this frame, and so to all of the request
 
     async def _end(self, step: FinishRun | None) -> list[Event]:
-        """Make the response durable, then emit its end: as the turn decided, unless it has failed."""
+        """Store the response, then emit its end: as the turn decided, unless it has failed."""
         if step is not None:
             if step.ending.error is not None and self.phase is Phase.PENDING and not self.is_stream:
                 raise step.ending.error
@@ -247,7 +247,7 @@ class Run(StepLoop):
             self._hand_over()
 
     async def _give_up(self) -> None:
-        """The client disconnected, or nothing came of it: keep what there is, as cancelled."""
+        """The client disconnected, or the response failed: store the items so far, as cancelled."""
         is_announced = self.phase in ANNOUNCED
         self._enter(Phase.FINISHING)
         recorder, response = self._recorder, self._writer.response
@@ -262,7 +262,7 @@ class Run(StepLoop):
         self.stop_cause = Stop(StopReason.DISCONNECTED if is_final else StopReason.HANDED_ON)
 
     def _hand_over(self) -> None:
-        """Fill in the record how it ended, and hand it over."""
+        """Fill in the record how it ended, and pass it on."""
         record, response, stop = self.record, self._writer.response, self.stop_cause
         status = "refused" if response.status == "in_progress" else response.status
         record.response = response
@@ -277,15 +277,15 @@ class Run(StepLoop):
         if self.origin is not None and self._engine.facts is not None and self._misses_facts:
             self._engine.facts.add(self._facts(self.origin))
 
-    # What lists and timelines show of it.
+    # For lists and timelines.
 
     def _note_facts(self, recorder: Recorder) -> None:
-        """Have facts stored with the response."""
+        """Store facts with the response."""
         if self.origin is not None:
             recorder.facts, self._has_facts = self._facts(self.origin), True
 
     def facts_so_far(self) -> Facts | None:
-        """Return its facts as of now, where a client waits for it and facts are kept."""
+        """Return its current facts, if a client waits for it and facts are stored."""
         if self.origin is None or self.record.is_background:
             return None
         writer, now = self._writer, self._engine.now()
@@ -304,13 +304,13 @@ class Run(StepLoop):
 
     @property
     def _misses_facts(self) -> bool:
-        """Whether its facts are to be kept alone. Those of a background response are kept by who ends it."""
+        """Whether its facts are stored separately. The process that ends a background response stores its facts."""
         is_kept = self._has_facts and self._recorder is not None and self._recorder.facts is None
         return not (is_kept or self.record.is_background)
 
 
 def turn_of(plan: RunPlan, made: Callable[[], Sequence[Any]]) -> Turn:
-    """Return the turn of a response: one call of the model, unless the plan has more. `made` gives its items so far."""
+    """Return the turn of a response: one model call, unless the plan requires more. `made` returns its items so far."""
     served = plan.tools.served if plan.tools else NOTHING
     before = len(plan.context.history)
     builder = RequestBuilder(plan.request, plan.items, before, plan.route.target, plan.unseal, served)

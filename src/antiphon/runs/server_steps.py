@@ -10,7 +10,7 @@ from antiphon.access.keyring import Keyring
 from antiphon.protocol.items.messages import ID_PREFIXES
 from antiphon.runs.decoding import WITH_STATE
 from antiphon.runs.plan import RunPlan
-from antiphon.runs.steps import Compact, ListTools, LoadModules, RunTools, Settle, SkipCompaction, Step, Tell
+from antiphon.runs.steps import Compact, EmitItem, ListTools, LoadModules, RunTools, Settle, SkipCompaction, Step
 from antiphon.runs.tool_calls import ToolExecutor
 from antiphon.runs.turn import Turn
 from antiphon.sharing.loading import load
@@ -41,14 +41,14 @@ class ServerSteps:
         self._observers, self._keyring = observers, keyring
         self._executor: ToolExecutor | None = None
         self._moments: AsyncGenerator[None, None] | None = None
-        """This server's tools at work."""
+        """The running server-side tools."""
         self._compaction: StreamingCompaction | None = None
 
     async def begin(self, step: Step) -> None:
-        """Begin a step; what awaits nothing is done at once."""
+        """Begin a step; a step that awaits nothing is completed at once."""
         if isinstance(step, LoadModules):
             for name in step.names:
-                with suppress(ModuleNotFoundError):  # of an extra that is not installed: answers are not repaired then
+                with suppress(ModuleNotFoundError):  # an extra is not installed: answers are then not repaired
                     await load(name)
             return
         if not isinstance(step, ListTools | RunTools):
@@ -62,7 +62,7 @@ class ServerSteps:
         await self.proceed()
 
     async def proceed(self) -> bool:
-        """Go on with the tools until there may be something to send; return whether there is more of it."""
+        """Continue with the tools until there may be events to send; return whether more work remains."""
         if self._moments is None:
             return False
         async for _ in self._moments:
@@ -73,13 +73,13 @@ class ServerSteps:
         return False
 
     async def close(self) -> None:
-        """Cancel the tools that are still at work."""
+        """Cancel the tools that are still running."""
         moments, self._moments = self._moments, None
         if moments is not None:
             await moments.aclose()
 
     def begin_compaction(self) -> None:
-        """Announce the compaction, unless that was done: the model is summarising now."""
+        """Announce the compaction, unless that was done: the model is summarizing now."""
         self._compaction = self._compaction or StreamingCompaction(self._writer)
 
     def _new_executor(self) -> ToolExecutor:
@@ -87,9 +87,9 @@ class ServerSteps:
         return ToolExecutor(plan, writer, self._observers, lambda: [*items, *made_items(writer)], self._offload)
 
     def _perform(self, step: Step) -> None:
-        """Do what the turn decided, where nothing is awaited."""
+        """Perform the turn's decision, if it awaits nothing."""
         match step:
-            case Tell(item):
+            case EmitItem(item):
                 use = ToolUse(self._record, "tool_search", "datastore")
                 for hand_over in self._observers.used:
                     hand_over(use)
@@ -109,11 +109,11 @@ class ServerSteps:
 
 
 def made_items(writer: ResponseWriter) -> Sequence[Any]:
-    """Return the items that a response has so far, each with its sealed state, whether or not the client sees that."""
+    """Return the items of a response so far, each with its sealed content, whether or not the client receives that."""
     return [_with_state(item, writer.sealed) for item in writer.made]
 
 
 def _with_state(item: Any, sealed: Mapping[str, str]) -> Any:
-    """Return an item with what is sealed with it, whether or not the client sees that."""
+    """Return an item with its sealed content, whether or not the client receives that."""
     blob = sealed.get(str(item.id)) if isinstance(item, WITH_STATE) else None
     return replace(item, encrypted_content=blob) if blob else item

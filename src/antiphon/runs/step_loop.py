@@ -1,7 +1,7 @@
-"""The loop of a run: performs what the turn decides, step by step, and hands out events as they are made.
+"""The loop of a run: performs the turn's decisions, step by step, and yields events as they occur.
 
-A streamed request reads `StepLoop.events`; a plain one awaits `StepLoop.result`, which takes the same steps and looks
-at no event, so the two cannot disagree. `Run` says how a response ends; each delta passes through this file alone.
+A streamed request reads `StepLoop.events`; a plain one awaits `StepLoop.result`, which performs the same steps and
+ignores the events, so the two cannot differ. `Run` decides how a response ends; each delta passes only this file.
 """
 
 import asyncio
@@ -31,24 +31,24 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 LARGE_ANSWER = 128 * 1024
-"""Bytes of an answer, or of one event, from which on what is checked in it is checked in a thread."""
+"""Bytes of an answer, or of one event, above which the answer is checked in a thread."""
 
 MODEL_CALLS = (CallModel, AuxiliaryCall)
 
 
 class StepLoop(ABC):
-    """Makes one response, in the order: steps of the turn, `_fail` for what goes wrong, `_end`, `_close`."""
+    """Runs one response, in this order: steps of the turn, `_fail` after an error, `_end`, `_close`."""
 
     def __init__(
         self, plan: RunPlan, engine: Engine, writer: ResponseWriter, turn: Turn, record: ResponseRecord
     ) -> None:
         self.plan = plan
         self.context = plan.context
-        """What the response started from."""
+        """The context from which the response started."""
         self._is_small = not plan.context.is_large and plan.context.prefix is None
-        """Whether all of it is surely translated here."""
+        """Whether all of it was translated here."""
         self._is_checked_beside = False
-        """Whether an answer was so large that what follows from it is decided in a thread."""
+        """Whether an answer was so large that the next step is decided in a thread."""
         self.is_stream = plan.is_stream
         """Whether the response is a stream of events."""
         self.record = record
@@ -61,33 +61,33 @@ class StepLoop(ABC):
         self._turn = turn
         self._asking = ModelCaller(plan, turn, writer, engine)
         self._own: ServerSteps | None = None
-        """Performs the steps that call no model; None until there is one."""
+        """Performs the steps that call no model; None until one occurs."""
         if turn.steps is not None:
             self._own = self._server_steps()
         self._task: asyncio.Task[Any] | None = None
         self._answer: ModelStream | None = None
         """The answer that is being read."""
         self._is_closing = False
-        """A step that has failed is being closed: no stop cancels that."""
+        """A failed step is being closed: no stop cancels that."""
 
     @abstractmethod
     def stop(self, error: AntiphonError) -> None:
-        """Have the response fail with this error, as soon as possible."""
+        """Make the response fail with this error, as soon as possible."""
 
     @abstractmethod
     def _fail(self, error: BaseException) -> None:
-        """It ends with an error, or is cut short. Raises what is not for the client to see as an event."""
+        """End with an error, or stopped early. Raises errors that the client does not receive as an event."""
 
     @abstractmethod
     async def _end(self, step: FinishRun | None) -> list[Event]:
-        """Make the response durable, then emit its end: as the turn decided, unless it has failed."""
+        """Store the response, then emit its end: as the turn decided, unless it has failed."""
 
     @abstractmethod
     async def _close(self) -> None:
         """Release everything, however it ended."""
 
     async def result(self) -> Response:
-        """Make the response and return it. Raises `AntiphonError` where it failed."""
+        """Run the response and return it. Raises `AntiphonError` if it failed."""
         if self.is_stream:
             async with aclosing(self.events()) as batches:
                 async for _ in batches:
@@ -114,10 +114,10 @@ class StepLoop(ABC):
         return self._writer.response
 
     async def events(self) -> AsyncGenerator[list[Event], None]:
-        """Make the response; give its events in batches as they come. The last batch is given once it is durable.
+        """Run the response; yield its events in batches as they occur. The last batch is yielded once it is durable.
 
-        Raises `AntiphonError` as long as no event was given, afterwards every failure is an event. A plain
-        request gives no event before it is known to succeed. Closing the iterator early ends the backend's work.
+        Raises `AntiphonError` until an event was yielded, afterwards every failure is an event. A request without a
+        stream yields no event before it is known to succeed. Closing the iterator early ends the backend's work.
         """
         self._begin()
         try:
@@ -135,7 +135,7 @@ class StepLoop(ABC):
                     goes_on = True
                     while goes_on:
                         if self.phase is Phase.STREAMING and self._writer.pending:
-                            self.phase = Phase.EMITTING  # once a batch: the condition is the check
+                            self.phase = Phase.EMITTING  # once per batch: the condition above is the check
                             yield writer.take() if is_unseen else self._drain()
                             self.phase = Phase.STREAMING
                             if self.stop_cause is not None:
@@ -152,17 +152,17 @@ class StepLoop(ABC):
 
     def _begin(self) -> None:
         if self._task is not None:
-            raise RuntimeError("A response is made once.")
+            raise RuntimeError("A response can run only once.")
         self._task = asyncio.current_task()
         self._engine.runs.add(self)
         self.record.began = time.monotonic()
         if self._engine.facts is not None and (self.is_stream or self.record.is_background):
-            self._writer.moments = []  # an answer that arrives whole shows no moments
+            self._writer.moments = []  # an answer that arrives whole has no moments
         for hand_over in self._engine.observers.began:
             hand_over(self.record)
 
     async def _first_step(self) -> Step:
-        """Return what is to be done first; all is done where the answer is kept in the cache."""
+        """Return the first step; `FinishRun` if the answer is in the cache."""
         kept = await self._cache.find() if self._cache is not None else None
         if kept is None:
             self._asking.choose()
@@ -174,17 +174,17 @@ class StepLoop(ABC):
         return FinishRun(Finish("completed", kept.usage))
 
     async def _next(self) -> Step:
-        """Return what is to be done next, decided in a thread where the conversation takes a while to translate."""
+        """Return the next step, decided in a thread if the conversation takes a while to translate."""
         if not (self.context.is_translated_beside or self._is_checked_beside):
             return self._turn.next()
         return await self._beside(self._turn.next)
 
     async def _beside(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Return what a function returns that works on something large, in a thread."""
+        """Return the result of a function that processes large data, in a thread."""
         return await self._engine.offload.run(self.context.tenant, function, *args, **kwargs)
 
     async def _begin_step(self, step: Step) -> None:
-        """Begin what the turn decided; `_continue_step` does the rest."""
+        """Begin the turn's decision; `_continue_step` does the rest."""
         if isinstance(step, MODEL_CALLS):
             self._answer = await self._asking.open(self.record, step)
             if self._answer is None:
@@ -208,7 +208,7 @@ class StepLoop(ABC):
         self._is_small = self._is_small and not self.context.is_large
 
     async def _continue_step(self) -> bool:
-        """Go on with the step until there may be something to send; return whether there is more of it."""
+        """Continue the step until there may be events to send; return whether more work remains."""
         answer = self._answer
         if answer is None:
             return self._own is not None and await self._own.proceed()
@@ -247,7 +247,7 @@ class StepLoop(ABC):
         return False
 
     async def _close_step(self) -> None:
-        """The step ends before it was done. A stop that comes meanwhile changes nothing: what failed is reported."""
+        """Close a step before it is done. A stop that arrives meanwhile has no effect: the failure is reported."""
         self._answer, self._is_closing = None, True
         try:
             if self._own is not None:
@@ -263,7 +263,7 @@ class StepLoop(ABC):
         )
 
     def _drain(self) -> list[Event]:
-        """Return the events that go out now."""
+        """Return the events to send now."""
         batch = self._writer.take()
         if self._cache is not None:
             self._cache.see(batch)
@@ -276,7 +276,7 @@ class StepLoop(ABC):
         return self._asking.has_calls or bool(self._writer.waiting or open_calls(self._writer.output))
 
     def _check_stopped(self) -> None:
-        """Raise the error of a stop that came while the reader had a batch in hand."""
+        """Raise the error of a stop that arrived while the reader was processing a batch."""
         if self.stop_cause is not None and self.stop_cause.error is not None:
             raise self.stop_cause.error
 
@@ -285,7 +285,7 @@ class StepLoop(ABC):
             raise Steered
 
     def _answering(self, step: CallModel | AuxiliaryCall) -> None:
-        """A backend answers: from now on a stream is a stream, and what is compacted is being so."""
+        """A backend answers: a stream starts now, and a compaction is announced."""
         if self.is_stream and self.phase is Phase.PENDING:
             self._start()
         if isinstance(step, AuxiliaryCall) and step.compacts and self._own is not None:
@@ -293,7 +293,7 @@ class StepLoop(ABC):
 
     def _enter(self, phase: Phase) -> None:
         if phase not in TRANSITIONS[self.phase]:
-            raise RuntimeError(f"A response cannot go from {self.phase.value} to {phase.value}.")
+            raise RuntimeError(f"A response cannot change from {self.phase.value} to {phase.value}.")
         self.phase = phase
 
     def _start(self) -> bool:

@@ -1,4 +1,4 @@
-"""What `turn.py` decides and `step_loop.py` performs: the steps of one response."""
+"""The steps of one response, which `turn.py` decides and `step_loop.py` performs."""
 
 from collections.abc import Generator, Mapping, Sequence
 from typing import Any
@@ -23,62 +23,62 @@ from antiphon.translation.writer import CiteFiles, Note
 
 
 class CallModel(Struct, frozen=True):
-    """Send this body to the backend; what comes is the client's."""
+    """Send this body to the backend; the output is for the client."""
 
     body: dict[str, Any]
     toolbox: Toolbox
-    """What the model is offered over Chat."""
+    """The tools that are offered to the model over Chat."""
     allowed: frozenset[str] | None
-    """The names that may be called, None where any may."""
+    """The names that can be called, None for any."""
     api: Api
-    """The API in which the backend is asked."""
+    """The API of the backend."""
     check: TextCheck | None = None
-    """The schema that the text is to fit."""
+    """The schema that the text must match."""
     note: Note | None = None
     """The note to a model that repeats itself."""
     hosted_left: int | None = None
-    """How many calls of this server's own tools are heard, None for any number."""
+    """How many calls of server-side tools are accepted, None for any number."""
     sources: Sources = {}
-    """What the model may cite."""
+    """The sources that the model can cite."""
     call_ids: frozenset[str] = frozenset()
-    """The ids of this server's own calls, which are no client's to see: a new call has another."""
+    """The ids of server-side calls, which clients never see: new calls must not repeat them."""
     cite_files: CiteFiles | None = None
-    """Returns the citations of files that code made; None where there are none."""
+    """Returns the citations of files that code created; None without such files."""
 
 
 class AuxiliaryCall(Struct, frozen=True):
-    """Send this body to the backend; what comes is the turn's, and the client sees none of it."""
+    """Send this body to the backend; the output is for the turn, and the client receives none of it."""
 
     body: dict[str, Any]
     toolbox: Toolbox
     allowed: frozenset[str] | None
     api: Api
     compacts: bool = False
-    """Once the backend answers, an event tells the client that the context is being compacted."""
+    """Once the backend answers, an event reports to the client that the context is being compacted."""
 
 
 class ModelResult(Struct, frozen=True):
-    """How one call of the model ended, and the items that it made."""
+    """How one model call ended, and the items that it generated."""
 
     ending: Finish
     items: Sequence[Item] = ()
 
 
-class Tell(Struct, frozen=True):
-    """Give the client an item that no model made."""
+class EmitItem(Struct, frozen=True):
+    """Emit an item that no model generated."""
 
     item: Item
 
 
 class ListTools(Struct, frozen=True):
-    """Look which tools these servers have; tell it where the conversation does not know (`listed`, by label)."""
+    """List the tools of these servers; emit the lists that the conversation does not have (`listed`, by label)."""
 
     servers: Sequence[McpTool]
     listed: Mapping[str, McpListTools]
 
 
 class RunTools(Struct, frozen=True):
-    """Carry these calls out side by side, and tell what came of each.
+    """Execute these calls in parallel, and emit their results.
 
     The model made them (`held`); or they are `approved`, to be emitted first; or left by an earlier attempt (`left`).
     """
@@ -87,12 +87,12 @@ class RunTools(Struct, frozen=True):
     approved: Sequence[Approved] = ()
     left: Sequence[ToolCallRecord] = ()
     usage: Usage | None = None
-    """The tokens that were reported until now, and how often the model has asked for tools: to be kept with them."""
+    """The tokens reported so far, and how often the model has called tools: saved with the calls."""
     rounds: int = 0
 
 
 class Settle(Struct, frozen=True):
-    """End an item that was held, with this text; `note` says what was done about it."""
+    """End an item that was held back, with this text; `note` describes the repair."""
 
     held: StreamingCustomCall | CheckedCall | CheckedMessage
     text: str
@@ -106,14 +106,14 @@ class LoadModules(Struct, frozen=True):
 
 
 class AttachFiles(Struct, frozen=True):
-    """Read the files of the conversation that have to be read before it can be translated: at least this part."""
+    """Read the files of the conversation that must be read before it can be translated: at least this part."""
 
     part: InputFile
     form: Form
 
 
 class Compact(Struct, frozen=True):
-    """Give the client the compaction that holds this summary."""
+    """Emit the compaction that contains this summary."""
 
     summary: str
 
@@ -123,7 +123,7 @@ class SkipCompaction(Struct, frozen=True):
 
 
 class FinishRun(Struct, frozen=True):
-    """The response is over."""
+    """The response has ended."""
 
     ending: Finish
 
@@ -131,7 +131,7 @@ class FinishRun(Struct, frozen=True):
 Step = (
     CallModel
     | AuxiliaryCall
-    | Tell
+    | EmitItem
     | ListTools
     | RunTools
     | Settle

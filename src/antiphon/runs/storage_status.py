@@ -1,4 +1,4 @@
-"""What tenants have stored, for `/status`: a store that does not answer must not hide the rest of the status."""
+"""The storage use of tenants, for `/status`: a store that does not answer must not hide the rest of the status."""
 
 import asyncio
 
@@ -11,11 +11,11 @@ LARGEST = 10
 """Tenants that are listed."""
 
 PATIENCE = 2.0
-"""Seconds that the store has to answer: `antiphon status` waits longer."""
+"""Timeout of the store in seconds: `antiphon status` waits longer."""
 
 
 async def storage_status(store: Store, bounds: Bounds) -> StorageStatus | None:
-    """Return what tenants have stored; None where the store fails, or does not answer in time."""
+    """Return the storage use of tenants; None if the store fails, or does not answer in time."""
     try:
         async with asyncio.timeout(PATIENCE):
             use = await store.storage_use(LARGEST)
@@ -30,7 +30,7 @@ async def storage_status(store: Store, bounds: Bounds) -> StorageStatus | None:
 
 
 async def running_containers(store: Store) -> int | None:
-    """Return how many containers have not expired; None where the store fails, or does not answer in time."""
+    """Return how many containers have not expired; None if the store fails, or does not answer in time."""
     try:
         async with asyncio.timeout(PATIENCE):
             return await store.running_containers()

@@ -1,7 +1,7 @@
-"""Executes the tool calls of one response that this server runs itself: lists MCP servers, runs calls in parallel.
+"""Executes the server-side tool calls of one response: lists MCP servers, runs calls in parallel.
 
-Events go through the response's writer, which keeps the items in their order. The result of a call is durable before
-anything else is done with it.
+Events go through the response's writer, which keeps the items in order. The result of a call is durable before
+it is used.
 """
 
 import asyncio
@@ -45,7 +45,7 @@ SIDE_BY_SIDE = 32
 """Calls of one response that are executed at once; more wait."""
 
 LARGE = 1024 * 1024
-"""Characters of figures from which on they are sealed in a thread."""
+"""Characters of figures above which they are sealed in a thread."""
 
 LOST = (
     "The server that made this call was lost before its result came. Whether the call was carried out is not known; "
@@ -55,14 +55,14 @@ UNREADABLE = HostedCall.unreadable
 LATE = "The time for tools was over before the result came."
 LEFT = "The response ended before the list came."
 UNREPEATABLE: frozenset[Kind] = frozenset({"image_generation"})
-"""Tools that cost too much for a second call."""
+"""Tools that are too expensive to call again."""
 _STATUSES = frozenset(HTTPStatus)
 NOT_HERE = "This server does not run the tool any more."
 NO_SUCH_TOOL = "There is no tool of this name. Call one of those that you were given, by its exact name."
 BROKEN = "The tool failed inside this server."
 
 CODES = {UNREADABLE: -32602, NO_SUCH_TOOL: -32602}
-"""JSON-RPC's code for what is wrong; -32603 for everything else."""
+"""JSON-RPC's code for invalid parameters; -32603 for all other errors."""
 
 
 @dataclass(slots=True)
@@ -102,7 +102,7 @@ class ToolExecutor:
         self._turns: dict[str, asyncio.Lock] = {}
         """Calls in one container run one after the other, in the model's order."""
         self._progress = asyncio.Event()
-        """Set where a call that is being executed has reported progress."""
+        """Set when a running call has reported progress."""
 
     @property
     def is_late(self) -> bool:
@@ -153,7 +153,7 @@ class ToolExecutor:
             await _cancel(tasks)
 
     async def _save(self, work: Checkpoint) -> None:
-        """Keep how far the calls are, so that a crash makes none twice."""
+        """Save the progress of the calls, so that a crash repeats none."""
         if self._checkpoints is not None:
             await self._checkpoints.save_checkpoint(work)
 
@@ -185,7 +185,7 @@ class ToolExecutor:
         if error and self._toolset.needs_lists:
             raise _no_list(label, error, found.status)
 
-    # Calls as they begin.
+    # Starting calls.
 
     def _held(self, call: HostedCall) -> PendingCall:
         call.joins_next = any(_is_call(item) for _, item in self._writer.since(call.output_index + 1))
@@ -209,7 +209,7 @@ class ToolExecutor:
         return running
 
     def _approved(self, approved: Approved) -> HostedCall:
-        """Begin a call that the client approved; request approval again where the tool has changed since."""
+        """Begin a call that the client approved; request approval again if the tool has changed since."""
         return begin(self._writer, approved.call_id, approved.offer, approved.arguments)
 
     def _restored(self, left: Sequence[ToolCallRecord]) -> list[PendingCall]:
@@ -237,7 +237,7 @@ class ToolExecutor:
         )
 
     def _notes_of(self, running: Sequence[PendingCall]) -> list[ToolCallRecord]:
-        """Return the records of the answer that contained these calls: all that was not emitted completely."""
+        """Return the records of the answer that contained these calls: those that were not emitted completely."""
         notes = {one.note.index: one.note for one in running}
         first = min(notes, default=0)
         for index, item in self._writer.since(first):
@@ -245,7 +245,7 @@ class ToolExecutor:
                 notes[index] = self._note_of(index, item)
         return [notes[index] for index in sorted(notes)]
 
-    # Calls as they are executed.
+    # Executing calls.
 
     async def _run(
         self, record: ResponseRecord, one: PendingCall, was_provided: Callable[[str], bool], places: asyncio.Semaphore
@@ -264,7 +264,7 @@ class ToolExecutor:
             self._end(one, result)
 
     def _turn_in(self, container_id: str) -> AbstractAsyncContextManager[None]:
-        """Return what waits until no other call of this response runs in the container."""
+        """Return a context that waits until no other call of this response runs in the container."""
         return self._turns.setdefault(container_id, asyncio.Lock()) if container_id else nullcontext()
 
     async def _sealed_apart(self, one: PendingCall, result: Result) -> Result:
@@ -282,7 +282,7 @@ class ToolExecutor:
         self._work.calls += [self._note_of(index, output) for index, output in one.call.outputs]
 
     def _note_of(self, index: int, item: Any) -> ToolCallRecord:
-        """Return the record of an item that is done."""
+        """Return the record of a finished item."""
         encoded = Raw(msgspec.json.encode(item))
         return ToolCallRecord(index=index, item=encoded, sealed=self._writer.sealed.get(str(item.id)))
 
@@ -321,14 +321,14 @@ class ToolExecutor:
         except TimeoutError:
             return _failed(kind, LATE)
         except Exception as error:
-            reportable(error)  # into the log; the response goes on
+            reportable(error)  # logs it; the response continues
             return _failed(kind, BROKEN)
         first = len(self._sources)
         self._sources.update(outcome.sources)
         return Result(outcome.fields, outcome.said, outcome.sources, first, outcome.is_failed, outcome.files)
 
     def _before(self, call: HostedCall) -> Sequence[InputItem]:
-        """Return the items that stand before a call; calls for images that are executed still have no result."""
+        """Return the items before a call; images that are still being generated have no result yet."""
         place = call.output_index
         earlier = [one.index for one in self._work.calls if one.kind in REPORTING and one.index < place]
         made = dict(self._writer.since(min([*earlier, place])))
@@ -353,7 +353,7 @@ class ToolExecutor:
 
 
 def restore_done(writer: ResponseWriter, note: ToolCallRecord) -> None:
-    """Emit an item that an earlier attempt had made."""
+    """Emit an item of an earlier attempt."""
     value = msgspec.json.decode(note.item)
     passed = pass_on(writer, _opening(value))
     if passed is not None:
@@ -364,7 +364,7 @@ def restore_done(writer: ResponseWriter, note: ToolCallRecord) -> None:
 
 
 def _opening(value: dict[str, Any]) -> dict[str, Any]:
-    """Return an item as it opens: an image has no result then."""
+    """Return an item in its initial state: an image has no result then."""
     is_image = value.get("type") == "image_generation_call"
     return {name: value[name] for name in ("id", "type", "status")} if is_image else value
 
@@ -374,7 +374,7 @@ def _tell_step(writer: ResponseWriter, output_index: int, item_id: str, step: st
 
 
 def _no_list(label: str, error: str, status: int) -> ClientError:
-    """Return the error for a server with tools that cannot be listed (specification section 23)."""
+    """Return the error if the tools of a server cannot be listed (specification section 23)."""
     reason = f"Http status code: {status} ({HTTPStatus(status).phrase})" if status in _STATUSES else error
     return ClientError(
         f"Error retrieving tool list from MCP server: '{label}'. {reason}",
@@ -386,7 +386,7 @@ def _no_list(label: str, error: str, status: int) -> ClientError:
 
 
 def _differs(known: McpListTools, tool: McpTool, found: Listing) -> bool:
-    """Whether the conversation's list of a server's tools is not any more what the server says."""
+    """Whether the conversation's list of a server's tools differs from the current one."""
     return not found.error and [tool_listed(each) for each in permitted(tool, found.tools)] != known.tools
 
 
@@ -396,12 +396,12 @@ def _is_behind(tool: Tool, note: ToolCallRecord) -> bool:
 
 
 def _is_call(item: Any) -> bool:
-    """Whether an item behind a held one is a call, which is then of the same answer; an open one is."""
+    """Whether a held item is followed by a call, which is then of the same answer; an open item is."""
     return item is None or getattr(item, "call_id", UNSET) is not UNSET or hasattr(item, "approval_request_id")
 
 
 def _failed(kind: Kind, message: str) -> Result:
-    """Return a result that is none (specification section 5, MCP errors)."""
+    """Return a result that is an error (specification section 5, MCP errors)."""
     fields: dict[str, Any] = {}
     if kind == "mcp":
         fields["error"] = {"type": "mcp_protocol_error", "code": CODES.get(message, -32603), "message": message}
@@ -411,7 +411,7 @@ def _failed(kind: Kind, message: str) -> Result:
 
 
 def _encoded(item: Any) -> Raw:
-    """Return an item as a checkpoint has it."""
+    """Return an item of a checkpoint."""
     if type(item) is ImageGenerationCall:
         from antiphon.protocol.kept_images import as_kept  # noqa: PLC0415 - few responses make images
 

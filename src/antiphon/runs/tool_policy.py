@@ -1,5 +1,5 @@
-"""What is to be done with this server's own tools in one response: which servers to list, which calls the client
-approved, how many may follow, which tools the model is not offered. It decides, `tool_calls.py` does."""
+"""The rules for server-side tools in one response: which servers to list, which calls the client
+approved, how many calls can follow, which tools are not offered. This module decides, `tool_calls.py` executes."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -36,30 +36,30 @@ from antiphon.translation.tool_mapping.offering import Toolbox, left_out, server
 from antiphon.translation.writer import CiteFiles
 
 IGNORED = "antiphon-ignored-tools"
-"""The header that tells the types of tools which the model was not offered; another Antiphon behind this one has it."""
+"""The header with the types of tools that were not offered to the model; an Antiphon backend sends it, too."""
 
 RUN_HERE = (McpCall, WebSearchCall, FileSearchCall, CodeInterpreterCall, ImageGenerationCall)
-"""Items of calls that this server carried out."""
+"""Items of calls that this server executed."""
 
 MADE_HERE = (McpListTools, *RUN_HERE, ToolSearchOutput)
-"""Items that this server made: a response that is taken up again stands on them."""
+"""Items that this server generated: a resumed response continues after them."""
 
 RESULTS_HERE = (*RUN_HERE, ShellCallOutput)
-"""Items of results that this server made, where they stand in its own output: a client's shell has outputs, too."""
+"""Items of results of this server, if they are in its own output: a client's shell has outputs, too."""
 
 CALLED_HERE = frozenset({McpApprovalRequest, *RUN_HERE})
-"""Items of calls that the model made of this server's own tools."""
+"""Items of server-side tool calls by the model."""
 
 CONCERNED = frozenset({*MADE_HERE, *CALLED_HERE, McpApprovalResponse, AdditionalTools})
-"""Items that may ask something of this server's own tools."""
+"""Items that can require a server-side tool."""
 
 _logged: set[str] = set()
-"""Types of tools that were omitted, and the log says so."""
+"""Types of tools that were omitted and already logged."""
 
 
 @dataclass(frozen=True, slots=True)
 class Approved:
-    """A call that the client approved, to be made; or to be asked for again, where its tool is another by now."""
+    """A call that the client approved, to be executed; or to be approved again, if its tool has changed."""
 
     offer: Offer
     call_id: str
@@ -67,7 +67,7 @@ class Approved:
 
 
 class ToolPolicy:
-    """The decisions. `conversation` gives everything that was said so far, of which `new` came with the request."""
+    """The decisions. `conversation` returns all items so far; `new` are those of the request."""
 
     def __init__(
         self,
@@ -81,7 +81,7 @@ class ToolPolicy:
     ) -> None:
         self._new = new
         self.rounds = rounds
-        """How often the model has asked for tools."""
+        """How often the model has called tools."""
         self._request = request
         self._toolset = toolset
         self._conversation = conversation
@@ -89,18 +89,18 @@ class ToolPolicy:
         self._unseal = unseal
         self._has_begun = False
         self.is_late = False
-        """The time for tools is over."""
+        """The time limit for tools has passed."""
         self._was_warned = False
         self._are_none = not self._concerns()
 
     def _concerns(self) -> bool:
-        """Whether any of this is about such tools: most responses know none, and pay for none."""
+        """Whether the response involves server-side tools at all: most do not, and skip all of this."""
         if any(self._toolset.runs(tool) for tool in self._request.tools or ()):
             return True
         return not kinds_of(self._conversation()).isdisjoint(CONCERNED)
 
     def begins(self) -> bool:
-        """Whether servers are to be looked at and approved calls to be made: once a response, where there are any."""
+        """Whether to list servers and run approved calls: once per response, if there are any."""
         if self._are_none or self._has_begun or McpTool not in self._toolset.served:
             return False
         self._has_begun = True
@@ -109,20 +109,20 @@ class ToolPolicy:
         return any(isinstance(item, McpApprovalResponse | AdditionalTools) for item in self._conversation())
 
     def servers(self) -> Sequence[McpTool]:
-        """Return the servers to be looked at: all but those that an earlier attempt reported as unreachable."""
+        """Return the servers to list: all except those that an earlier attempt reported as unreachable."""
         failed = {item.server_label for item in self._made() if isinstance(item, McpListTools) and item.error}
         return [tool for tool in servers_of(self._request, self._conversation()) if tool.server_label not in failed]
 
     def listed(self) -> Mapping[str, McpListTools]:
-        """Return what is known of each server's tools, by its label."""
+        """Return the known tools of each server, by its label."""
         return lists_in(self._conversation())
 
     def approved(self, toolbox: Toolbox) -> list[Approved]:
-        """Return the calls that the client approved and that were not made yet. Raises as `check`."""
+        """Return the calls that the client approved and that were not executed yet. Raises as `check`."""
         return [self._call_of(request, server, toolbox) for request, server in self._to_call()]
 
     def check(self) -> None:
-        """Raise `ClientError` (400) for a word on a request that nobody made, or to a server that is not given."""
+        """Raise `ClientError` (400) for an answer to an unknown approval request, or for a server that is missing."""
         self._to_call()
 
     def _to_call(self) -> list[tuple[McpApprovalRequest, McpTool]]:
@@ -159,15 +159,15 @@ class ToolPolicy:
         return Approved(offer, str(made.get("id") or f"call_{request.id}"[:64]), request.arguments)
 
     def _if_there(self, server: McpTool, request: McpApprovalRequest) -> McpTool | None:
-        """Return the server, None where its list has no such tool any more, or the client allows it no more."""
+        """Return the server, None if it no longer lists the tool, or the client no longer allows it."""
         listed = self.listed().get(request.server_label)
         is_there = listed is None or any(each["name"] == request.name for each in permitted(server, listed.tools))
         return server if is_there else None
 
     def sources(self) -> Sources:
-        """Return what the model may cite, numbered as when it was told them.
+        """Return the sources that the model can cite, numbered as the model received them.
 
-        An answer in JSON cites no file: to cut a mark out of it, such as `[1]`, would change what it says.
+        An answer in JSON does not cite files: removing a mark such as `[1]` from it would change its meaning.
         """
         if self._are_none:
             return {}
@@ -182,7 +182,7 @@ class ToolPolicy:
         return frozenset() if self._are_none else call_ids_of(self._conversation(), self._unseal)
 
     def cite_files(self) -> CiteFiles | None:
-        """Return what finds the citations of the files that code made in this conversation, None without any."""
+        """Return what finds citations of files that code created in this conversation; None without files."""
         files = [] if self._are_none else files_of(self._conversation(), self._unseal)
         if not files:
             return None
@@ -194,7 +194,7 @@ class ToolPolicy:
 
     @property
     def left(self) -> int | None:
-        """How many calls may still be made (specification section 2, `max_tool_calls`); None for any number."""
+        """How many more calls are allowed (specification section 2, `max_tool_calls`); None for any number."""
         most = self._request.max_tool_calls
         return None if most is None else max(0, most - self._used())
 
@@ -202,9 +202,9 @@ class ToolPolicy:
         return sum(isinstance(item, (*RESULTS_HERE, ToolSearchOutput)) for item in self._made())
 
     def is_enough(self, *, were_used_up: bool) -> bool:
-        """Whether another answer is not asked for: the loop has gone on for long enough.
+        """Whether the model is not called again: the loop has reached its limit.
 
-        A model that calls what it is not offered any more has one chance to speak instead.
+        A model that calls a tool that is no longer offered has one more chance to answer instead.
         """
         self.rounds += 1
         is_deaf = were_used_up and self._was_warned
@@ -218,19 +218,19 @@ class ToolPolicy:
 
     @property
     def waits_for_client(self) -> bool:
-        """Whether the client is asked for its word in this response."""
+        """Whether the client's approval is requested in this response."""
         return not self._are_none and any(isinstance(item, McpApprovalRequest) for item in self._made())
 
 
 def settled(kept: Sequence[Any]) -> int:
-    """Return how many of the items of an earlier attempt stand: up to the last that this server made."""
+    """Return how many items of an earlier attempt remain: up to the last one of this server."""
     return max(
         (place + 1 for place, item in enumerate(kept) if isinstance(item, (*MADE_HERE, ShellCallOutput))), default=0
     )
 
 
 CITED = frozenset({WebSearchCall, FileSearchCall})
-"""Items of calls that bring sources."""
+"""Items of calls that return sources."""
 
 
 def sources_of(items: Iterable[Item], unseal: Unseal) -> dict[str, Source]:
@@ -244,13 +244,13 @@ def sources_of(items: Iterable[Item], unseal: Unseal) -> dict[str, Source]:
 
 
 WITH_FILES = frozenset({CodeInterpreterCall, ShellCallOutput})
-"""Items of calls that make files."""
+"""Items of calls that create files."""
 
 
 def files_of(items: Sequence[InputItem], unseal: Unseal) -> list[MadeFile]:
-    """Return the files that code made in a conversation, in their order.
+    """Return the files that code created in a conversation, in their order.
 
-    Only figures of this turn that no message has cited are still figures.
+    Only figures of this turn that no message has cited yet are treated as figures.
     """
     if WITH_FILES.isdisjoint(kinds_of(items)):
         return []
@@ -274,7 +274,7 @@ def _cited_in(message: Message) -> Iterator[str]:
 
 
 def call_ids_of(items: Sequence[Item], unseal: Unseal) -> frozenset[str]:
-    """Return the ids of the calls that this server carried out or asked its client for, as the model knows them."""
+    """Return the ids of the calls that this server executed or requested from its client, as the model knows them."""
     made = (state_of(item, unseal).get("call") or {} for item in items if type(item) in CALLED_HERE)
     ids = frozenset(str(call["id"]) for call in made if call.get("id"))
     return ids | {item.call_id for item in items if type(item) is ShellCall}
@@ -285,7 +285,7 @@ def _server_of(request: McpApprovalRequest, servers: Mapping[str, McpTool]) -> M
     if server is None:
         raise ClientError(
             f"The approved call of '{request.name}' is for the MCP server '{request.server_label}', which is not "
-            "among the tools. Give the same tools as in the request before.",
+            "among the tools. Send the same tools as in the previous request.",
             code="invalid_value",
             param="tools",
         )
@@ -301,11 +301,11 @@ def _unknown(answer: McpApprovalResponse) -> ClientError:
 def look_at_tools(
     request: CreateResponse, items: Sequence[InputItem], api: Api, served: Collection[type[Tool]], *, refuses: bool
 ) -> list[str]:
-    """Return the types of tools that are omitted because they are not `served`; the log has a line for each, once.
+    """Return the types of tools that are omitted because they are not `served`; each is logged once.
 
-    A backend that is asked by Responses, its `api`, is given every tool: what it does not run, it refuses itself.
+    A backend that is called through Responses, its `api`, receives every tool: it rejects the ones it cannot run.
 
-    Raises `ClientError` (400) for the first of them where this server `refuses` such tools.
+    Raises `ClientError` (400) for the first of them if this server `refuses` such tools.
     """
     types = left_out(request, items, served) if api == "chat" else []
     if types and refuses:
@@ -317,10 +317,10 @@ def look_at_tools(
     new = [each for each in types if each not in _logged]
     if new:
         _logged.update(new)
-        log.warning("Tools that this server does not run are left out of what the model sees: %s", ", ".join(new))
+        log.warning("These tools are omitted from requests, because this server does not run them: %s", ", ".join(new))
     return types
 
 
 def plain_types(header: str) -> list[str]:
-    """Return the types in a backend's header, without invalid ones: the client receives them."""
+    """Return the valid types in a backend's header: the client receives them."""
     return [name for name in header.split(", ") if name.isascii() and name.isidentifier()]

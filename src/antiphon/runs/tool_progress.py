@@ -1,4 +1,4 @@
-"""Waits for tool calls that are executed in parallel, and for the progress that they report meanwhile."""
+"""Waits for tool calls that run in parallel, and for the progress that they report meanwhile."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
@@ -11,7 +11,7 @@ REPORTING: frozenset[Kind] = frozenset({"image_generation"})
 
 
 async def ended(tasks: Sequence["asyncio.Task[Any]"], progress: asyncio.Event | None) -> AsyncGenerator[bool, None]:
-    """Give True whenever a task is done, and False whenever there is `progress`. Raises what a task raises."""
+    """Yield True whenever a task is done, and False whenever there is `progress`. Raises the errors of the tasks."""
     if progress is None:
         for task in asyncio.as_completed(tasks):
             await task

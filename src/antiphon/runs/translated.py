@@ -1,4 +1,4 @@
-"""A request as a backend would receive it, without a run: to count its tokens, or to show it later."""
+"""Translates a request for a backend without a run: to count its tokens, or to show it later."""
 
 from collections.abc import Callable
 from functools import partial
@@ -40,7 +40,7 @@ async def translated(engine: Engine, request: CreateResponse, context: Context, 
         origin = state_origin(target)
         translate = partial(_to_responses, request, context, target, refused, unseal, origin)
     else:
-        if isinstance(request.tool_choice, HostedChoice):  # it may require a tool that is listed only for a response
+        if isinstance(request.tool_choice, HostedChoice):  # it can require a tool that is listed only for a response
             request = replace(request, tool_choice=None)
         translate = partial(_to_chat, engine, request, context, target, refused, unseal)
     files = NONE_READ

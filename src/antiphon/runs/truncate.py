@@ -1,9 +1,9 @@
-"""Making a history shorter from its beginning (specification section 10.6, `truncation: auto`).
+"""Shortens a history from its beginning (specification section 10.6, `truncation: auto`).
 
-A backend keeps the prompt of a turn and reads the next prompt from its first difference on, so the place where the
-history begins should move seldom. `Turns.within` therefore cuts only at multiples of half the limit, counted in tokens
-from the very first turn. The place depends on the conversation alone, and moves on once another half is full. Where
-half the limit refused is the next limit, the places of both agree.
+A backend caches the prompt of a turn and processes the next prompt from the first difference on, so the start of
+the history should rarely move. `Turns.within` therefore cuts only at multiples of half the limit, counted in tokens
+from the first turn of the conversation. The cut depends on the conversation alone, and moves when another half is
+full. If a rejection leads to half the limit, the cuts of both limits agree.
 """
 
 from bisect import bisect_left
@@ -33,7 +33,7 @@ KEPT = (AdditionalTools, ConfigurationUpdate, Compaction, McpListTools)
 INSTRUCTING = ("system", "developer")
 
 BRIEF = 400
-"""Characters of an output that was cut short."""
+"""Characters of a shortened output."""
 
 MORE = " […]"
 
@@ -42,11 +42,11 @@ UNREAD = UNSEEN | {"call_id", "status", "phase"}
 
 
 class Turns:
-    """The turns of a conversation, of which the oldest can be dropped.
+    """The turns of a conversation; the oldest ones can be dropped.
 
-    A turn begins with a user's message and ends before the next, but not while the output of a call is still to come:
-    so a call stays with its output, and reasoning with what follows it. System and developer messages, tools and
-    settings are kept: they are instructions, not history. So is a summary.
+    A turn begins with a user's message and ends before the next one, but not while the output of a call is missing:
+    so a call stays with its output, and reasoning with the item after it. System and developer messages, tools and
+    settings are always retained: they are instructions, not history. So is a summary.
     """
 
     def __init__(self, items: Sequence[InputItem], *, with_reasoning: bool = True) -> None:
@@ -55,9 +55,9 @@ class Turns:
         self._before: list[int] = []
         """The tokens before each start."""
         self.tokens = 0
-        """What the model reads of all turns, estimated."""
+        """The estimated tokens that the model reads of all turns."""
         self.kept_tokens = 0
-        """The tokens of what is always kept; instructions are not counted."""
+        """The tokens of the items that are always retained; instructions are not counted."""
         read = {place for place, _ in remembered(items)}
         waits = awaited(items)
         for place, item in enumerate(items):
@@ -71,9 +71,9 @@ class Turns:
                 self.kept_tokens += tokens
 
     def within(self, limit: int) -> list[InputItem] | None:
-        """Return the items without the oldest turns, so that the rest has at most `limit` tokens; None without loss.
+        """Return the items without the oldest turns, so that at most `limit` tokens remain; None if nothing is dropped.
 
-        The newest turn always stays, however long it is.
+        The newest turn always remains, regardless of its length.
         """
         excess, step = self.tokens - limit, max(1, limit // 2)
         if excess <= 0 or not self._starts:
@@ -92,7 +92,7 @@ def has_older_turns(items: Sequence[InputItem]) -> bool:
 
 
 def thin_out(items: Sequence[InputItem]) -> list[InputItem] | None:
-    """Return the items with the older half of the long outputs of calls cut short, None where none is long."""
+    """Return the items with the older half of the long call outputs shortened, None if none is long."""
     long = [place for place, item in enumerate(items) if len(_printed(item)) > BRIEF]
     cut = set(long[: (len(long) + 1) // 2])
     if not cut:
@@ -105,12 +105,12 @@ def _printed(item: InputItem) -> str:
 
 
 def _cut_short(item: InputItem) -> FunctionCallOutput:
-    """A summary is not particular about the kind of an output."""
+    """A summary does not need the kind of an output."""
     return FunctionCallOutput(call_id=tie(item), output=_printed(item)[: BRIEF - len(MORE)] + MORE)
 
 
 def _tokens_of(item: InputItem) -> int:
-    """Return the tokens of an item. A compaction counts as long as its sealed text: nothing else of it is readable."""
+    """Return the tokens of an item. A compaction counts by its sealed text: nothing else of it is readable."""
     if isinstance(item, Compaction):
         return by_size(item.encrypted_content)
     return MESSAGE + _read(item)

@@ -1,9 +1,9 @@
-"""The turn machine: what to do next for one response. It decides, `step_loop.py` does.
+"""The turn machine: the next step for one response. It decides, `step_loop.py` performs.
 
 CallModel ── refused(error) ──> CallModel, without the parameter or with less history
      └────── answered(ending) ──> Finish
 
-`agentic_turn.py` has the turns that do more than that.
+`agentic_turn.py` has the turns with more steps.
 """
 
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -28,21 +28,21 @@ from antiphon.upstream.backend_errors import is_overflow, too_long
 
 
 class Turn:
-    """One response's turn: the model is asked once. Ask `next`, do it, report the outcome, until `FinishRun`."""
+    """The turn of a response with one model call. Call `next`, perform it, report the outcome, until `FinishRun`."""
 
     def __init__(self, builder: RequestBuilder) -> None:
         self.builder = builder
-        """Has the target; another one once that one failed before its first byte."""
+        """Has the target; it changes after the first one failed before its first byte."""
         self._result: ModelResult | None = None
         self._usage: Usage | None = None
         self._is_optional = False
         """The response is complete without this call."""
         self.steps: Steps | None = None
-        """What is decided, where that is more than to ask the model; to be closed when nothing more is."""
+        """The decision logic, if more than a model call is needed; closed when no decision remains."""
 
     @property
     def usage(self) -> Usage | None:
-        """The tokens that were reported for the response, by earlier attempts too."""
+        """The tokens reported for the response, including earlier attempts."""
         return self.own_usage
 
     @property
@@ -51,11 +51,11 @@ class Turn:
         return added(self._usage, self._result.ending.usage) if self._result else self._usage
 
     def abandoned(self, usage: Usage | None) -> None:
-        """The answer is not read further; so much was reported for it until now."""
+        """The answer is not read further; this usage was reported for it so far."""
         self._usage = added(self._usage, usage)
 
     def next(self) -> Step:
-        """Return what to do now. Raises `ClientError` for a request that this backend cannot be asked."""
+        """Return the next step. Raises `ClientError` for a request that this backend cannot serve."""
         if self.builder.is_too_long and not self.builder.shorten():
             raise too_long()
         if self.steps is not None:
@@ -81,13 +81,13 @@ class Turn:
         return FinishRun(ending if usage is ending.usage else replace(ending, usage=usage))
 
     def is_late(self) -> None:
-        """The time that this server's own tools may take is over."""
+        """Handle the end of the time limit for server-side tools."""
 
     def answered(self, ending: Finish, items: Sequence[Item] = (), *, is_silent: bool = False) -> None:
-        """The backend's answer was read to its end; `items` is what it made, where it was asked aside.
+        """The backend's answer was read to its end; `items` is its output if it was an internal call.
 
-        Some backends say only in their stream that the input is too long, or that they can make no grammar of a schema
-        (hermes-agent#67349, of LM Studio). As long as nothing was said (`is_silent`), that is like a refusal.
+        Some backends report only in their stream that the input is too long, or that they cannot build a grammar from a
+        schema (hermes-agent#67349, about LM Studio). Without output so far (`is_silent`), that is like a rejection.
         """
         error = ending.error
         if error is None:
@@ -102,13 +102,13 @@ class Turn:
         self._result = ModelResult(ending, items)
 
     def asks_plainly(self) -> bool:
-        """The answer broke off before anything was said. Return whether it is asked for again, as no stream."""
+        """The answer broke off without output. Return whether to send the request again without a stream."""
         return self.builder.asks_plainly()
 
     def refused(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
-        """The backend answered 400 or above. Returns if there is another way to go on; else raises what to report.
+        """The backend answered 400 or above. Return if there is another way to continue; else raise the error.
 
-        A parameter that the backend names as unsupported is omitted from now on (lessons L55). With
+        A parameter that the backend names as unsupported is omitted from then on (lessons L55). With
         `truncation: auto` an input that is too long loses its oldest turns.
         """
         try:
@@ -117,17 +117,17 @@ class Turn:
             self.failed(error)
 
     def failed(self, error: AntiphonError) -> None:
-        """The backend could not be asked. Raises the error, unless the response is whole without what was asked."""
+        """The backend could not be called. Raises the error, unless the response is complete without this call."""
         if not self._is_optional:
             raise error
         self._result = ModelResult(
             Finish("completed", None, BackendError(error.message, gist=error.gist, detail=str(error)))
         )
 
-    # What an answer has wrong.
+    # Invalid output.
 
     def _finish_corrected(self) -> Steps:
-        """Correct what the answer holds, and finish."""
+        """Correct the invalid items of the answer, and finish."""
         result = self._taken()
         if result is not None:
             error = yield from self._corrections(result.ending)
@@ -135,13 +135,13 @@ class Turn:
             yield FinishRun(Finish(ending.outcome, self.usage, error or ending.error, note=ending.note))
 
     def _corrections(self, ending: Finish) -> Generator[Step, None, AntiphonError | None]:
-        """Correct what the answer holds. Return why the response fails, if so."""
+        """Correct the invalid items of the answer. Return the error if the response fails."""
         if any(isinstance(held, CheckedMessage) for held in ending.held):
             self.builder.target.breaks_schemas = True
         return (yield from corrections(ending, self._ask_again))
 
     def _ask_again(self, held: Corrected) -> Generator[Step, None, ModelResult]:
-        """Have an item written once more; the response is whole without."""
+        """Request an item again; without it, the response is still complete."""
         self._is_optional = True
         items = self._conversation() if isinstance(held, CheckedMessage) else self.builder.items
         answer = yield from self._ask_aside(lambda: question(self.builder.request, items, held))
@@ -151,14 +151,14 @@ class Turn:
     def _ask_aside(
         self, what: Callable[[], tuple[CreateResponse, list[InputItem]]], *, compacts: bool = False
     ) -> Generator[Step, None, ModelResult]:
-        """Call the model for something that the client does not see."""
+        """Call the model for output that the client does not see."""
         builder = self.builder
         while (result := self._taken()) is None:
             try:
                 built = builder.build(*what(), self._limit_tools)
                 if builder.target.may_have_window:
                     built = builder.fitted(built, lambda: builder.build(*what(), self._limit_tools))
-            except ClientError as error:  # this backend cannot do that
+            except ClientError as error:  # this backend cannot serve it
                 self.failed(error)
             except UnreadFile as unread:
                 yield AttachFiles(unread.part, unread.form)
@@ -167,22 +167,22 @@ class Turn:
         return result
 
     def _taken(self) -> ModelResult | None:
-        """Return the result that was not looked at yet, its tokens counted."""
+        """Return the result that was not processed yet, with its tokens counted."""
         result = self._result
         if result is not None:
             self._usage, self._result = self.own_usage, None
         return result
 
     def _conversation(self) -> Sequence[InputItem]:
-        """Return what was said until now."""
+        """Return the items so far."""
         return self.builder.items
 
     def _limit_tools(self, toolbox: Toolbox) -> None:
-        """Take out of what is offered what was used often enough."""
+        """Remove tools that have reached their limit of calls from the tools offered to the model."""
 
 
 def added(before: Usage | None, more: Usage | None) -> Usage | None:
-    """Return the tokens of two calls of the model together."""
+    """Return the tokens of two model calls together."""
     if before is None or more is None:
         return before or more
     return Usage(

@@ -1,8 +1,8 @@
-"""Describes images for models that see none, by a model that does (`vision` in the settings).
+"""Describes images for models without vision, using a model with vision (`vision` in the settings).
 
-Each image is described once, with the question beside it in view: as a response of its own, which takes a slot of its
-backend in the tenant's turn, and is counted like any other. The description is remembered, in the store too unless the
-request stores nothing, so that later turns read the same words.
+Each image is described once, with the question next to it in view: as a response of its own, which occupies a slot of
+its backend in the tenant's turn, and is counted like any other. The description is cached, also in the store unless
+the request sets `store: false`, so that later turns read the same words.
 """
 
 import asyncio
@@ -24,15 +24,15 @@ AT_ONCE = 4
 """Images of one request that are described at once."""
 
 MOST_BYTES = 16 * 1024 * 1024
-"""Bytes of descriptions that a process remembers."""
+"""Bytes of descriptions that a process caches."""
 
 Respond = Callable[[CreateResponse, str], Awaitable[Response]]
-"""Makes a response for a tenant. Raises `AntiphonError`."""
+"""Runs a response for a tenant. Raises `AntiphonError`."""
 
 
 @dataclass(slots=True)
 class _Making:
-    """A description that is being made, and how many requests wait for it."""
+    """A description in progress, and how many requests wait for it."""
 
     task: asyncio.Task[tuple[str, Usage | None]]
     waiting: int = 0
@@ -54,8 +54,8 @@ class Vision:
     ) -> dict[Image, str]:
         """Return the description of each image.
 
-        `see` is called with the tokens of each new one, also where another one fails. `is_stored` keeps them in
-        the store. Raises `BackendError` (502) that names the setting where one fails.
+        `see` is called with the tokens of each new one, even if another one fails. `is_stored` caches them in
+        the store. Raises `BackendError` (502), which names the setting, if one fails.
         """
         slots = asyncio.Semaphore(AT_ONCE)
 
@@ -71,7 +71,7 @@ class Vision:
         try:
             made = await asyncio.gather(*tasks)
         finally:
-            for task in tasks:  # where one has failed, the others are for nothing
+            for task in tasks:  # after a failure the others are useless
                 task.cancel()
         return dict(zip(wanted, made, strict=True))
 
@@ -97,13 +97,13 @@ class Vision:
         return text, None if is_counted else usage
 
     async def _find(self, tenant: str, key: bytes) -> str:
-        """Return a description that is known, else an empty text."""
+        """Return a known description, else an empty text."""
         known = self._known.find(tenant, key)
         if known is None:
             try:
                 stored = await self._cache.find(tenant, key)
             except StoreError as error:
-                log.warning("The description of an image could not be read from the store: %s", error)
+                log.warning("Cannot read the description of an image from the store: %s", error)
                 stored = None
             if stored is None:
                 return ""
@@ -129,16 +129,16 @@ class Vision:
         try:
             await self._cache.keep(tenant, key, text.encode(), self._cache.longest)
         except StoreError as error:
-            log.warning("The description of an image was not stored: %s", error)
+            log.warning("Cannot store the description of an image: %s", error)
 
 
 def request_for(image: Image, model: str) -> CreateResponse:
-    """Return the request that has an image described."""
+    """Return the request to describe an image."""
     content: list[ContentPart] = [InputText(text=PROMPT + image.question), InputImage(image_url=image.url)]
     return CreateResponse(model=model, input=[Message(role="user", content=content)], store=False)
 
 
 def failed(model: str, reason: str, gist: str | None = None) -> BackendError:
     """Return the error for an image that could not be described."""
-    what = f"The model sees no images, and the model '{model}' that describes them (setting `vision`) failed: "
+    what = f"The model does not accept images, and the model '{model}' that describes them (setting `vision`) failed: "
     return BackendError(what + reason, gist=what + (gist or reason))

@@ -1,1 +1,1 @@
-"""Everything towards backends: the contract, the HTTP client, discovery, and the scripted demo."""
+"""Backends: their interface, the HTTP client, discovery, and the scripted demo."""

@@ -1,4 +1,4 @@
-"""What the engine asks of a backend: a Chat Completions server, real or scripted."""
+"""The interface of a backend: a Chat Completions server, real or scripted."""
 
 import math
 from collections.abc import AsyncIterable, Callable, Mapping
@@ -12,24 +12,24 @@ from msgspec import Struct
 from antiphon.errors import BackendError
 
 carried: ContextVar[Mapping[str, str]] = ContextVar("carried", default=MappingProxyType({}))
-"""Headers that go along with whatever this task asks of a backend: who traces a request says so to which trace it
-belongs."""
+"""Headers that this task adds to all of its requests to a backend, such as the trace context that a request belongs
+to."""
 
 
 sent_as: ContextVar[str] = ContextVar("sent_as", default="application/json")
-"""The type of the bodies that this task posts to a backend: a form, for images that are sent to be changed."""
+"""The content type of the bodies that this task posts to a backend: a form, for images to edit."""
 
 
 class Reply(Struct, eq=False):
-    """A backend's HTTP answer whose body is still coming.
+    """A backend's HTTP response; its body is still arriving.
 
-    `headers` is asked by lower-case names. Iterate `body` once for the bytes as they arrive, in whatever cuts;
-    it raises `BackendError` where the connection breaks. `close()` is idempotent and ends the exchange at once;
-    whoever got the reply calls it.
+    `headers` has lower-case names. Iterate `body` once for the bytes as they arrive, split at any place;
+    it raises `BackendError` if the connection breaks. `close()` is idempotent and ends the exchange at once;
+    the receiver of the reply must call it.
 
-    A body that falls silent is ended, with one limit until the answer begins and another from then on. It begins with
-    its first byte, unless who reads it knows better and sets `has_begun`: what comes first may say nothing yet.
-    `idle_timeout`, in seconds, is the second limit, for who can tell bytes from tokens.
+    A silent body is ended, with one time limit until the answer begins and another one afterwards. It begins with
+    its first byte, unless the reader sets `has_begun`, because the first bytes can be without content.
+    `idle_timeout`, in seconds, is the second limit, for readers that distinguish bytes from tokens.
     """
 
     status: int
@@ -40,11 +40,11 @@ class Reply(Struct, eq=False):
 
     @property
     def content_type(self) -> str:
-        """The media type without parameters, lower case; empty where the backend sent none."""
+        """The media type without parameters, lower case; empty if the backend sent none."""
         return self.headers.get("content-type", "").partition(";")[0].strip().lower()
 
     async def read(self, limit: int = 64 * 1024 * 1024) -> bytes:
-        """Return the whole body. Raises `BackendError` where it is larger than `limit` bytes."""
+        """Return the whole body. Raises `BackendError` if it is larger than `limit` bytes."""
         parts, size = [], 0
         async for part in self.body:
             parts.append(part)
@@ -61,13 +61,13 @@ class Reply(Struct, eq=False):
 
 
 def too_large(limit: int) -> BackendError:
-    """Return the error for an answer of more than `limit` bytes."""
-    return BackendError(f"The backend's answer is larger than {limit} bytes.")
+    """Return the error for a response of more than `limit` bytes."""
+    return BackendError(f"The backend's response is larger than {limit} bytes.")
 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """What `GET /models` said: the model objects as they came, and the `server` header ("" where absent)."""
+    """The response to `GET /models`: the model objects as received, and the `server` header ("" if absent)."""
 
     models: list[dict[str, Any]] = field(default_factory=list)
     server: str = ""
@@ -76,34 +76,34 @@ class Listing:
 class Backend(Protocol):
     """A Chat Completions server.
 
-    A backend makes no retries and changes no byte: policy is the engine's, shape is `chat`'s.
+    A backend does not retry and changes no byte: the engine decides the policy, the translation decides the format.
     """
 
     name: str
-    """Unique among the server's backends; appears in logs and in `antiphon models`, never in a client's reply."""
+    """Unique among the server's backends; appears in logs and in `antiphon models`, never in responses to clients."""
 
     url: str
-    """The base URL, ending in `/v1` or the like; empty for a backend inside this process."""
+    """The base URL, ending in `/v1` or similar; empty for a backend inside this process."""
 
     async def post(self, path: str, body: bytes) -> Reply:
         """POST a JSON body to `path` (such as `/chat/completions`) and return once the status is known.
 
-        `/../tokenize` is the endpoint beside the `/v1` in which the base URL ends.
+        `/../tokenize` is the endpoint next to the `/v1` with which the base URL ends.
 
-        Raises `BackendError` (status 503, code `server_error`) where no connection can be had.
-        A 4xx or 5xx of the backend is a `Reply` like any other.
+        Raises `BackendError` (status 503, code `server_error`) if no connection can be opened.
+        A 4xx or 5xx status of the backend is returned as a `Reply` like any other.
         """
         ...
 
     async def get(self, path: str) -> Reply:
-        """GET `path`, likewise; within a few seconds, for these are questions of the server about the server."""
+        """GET `path`, with a timeout of a few seconds, because such requests are about the server itself."""
         ...
 
     async def list_models(self) -> Listing:
-        """GET `/models`. Raises `BackendError` where the backend does not answer a list.
+        """GET `/models`. Raises `BackendError` if the backend does not return a list.
 
-        The error's status is 503 where the backend cannot be reached, its own where it rejects the request (4xx), and
-        502 where it fails.
+        The error's status is 503 if the backend is unreachable, the backend's own if it rejects the request (4xx), and
+        502 if it fails.
         """
         ...
 

@@ -1,7 +1,7 @@
-"""A backend's HTTP error in the words of the Responses API: whose fault it is decides (specification section 13).
+"""Translates a backend's HTTP error to the Responses API; the status depends on the cause (specification section 13).
 
-The client's is 4xx with the name of its own parameter. The operator's, such as a key that the backend refuses, is a
-502 that says so and tells nothing more. The backend's is 502 or 503.
+The client's mistakes are 4xx with the name of its own parameter. The operator's, such as a key that the backend
+rejects, are a 502 that names the problem without details. The backend's are 502 or 503.
 """
 
 import json
@@ -19,7 +19,7 @@ from antiphon.upstream.retry_after import LONGEST_WAIT, wait_of, waits
 
 TOO_LONG = "Your input exceeds the context window of this model. Please adjust your input and try again."
 NO_IMAGES = (
-    "This model sees no images. Send the request without them, or have the server's operator name a model that "
+    "This model does not accept images. Send the request without them, or have the server's operator name a model that "
     "describes images (setting `vision`)."
 )
 QUOTA = "You exceeded your current quota, please check your plan and billing details."
@@ -27,13 +27,13 @@ QUOTA = "You exceeded your current quota, please check your plan and billing det
 FORBIDDEN = "Its key may not be allowed to use this model."
 
 OF_A_KEY = re.compile(r"\bapi[ _-]?key\b|\bcredentials?\b|\bauthenticat", re.IGNORECASE)
-"""How a 403 says that it is about who asks, whatever is asked."""
+"""Texts of a 403 that concern the caller, regardless of the request."""
 
 ASKS_TOO_MUCH = re.compile(r"max_(?:completion_|output_)?tokens|\bafford\b|\bfewer\b", re.IGNORECASE)
-"""How a 402 says that there is money, though not for so long an answer (OpenRouter)."""
+"""Texts of a 402 for an account with credit, but too little for such a long answer (OpenRouter)."""
 
 REJECTS_IMAGES = re.compile(r"image input is not supported", re.IGNORECASE)
-"""How llama.cpp rejects an image, with status 500 (llama.cpp#13566, #15377): its model has no projector."""
+"""The text with which llama.cpp rejects an image, with status 500 (llama.cpp#13566, #15377): there is no projector."""
 
 
 def read_failure(
@@ -46,7 +46,7 @@ def read_failure(
 ) -> AntiphonError:
     """Return the error to report for a backend's answer of 400 and above.
 
-    `rename` gives the client's own name for a Chat parameter; None where the client sent none.
+    `rename` returns the client's own name for a Chat parameter; None if the client did not send it.
     """
     value = _value(body)
     message, code = error_message(value), error_code(value)
@@ -58,7 +58,7 @@ def read_failure(
         return ClientError(message, param=rename("max_tokens"))
     if status == 402 or code == "insufficient_quota":
         return ClientError(QUOTA, status=429, type="insufficient_quota", code="insufficient_quota")
-    if status == 403:  # of this request perhaps: of a model that the key may not use, of what the input says
+    if status == 403:  # possibly about this request: the model that the key can use, or the content of the input
         return backend.error("rejected the request with status 403", FORBIDDEN)
     if status == 429:
         return _rate_limit(headers, message)
@@ -72,7 +72,7 @@ def read_failure(
         return _client_error(status, value, message, backend, rename)
     if status in {503, 529}:
         return backend.overloaded(status, _wait(headers))
-    return backend.error(f"failed with status {status}", "Its log may say why.")
+    return backend.error(f"failed with status {status}", "Check its log for the reason.")
 
 
 def too_long(param: str | None = "input") -> ClientError:
@@ -81,7 +81,7 @@ def too_long(param: str | None = "input") -> ClientError:
 
 
 def beyond_window(model: str, window: int) -> ClientError:
-    """Return the error for input that is longer than the model's known window, at a backend that would cut it."""
+    """Return the error for input longer than the model's known window, if its backend would truncate it."""
     text = (
         f"Your input exceeds the context window of '{model}', which is {window:,} tokens, and its backend would cut it "
         "silently. Shorten the input. If the window has grown since it was measured, have the server's operator run "
@@ -91,7 +91,7 @@ def beyond_window(model: str, window: int) -> ClientError:
 
 
 def overloaded(wait: float) -> BackendError:
-    """Return the error for one request more than a backend's queue holds, which may have passed in `wait` seconds."""
+    """Return the error for a request that exceeds a backend's queue, which may have drained in `wait` seconds."""
     headers = waits(min(wait, LONGEST_WAIT))
     return BackendError.overloaded("The server is overloaded. Please try again later.", headers)
 
@@ -121,7 +121,7 @@ def _client_error(
 
 
 def _own(value: Any, name: str) -> str | None:
-    """Return what the error object itself says under this name."""
+    """Return the field of the error object with this name."""
     inner = value.get("error") if isinstance(value, dict) else None
     told = inner.get(name) if isinstance(inner, dict) else None
     return told if isinstance(told, str) else None
@@ -132,7 +132,7 @@ def _model_not_found(model: str) -> ClientError:
 
 
 def _rate_limit(headers: Mapping[str, str], message: str) -> ClientError:
-    if never_fits(message):  # the same request fails whenever it comes, so the SDKs are not to retry it
+    if never_fits(message):  # the same request always fails, so the SDKs must not retry it
         return ClientError(
             message, status=429, type="tokens", code="rate_limit_exceeded", headers={"x-should-retry": "false"}
         )
@@ -145,5 +145,5 @@ def _rate_limit(headers: Mapping[str, str], message: str) -> ClientError:
 
 
 def _wait(headers: Mapping[str, str], message: str = "") -> dict[str, str]:
-    """Return the headers that tell a client how long to wait, in whole seconds."""
+    """Return the headers with the time that a client has to wait, in whole seconds."""
     return waits(wait_of(headers, message) or 0.0)

@@ -1,4 +1,4 @@
-"""One backend: what it says of itself, what it does now, and how its requests ended."""
+"""The state of one backend: what it reports, its current load, and the outcome of its requests."""
 
 import asyncio
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -24,25 +24,25 @@ from antiphon.upstream.prices import Prices
 if TYPE_CHECKING:
     from antiphon.upstream.ollama import OllamaBackend
 
-NOT_ASKED = "not asked yet"
-"""In place of an error: the list of models has not come yet."""
+NOT_ASKED = "not queried yet"
+"""Replaces the error until the list of models has been received."""
 
 CHAT_COMPLETIONS = "/chat/completions"
 
 
 @dataclass(frozen=True, slots=True)
 class LoadReport:
-    """What a backend reported last beside the API. None stands for what it does not report."""
+    """The backend's last report outside the API. None for values that it does not report."""
 
     loaded: frozenset[str] | None = None
     """Models in its memory."""
     free: int | None = None
-    """Slots that are free, by its own count."""
+    """Free slots, as the backend counts them."""
     windows: Mapping[str, int] = field(default_factory=dict)
-    """Tokens of the windows of models in its memory, by its own names; of Ollama alone."""
+    """Tokens of the windows of loaded models, by the backend's own names; Ollama only."""
 
     def has_loaded(self, model: str) -> bool:
-        """Whether this model is in its memory; true where the backend does not report that."""
+        """Whether this model is loaded; true if the backend does not report that."""
         return self.loaded is None or is_listed(model, self.loaded)
 
 
@@ -51,41 +51,41 @@ NO_REPORT = LoadReport()
 
 @dataclass(slots=True)
 class PromptCounts:
-    """What the backend's prefix cache could reuse of the prompts of sessions."""
+    """How much of the prompts of sessions the backend's prefix cache could reuse."""
 
     size: int = 0
     """Bytes of these prompts."""
     reused: int = 0
-    """Bytes of them that the prompt of the turn before had too, at the same place."""
+    """Bytes of them that were at the same place in the prompt of the previous turn."""
     breaks: int = 0
-    """Prompts that did not continue the prompt of the turn before."""
+    """Prompts that did not continue the prompt of the previous turn."""
     last_break: str = ""
-    """The first part that had changed in the newest one of these."""
+    """The first part that had changed in the newest of these."""
 
 
 class BackendState:
-    """The state of one backend, known by the backend's name: it survives a reload of the settings.
+    """The state of one backend, identified by the backend's name: it survives a reload of the settings.
 
-    Slots, health, counters and `load` are updated in place. What else changes, changes through `update`, which computes
-    what follows from it: `name`, `label`, `is_probed`, `api`, `passthrough`, the number of slots, and the same of each
-    target.
-    `on_change` is called then, so that nothing computed from an earlier state is used.
+    Slots, health, counters and `load` are updated in place. All other changes go through `update`, which computes the
+    values that depend on them: `name`, `label`, `is_probed`, `api`, `passthrough`, the number of slots, and the same
+    values of each target.
+    It then calls `on_change`, so that nothing computed from an earlier state is used.
     """
 
     name: str
-    """What the operator calls it."""
+    """The operator's name for it."""
     label: str
-    """Its name in replies to clients."""
+    """Its name in responses to clients."""
     is_probed: bool
-    """Whether only the server itself can say in which API to call it."""
+    """Whether only the server itself can report its API."""
     api: Api
-    """The API in which it is called: as configured, else as its family says, else as a probe found."""
+    """The API in which it is called: as configured, else of its family, else as a probe found."""
     caller: Backend
-    """What its models are called through: the backend, or `native`."""
+    """The object that calls its models: the backend, or `native`."""
     chat_path: str
     """The path of Chat requests at `caller`."""
     passthrough: frozenset[str]
-    """Parameters that are forwarded to it though the API does not have them."""
+    """Parameters that are forwarded to it although the API does not have them."""
 
     def __init__(
         self,
@@ -96,7 +96,7 @@ class BackendState:
     ) -> None:
         self.backend = backend
         self._family = dialect
-        """Its dialect, before what the options say of it."""
+        """Its dialect, before the configured options are applied."""
         self.dialect = dialect
         self.options = options
         self.probed: Api | None = None
@@ -104,31 +104,31 @@ class BackendState:
         self.speaks_natively: bool | None = None
         """Whether the server has Ollama's native API, None until it has answered."""
         self.native: OllamaBackend | None = None
-        """The backend by that API, where it is called by it."""
+        """The backend through that API, if it is used."""
         self.models: list[dict[str, Any]] = []
-        """As it listed them last."""
+        """The models that it listed last."""
         self.measured: Mapping[str, ModelProfile] = {}
-        """What probes found about its models, by the names that it uses itself."""
+        """The results of probes of its models, by the names that it uses itself."""
         self.targets: dict[str, Target] = {}
-        """What is known of its models, by the name that clients use."""
+        """The known facts about its models, by the names that clients use."""
         self._followers: WeakSet[Target] = WeakSet()
-        """These and those that a response still uses though they are forgotten."""
+        """These, and those that a response still uses although the registry dropped them."""
         self.slots = FairScheduler()
-        """Requests that it has, and those that wait for it, tenant by tenant."""
+        """Its requests in progress and waiting, tenant by tenant."""
         self.listing: asyncio.Event | None = None
-        """Set once it has listed its models: one that does one thing at a time is sent no request meanwhile."""
+        """Set once it has listed its models: a backend with one slot is sent no request meanwhile."""
         self.health = Health()
         self.load = NO_REPORT
         self.error = NOT_ASKED
-        """Why its models could not be listed, in words for the operator; empty where they were."""
+        """Why its models could not be listed, worded for the operator; empty if they were."""
         self.public_error = self.error
-        """The same in words for clients."""
+        """The same, worded for clients."""
         self.is_reached = False
-        """Whether it answered HTTP when it was polled last, even with an error."""
+        """Whether it answered HTTP at the last poll, even with an error."""
         self.asked = 0
-        """Requests that it received; each call of one response counts."""
+        """Requests that it received; each call of a response counts."""
         self.failed = 0
-        """How many of them failed through its own fault."""
+        """Requests that failed because of the backend."""
         self.prompts = PromptCounts()
         self.turn = 0.0
         """See `Candidate.turn`."""
@@ -146,7 +146,7 @@ class BackendState:
         speaks_natively: bool | None = None,
         measured: Mapping[str, ModelProfile] | None = None,
     ) -> None:
-        """Change what is given. Requests in flight keep their slots; another backend is probed anew."""
+        """Change the given values. Requests in flight keep their slots; another backend is probed again."""
         if backend is not None and backend is not self.backend:
             self.backend, self.probed, self.speaks_natively, self.native = backend, None, None, None
         self._family = dialect or self._family
@@ -189,12 +189,12 @@ class BackendState:
 
     @property
     def identity(self) -> Identity:
-        """How errors name it."""
+        """Its identity in errors."""
         return Identity(self.name, self.backend.url, self.label, self.options.key_env)
 
     @property
     def may_be_native(self) -> bool:
-        """Whether it is called by Ollama's native API if it has it."""
+        """Whether it is called through Ollama's native API if it has it."""
         return self.options.api == "auto" and self.dialect.name == "ollama"
 
     def _natively(self) -> "OllamaBackend":
@@ -206,12 +206,12 @@ class BackendState:
         )
 
     def configured_window(self, model: str) -> int | None:
-        """Return the window that the operator configured for the model that the backend calls by this name."""
+        """Return the window that the operator configured for a model, by the backend's name of it."""
         windows = (one.profile.context_window for one in self.options.configured if one.is_for(model, model))
         return next((window for window in reversed([*windows]) if window is not None), None)
 
     def profile_of(self, model: str, name: str) -> ModelProfile:
-        """Return what is known of a model: what was configured for it, else what was measured.
+        """Return the facts about a model: as configured, else as measured.
 
         `model` is the name that the backend uses itself, `name` the one that clients use.
         """
@@ -221,18 +221,18 @@ class BackendState:
         return found
 
     def configured_for(self, model: str, name: str) -> Iterator[ModelOptions]:
-        """Yield what was configured for a model; what concerns its name itself comes last, and wins."""
+        """Yield the configured facts about a model; those for its exact name come last, and take precedence."""
         for one in sorted(self.options.configured, key=lambda one: one.name == name):
             if one.is_for(model, name):
                 yield one
 
     def reported_window(self, model: str) -> int:
-        """Return the window that the model had in memory when the backend was polled last; 0 if it was not there."""
+        """Return the window of the loaded model at the last poll; 0 if it was not loaded."""
         windows = self.load.windows
         return windows.get(model) or windows.get(model + LATEST, 0)
 
     def target(self, model: str, name: str) -> "Target":
-        """Return what is known of a model; what was learned of it outlives a new list of models."""
+        """Return the state of a model; lessons learned about it survive a new list of models."""
         known = self.targets.get(name)
         if known is None:
             known = self.targets[name] = Target(self, model, name)
@@ -240,11 +240,11 @@ class BackendState:
         return known
 
     def may_take(self, parameter: str) -> bool:
-        """Whether it takes a parameter that the API does not have, or can still turn out to: it was not reached yet."""
+        """Whether it accepts a parameter that is not in the API, or might: it was not reached yet."""
         return parameter in self.passthrough or (not self.is_reached and self.dialect.name == GENERIC)
 
     def called(self, name: str) -> str | None:
-        """Return what this backend calls the model of this name, None where it does not serve it."""
+        """Return this backend's name for the model, None if it does not serve it."""
         options = self.options
         if name in options.aliases:
             return options.aliases[name]
@@ -261,10 +261,10 @@ class BackendState:
 
 
 class Target:
-    """A model at a backend. What is learned from its answers is kept as long as this object.
+    """A model at a backend. Lessons from its answers last as long as this object.
 
-    `backend`, `dialect` and `api` are those of its `state`, which keeps them up to date; the dialect is that of the
-    model, where something is known of it. `chat_path` is the path of Chat requests at `backend`.
+    `backend`, `dialect` and `api` are those of its `state`, which updates them; the dialect is that of the
+    model, if facts about it are known. `chat_path` is the path of Chat requests at `backend`.
     """
 
     __slots__ = (
@@ -275,34 +275,34 @@ class Target:
     def __init__(self, state: BackendState, model: str, name: str) -> None:
         self.state = state
         self.model = model
-        """What the backend calls it."""
+        """The backend's name for it."""
         self.name = name
-        """What clients call it."""
+        """The clients' name for it."""
         self.refused: set[str] = set()
         """Parameters that the backend rejected, and types of tools and items that its Responses API rejected."""
         self.profile: ModelProfile | None = None
-        """What is known of the model: what was configured, else what was measured."""
+        """The facts about the model: as configured, else as measured."""
         self.defaults: ModelDefaults | None = None
-        """What was configured for its requests."""
+        """The configured settings for its requests."""
         self.prices: Prices | None = None
-        """What its tokens cost; None where the operator configured no price."""
+        """The price of its tokens; None if the operator configured none."""
         self.reserved_output: int | None = None
-        """Tokens to reserve for an answer without a limit; None where nothing is configured."""
+        """Tokens to reserve for an answer without a limit; None if nothing is configured."""
         self.preopened = False
         """Its template opens `<think>`."""
         self.breaks_schemas = False
-        """Its text broke the schema that it was to fit."""
+        """Its text violated the schema of a request."""
         self.may_have_window = False
         """Whether `window` may be known."""
         self.follow()
 
     @property
     def is_loose(self) -> bool:
-        """Whether its text may well break a schema: it did so once, or a probe found that nothing holds it."""
+        """Whether its text may violate a schema: it did so once, or a probe found that the backend enforces none."""
         return self.breaks_schemas or (self.profile is not None and self.profile.json_held is False)
 
     def follow(self) -> None:
-        """Take over what its backend's state says."""
+        """Copy the values of its backend's state."""
         state = self.state
         self.backend, self.chat_path = state.caller, state.chat_path
         self.dialect = state.dialect
@@ -312,7 +312,7 @@ class Target:
         self.may_have_window = state.native is not None or self.profile is not None
 
     def _follow_model(self) -> None:
-        """Take over what is known of the model, and was configured for it."""
+        """Copy the facts and settings of the model."""
         before, found = self.profile, self.state.profile_of(self.model, self.name)
         self.defaults = self.prices = self.reserved_output = None
         for one in self.state.configured_for(self.model, self.name):
@@ -326,17 +326,17 @@ class Target:
 
     @property
     def window(self) -> int | None:
-        """The tokens of prompt and answer together that the model can have; None where that is unknown."""
+        """The maximum tokens of prompt and answer together; None if unknown."""
         if self.state.native is not None:
             return self.state.native.window(self.model)
         return self.profile.context_window if self.profile else None
 
     def takes(self, names: Collection[str]) -> bool:
-        """Whether parameters of these names, which the API does not have, are forwarded, and were not rejected."""
+        """Whether parameters with these names, which are not in the API, are forwarded and were not rejected."""
         return self.state.passthrough.issuperset(names) and self.refused.isdisjoint(names)
 
     def api_for(self, request: CreateResponse, items: Iterable[InputItem]) -> Api:
-        """Return the API for this request: Chat for what a Responses API that was only probed has rejected."""
+        """Return the API for this request: Chat for content that a probed (not configured) Responses API rejected."""
         if self.refused and self.api == "responses" and self.state.is_probed:
             return "chat" if self.refused & extras(request, items) else "responses"
         return self.api

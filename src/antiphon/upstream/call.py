@@ -1,9 +1,9 @@
-"""One request to an upstream, whatever it is for: acquire a slot, send, and where that fails call another backend.
+"""One request to a backend, of any kind: acquire a slot, send, and fail over to another backend on failure.
 
 Route.acquire() ──> attempt() ──> UpstreamReply ──> succeeded() | fail_over() | report_failure() ──> close()
-                        └──────> None: the route has another target, or the refusal was dealt with; call again
+                        └──────> None: the route has another target, or the rejection was resolved; call again
 
-`call` repeats the attempt until a backend begins its answer. A turn, which may want another body or another step for
+`call` repeats the attempt until a backend begins its answer. A turn, which may need another body or another step for
 another backend, repeats it itself.
 """
 
@@ -22,17 +22,17 @@ MAX_ERROR_BODY = 1024 * 1024
 """Bytes of a backend's error that are read."""
 
 BROKEN = Failure(0, is_broken=True)
-"""The backend accepted the request and did not answer to the end."""
+"""The backend accepted the request, but did not complete the answer."""
 
 Rename = Callable[[str], str | None]
-"""Gives the client's own name for a parameter that the backend complains of; None where the client sent none."""
+"""Returns the client's own name for a parameter in a backend's error; None if the client did not send it."""
 
 
 class CallRecord(Protocol):
-    """What is recorded of one attempt."""
+    """The record of one attempt."""
 
     error: AntiphonError | None
-    """Why there is no answer, or no whole one."""
+    """Why there is no answer, or an incomplete one."""
 
 
 Record = TypeVar("Record", bound=CallRecord)
@@ -41,11 +41,11 @@ Begun = TypeVar("Begun")
 
 
 class CallObserver(Protocol[Seen_contra]):
-    """What is to be called for every attempt. Each returns at once and never raises."""
+    """The callbacks for every attempt. Each returns at once and never raises."""
 
     @property
     def asked(self) -> Sequence[Callable[[Seen_contra], None]]:
-        """The request is about to be sent, by this task."""
+        """The request is about to be sent by this task."""
 
     @property
     def spoke(self) -> Sequence[Callable[[Seen_contra], None]]:
@@ -53,7 +53,7 @@ class CallObserver(Protocol[Seen_contra]):
 
     @property
     def answered(self) -> Sequence[Callable[[Seen_contra], None]]:
-        """The answer is over, or there was none."""
+        """The answer has ended, or did not begin."""
 
 
 @dataclass(slots=True)
@@ -69,22 +69,22 @@ class Unobserved:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A backend's answer of 400 or above, which no other backend makes good."""
+    """A backend's answer of 400 or above that no failover can fix."""
 
     status: int
     headers: Mapping[str, str]
     body: bytes
     error: AntiphonError
-    """What to report."""
+    """The error to report."""
 
 
 def report(refusal: Refusal) -> None:
-    """Raise the refusal's error."""
+    """Raise the error."""
     raise refusal.error
 
 
 class UpstreamReply(Generic[Record]):
-    """A backend that accepted the request: its answer, and the slot that it holds until `close`."""
+    """The response of a backend that accepted the request, and the slot that it holds until `close`."""
 
     __slots__ = ("_observer", "_route", "has_reply", "record", "reply", "target")
 
@@ -94,17 +94,17 @@ class UpstreamReply(Generic[Record]):
         self._route = route
         self._observer = observer
         self.has_reply = False
-        """Whether there is one, whatever its status."""
+        """Whether there is a response, of any status."""
         self.target = target
         self.record = record
 
     def spoke(self) -> None:
-        """The first bytes of the answer came."""
+        """The first bytes of the answer have arrived."""
         for hand_over in self._observer.spoke:
             hand_over(self.record)
 
     def succeeded(self, *chains: str) -> None:
-        """The backend answered to the end; the route's chains, and these, go to it from now on."""
+        """The backend completed the answer; from now on it is preferred for the route's chains, and for these."""
         self._route.succeeded(*chains)
 
     def fail_over(self, failure: Failure, error: AntiphonError) -> bool:
@@ -113,12 +113,12 @@ class UpstreamReply(Generic[Record]):
         return self._route.fail_over(failure, error)
 
     def report_failure(self, failure: Failure, error: AntiphonError) -> None:
-        """The answer failed in its middle."""
+        """The answer failed midway."""
         self.record.error = error
         self._route.report_failure(failure, error)
 
     async def close(self) -> None:
-        """End the exchange, release the slot. To be called in any case, once."""
+        """End the exchange, release the slot. Must always be called, exactly once."""
         try:
             if self.has_reply:
                 await self.reply.close()
@@ -140,12 +140,12 @@ async def attempt(
     records_status: bool = False,
     takes_any_status: bool = False,
 ) -> UpstreamReply[Record] | None:
-    """Send the request to the route's target; None where it is to be sent again, to the target that the route has now.
+    """Send the request to the route's target; None if it must be sent again, to the route's new target.
 
-    A slot of the route was acquired; it is released where nothing is returned. Raises `AntiphonError` where no backend
-    can be reached. An answer of 400 or above that no other backend can make good goes to `on_refusal`, which raises or
-    finds another way. It is recorded as what clients are to hear of it, with `records_status` as the status that it is.
-    With `takes_any_status` it is a reply like any other, and the backend's health does not suffer.
+    The caller has acquired a slot of the route; it is released if None is returned. Raises `AntiphonError` if no
+    backend is reachable. An answer of 400 or above that no failover can fix is passed to `on_refusal`, which raises or
+    finds another way. It is recorded as the client will receive it, with `records_status` with the original status.
+    With `takes_any_status` it is a reply like any other, and does not affect the backend's health.
     """
     target = route.target
     upstream = UpstreamReply(route, target, record, observer)
@@ -187,10 +187,10 @@ async def call(
     *,
     takes_any_status: bool = False,
 ) -> tuple[UpstreamReply[Record], Begun]:
-    """Send the request until a backend begins its answer; return that, to be closed, and what `begin` made of it.
+    """Send the request until a backend begins its answer; return that, to be closed, and the result of `begin`.
 
-    `begin` reads as much of an answer as must come for it to count; where that fails, another backend is called too.
-    Raises `AntiphonError` where no backend answers.
+    `begin` reads the part of an answer that is needed to accept it; if that fails, another backend is called.
+    Raises `AntiphonError` if no backend answers.
     """
     while True:
         if route.target.state.health.pauses:
@@ -223,7 +223,7 @@ async def _refused(reply: Reply, target: Target, call: CallRecord, rename: Renam
 
 
 async def _error_body(reply: Reply) -> bytes:
-    """Return the body of a backend's error; nothing where it breaks off or has no end, for the status says enough."""
+    """Return the body of a backend's error; empty if it is incomplete or endless, since the status is enough."""
     try:
         return await reply.read(MAX_ERROR_BODY)
     except BackendError:

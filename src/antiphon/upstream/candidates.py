@@ -1,4 +1,4 @@
-"""Which backend is called, of several that could answer: a pure function of what is known of them."""
+"""Selects the backend to call among several candidates: a pure function of their known state."""
 
 from collections.abc import Collection, Iterable, Sequence
 
@@ -9,12 +9,12 @@ from antiphon.upstream.backend_state import Target
 
 
 class Candidates(tuple[Target, ...]):
-    """Where a model is served, then where the models are that may answer in its place; computed when that changes."""
+    """The targets of a model, then those of its fallback models; computed when they change."""
 
     ranks: Sequence[int]
-    """By place, 0 for the model that was requested, 1 for the first that may answer in its place, and so on."""
+    """By target, 0 for the requested model, 1 for its first fallback, and so on."""
     caches: bool
-    """One of the backends has its answers cached."""
+    """Answers of one of the backends are cached."""
 
     @classmethod
     def of(cls, targets: Iterable[Target]) -> "Candidates":
@@ -26,10 +26,10 @@ class Candidates(tuple[Target, ...]):
         return made
 
     def taking(self, parameters: Collection[str]) -> "Candidates":
-        """Return those that take parameters of these names, which the API does not have.
+        """Return those that accept parameters with these names, which are not in the API.
 
-        Raises `ClientError` (400, `unknown_parameter`) where no backend of the model takes them all: an answer by a
-        fallback alone would be another model's because of a parameter.
+        Raises `ClientError` (400, `unknown_parameter`) if no backend of the model accepts them all: an answer from a
+        fallback alone would change the model because of a parameter.
         """
         able = [target for target in self if target.takes(parameters)]
         if not any(target.name == self[0].name for target in able):
@@ -39,7 +39,7 @@ class Candidates(tuple[Target, ...]):
         return self if len(able) == len(self) else Candidates.of(able)
 
     def _not_taken(self, parameters: Collection[str]) -> str:
-        """Return a parameter that no backend of the model takes, else one that the first of them does not take."""
+        """Return a parameter that no backend of the model accepts, else one that the first of them does not accept."""
         own = [target for target in self if target.name == self[0].name]
         by_all = (name for name in parameters if not any(target.takes([name]) for target in own))
         by_first = (name for name in parameters if not own[0].takes([name]))
@@ -47,36 +47,36 @@ class Candidates(tuple[Target, ...]):
 
 
 class Candidate(Struct, gc=False):
-    """What is known at this moment of a backend that could answer."""
+    """The current state of a candidate backend."""
 
     is_up: bool = True
     """Healthy, or due for a probe."""
     is_able: bool = True
-    """It does not rest, and can take one more request, if only into its queue."""
+    """It is not paused, and accepts one more request, if only into its queue."""
     was_tried: bool = False
-    """It failed at this very request."""
+    """It failed for this request."""
     fallback: int = 0
-    """0 for the model that was requested, 1 for the first that may answer in its place, and so on."""
+    """0 for the requested model, 1 for its first fallback, and so on."""
     is_full: bool = False
     """A new request must wait."""
     is_warm: bool = False
-    """It served the chain last, and still has its prefix in memory."""
+    """It served the chain last, and still has its prefix in its cache."""
     is_loaded: bool = True
-    """The model is in its memory already."""
+    """The model is already loaded."""
     has_free: bool = True
-    """It reports a free slot; true where it reports nothing."""
+    """It reports a free slot; true if it reports nothing."""
     load: float = 0.0
-    """Requests in flight and waiting, by its weight."""
+    """Requests in flight and waiting, divided by its weight."""
     turn: float = 0.0
-    """When it would be its turn, if all were called in proportion to their weights."""
+    """The virtual time of its next turn, if all were called in proportion to their weights."""
 
 
 def order(candidates: Sequence[Candidate]) -> list[int]:
-    """Return the places of those that may be called, best first.
+    """Return the indices of the candidates that can be called, best first.
 
-    Healthy first; then one that need not queue; then one that has the chain's prefix warm; then one that has the model
-    loaded; then one with a free slot; then the one with least to do for its weight. Ejected backends are called only
-    where no other is left, since the last one is never ejected; but not in place of another that failed.
+    Healthy first; then one without a queue; then one with the chain's prefix cached; then one with the model
+    loaded; then one with a free slot; then the one with the least load for its weight. Ejected backends are called only
+    if no other is left, since the only remaining one is never ejected; but not as failover from one that failed.
     """
     able = [place for place, one in enumerate(candidates) if one.is_able]
     up = [place for place in able if candidates[place].is_up]
@@ -89,7 +89,7 @@ def _rank(one: Candidate) -> tuple[bool, int, bool, bool, bool, bool, float, flo
     return (
         one.was_tried,
         one.fallback,
-        one.is_full,  # before all that follows: to wait for an answer's end takes longer than to read a prefix again
+        one.is_full,  # before all criteria below: waiting for a slot takes longer than processing a prefix again
         not one.is_warm,
         not one.is_loaded,
         not one.has_free,
@@ -99,9 +99,9 @@ def _rank(one: Candidate) -> tuple[bool, int, bool, bool, bool, bool, float, flo
 
 
 def next_turn(turn: float, weight: float, others: Iterable[tuple[float, float]]) -> float:
-    """Return the next turn of one that is called now; `others` are turns and weights.
+    """Return the next turn of a backend that is called now; `others` are turns and weights.
 
-    Each turn comes 1/weight after the last (start-time fair queueing). One that was away does not make up for it.
+    Each turn is 1/weight after the last (start-time fair queueing). A backend that was unavailable does not catch up.
     """
     now = min((other - 1 / its for other, its in others), default=turn)
     return max(turn, now) + 1 / weight

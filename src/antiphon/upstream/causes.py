@@ -1,4 +1,4 @@
-"""Why a backend did not answer, in words: the name, the connection, TLS, the proxy, time, or what it sent."""
+"""The reasons why a backend did not answer: DNS, connection, TLS, proxy, timeout, or an invalid response."""
 
 import errno
 import os
@@ -14,14 +14,14 @@ class Cause(NamedTuple):
     """Why there is no connection, or no answer."""
 
     brief: str
-    """In words that name no address."""
+    """Worded for clients, without addresses."""
     detail: str
-    """In words for the operator."""
+    """Worded for the operator."""
     advice: str
 
 
 RUNNING = "Check that it is running."
-PLACE = "Check its URL, and that this machine may connect to it."
+PLACE = "Check its URL, and that this machine can connect to it."
 
 ERRNO: dict[int, tuple[str, str]] = {
     errno.ECONNREFUSED: ("connection refused", RUNNING),
@@ -29,30 +29,30 @@ ERRNO: dict[int, tuple[str, str]] = {
     errno.EPIPE: ("connection closed", RUNNING),
     errno.EHOSTUNREACH: ("no route to host", PLACE),
     errno.ENETUNREACH: ("network unreachable", PLACE),
-    errno.EMFILE: ("this server has too many files open", "Raise the limit of open files (`ulimit -n`)."),
+    errno.EMFILE: ("this server has too many open files", "Raise the limit of open files (`ulimit -n`)."),
 }
-"""What an error number means, and what to do."""
+"""The reason for an error number, and the advice."""
 
-AUTHORITY = "If it has a certificate of an authority of your own, name that authority's file as `ca_file`."
-SCHEME = "Check whether its URL should begin with http:// or https://."
+AUTHORITY = "If its certificate is from a private authority, set `ca_file` to that authority's certificate file."
+SCHEME = "Check whether its URL must begin with http:// or https://."
 
 
 def unreachable(error: Exception, connect_timeout: float) -> Cause:
-    """Return why no connection came about, as a predicate. `connect_timeout` is in seconds."""
+    """Return the reason for a failed connection, as a predicate. `connect_timeout` is in seconds."""
     brief, detail, advice = _no_connection(error, connect_timeout)
     return Cause(f"is unreachable: {brief}", f"is unreachable: {detail}", advice)
 
 
 def unanswered(error: Exception, limit: float) -> Cause:
-    """Return why no answer came over a connection, as a predicate. `limit` is in seconds."""
+    """Return the reason for a missing answer over a connection, as a predicate. `limit` is in seconds."""
     if isinstance(error, TimeoutError):
         text = f"did not answer within {limit:g} s"
         return Cause(text, text, "Check whether it is busy.")
     if isinstance(error, ProtocolError):
-        text = "answered with something else than HTTP"
+        text = "did not answer with valid HTTP"
         return Cause(text, f"{text} ({error})", SCHEME)
     text = "closed the connection without an answer"
-    return Cause(text, text, "Its log may say why.")
+    return Cause(text, text, "Check its log for the reason.")
 
 
 def _no_connection(error: Exception, connect_timeout: float) -> Cause:

@@ -1,4 +1,4 @@
-"""The state of what runs code in containers, as the status shows it."""
+"""The state of the sandbox that runs code in containers, for the status."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -8,24 +8,24 @@ from msgspec.structs import replace
 
 
 class CodeStatus(Struct, kw_only=True):
-    """The sandbox of the settings, over all processes. Counts of calls begin at the start of the processes."""
+    """The configured sandbox, over all processes. Counts of calls begin when the processes start."""
 
     sandbox: str
     problem: str = ""
-    """Why the tools are left out; empty where they work."""
+    """Why the tools are disabled; empty if they work."""
     containers: int | None = None
-    """Containers in the store that have not expired; None where the store did not answer."""
+    """Containers in the store that have not expired; None if the store did not answer."""
     kernels: int = 0
-    """Processes that keep the variables of a container, between calls too."""
+    """Processes that retain the variables of a container between calls."""
     running: int = 0
     waiting: int = 0
-    """Calls that run, and calls that wait for their tenant's turn."""
+    """Running calls, and calls that wait for their tenant's turn."""
     memory: int = 0
     """Bytes of memory that the kernels use."""
     calls: Mapping[str, int] = field(default_factory=dict)
-    """Calls that ended, by how they did."""
+    """Ended calls, by outcome."""
     rejections: Mapping[str, int] = field(default_factory=dict)
-    """Calls that were not run, by their reason."""
+    """Calls that were not run, by reason."""
 
 
 def code_together(known: Sequence[CodeStatus | None]) -> CodeStatus | None:

@@ -1,4 +1,4 @@
-"""The context window of a model, as it is configured, measured or stated by its backend."""
+"""The context window of a model, as configured, measured or reported by its backend."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -7,14 +7,14 @@ from antiphon.upstream.backend_state import BackendState
 from antiphon.upstream.options import is_listed
 
 STATED_AS = ("max_model_len", "context_length", "context_window", "max_context_length")
-"""Fields of a listed model that state its window: vLLM and SGLang, OpenRouter and Together, Groq, Mistral."""
+"""Fields of a listed model that contain its window: vLLM and SGLang, OpenRouter and Together, Groq, Mistral."""
 
 
 def context_window(state: BackendState, model: str, name: str) -> int | None:
-    """Return the tokens that prompt and answer may have together, None if they are unknown.
+    """Return the maximum tokens of prompt and answer together, None if unknown.
 
     `model` is the name that the backend uses itself, `name` the one that clients use. Ollama loads the window that a
-    prompt needs, so there it is the largest one.
+    prompt needs, so for Ollama it is the largest one.
     """
     if state.native is not None:
         return state.native.largest(model)
@@ -25,7 +25,7 @@ def context_window(state: BackendState, model: str, name: str) -> int | None:
 
 
 def stated_windows(listed: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
-    """Yield the fields of a listed model that state its window, with their tokens."""
+    """Yield the fields of a listed model that contain its window, with their tokens."""
     for field in STATED_AS:
         if isinstance(value := listed.get(field), int) and value > 1:  # `true` is 1
             yield field, value

@@ -1,4 +1,4 @@
-"""Backends that nobody configured: those that answer in the usual places of this machine, and OpenAI's variables."""
+"""Finds backends without configuration: at the usual local ports, and from OpenAI's variables."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -7,7 +7,7 @@ from antiphon.errors import BackendError
 from antiphon.upstream.http import HttpBackend
 
 PROBE_TIMEOUT = 0.3
-"""Seconds that each place has to answer; all are asked side by side."""
+"""Timeout of each place in seconds; all are queried in parallel."""
 
 LOCAL = {
     "ollama": "http://127.0.0.1:11434/v1",
@@ -19,13 +19,13 @@ LOCAL = {
 
 
 async def discover(places: Sequence[tuple[str, str]] = tuple(LOCAL.items())) -> list[tuple[str, str]]:
-    """Return the name and base URL of each place where something lists models."""
+    """Return the name and base URL of each place that lists models."""
     found = await asyncio.gather(*(_answers(name, url) for name, url in places))
     return [place for place, answers in zip(places, found, strict=True) if answers]
 
 
 def named_by_environment(environment: Mapping[str, str]) -> tuple[str, str] | None:
-    """Return URL and key from `OPENAI_BASE_URL` and `OPENAI_API_KEY`; a key alone means OpenAI itself."""
+    """Return URL and key from `OPENAI_BASE_URL` and `OPENAI_API_KEY`; a key alone selects OpenAI itself."""
     url, key = environment.get("OPENAI_BASE_URL", ""), environment.get("OPENAI_API_KEY", "")
     if not url and not key:
         return None

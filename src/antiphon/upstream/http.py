@@ -22,27 +22,27 @@ from antiphon.upstream.identity import Identity
 from antiphon.version import __version__
 
 FIRST_BYTE_TIMEOUT = 900.0
-"""Seconds a backend may be silent before its first byte: a long prompt on a small machine."""
+"""Seconds that a backend can be silent before its first byte: a long prompt on a small machine."""
 
 IDLE_TIMEOUT = 120.0
-"""Seconds a backend may be silent in mid-answer."""
+"""Seconds that a backend can be silent in the middle of an answer."""
 
 CONNECT_TIMEOUT = 2.0
-"""Seconds for the name, the connection and TLS."""
+"""Seconds for DNS, the connection and TLS."""
 
 LIST_TIMEOUT = 5.0
 
 LONGEST = 10_000_000.0
-"""Seconds that stand for any longer time: no timer counts to infinity."""
+"""Seconds that replace any longer time: timers cannot be infinite."""
 
 MAX_LISTING = 64 * 1024 * 1024
-"""Bytes of a list of models."""
+"""Maximum bytes of a list of models."""
 
 NO_FILES = TlsFiles()
 
 
 class HttpReply(Reply, eq=False):
-    """A reply over HTTP. An exchange reads a whole body without making parts of it."""
+    """A reply over HTTP. An exchange reads a whole body without splitting it into parts."""
 
     body: Exchange
 
@@ -61,10 +61,10 @@ class HttpReply(Reply, eq=False):
 class HttpBackend:
     """A backend at a base URL such as `http://127.0.0.1:11434/v1`.
 
-    Times are in seconds. `key` is sent as a bearer token, and masked where the backend repeats it; `key_env` is the
-    variable that holds it, for errors. `label` is the backend's name in errors that clients see, by default its name.
-    `proxy` is the URL of a proxy, `none`, or empty for what `environment` names. Redirects are not followed: a prompt
-    goes only where the operator said. Raises `ConfigError` for a URL, key, proxy or file that cannot be used.
+    Times are in seconds. `key` is sent as a bearer token, and masked if the backend repeats it; `key_env` is the
+    variable that contains it, for errors. `label` is the backend's name in errors for clients, by default its name.
+    `proxy` is the URL of a proxy, `none`, or empty for the proxy in `environment`. Redirects are not followed: a prompt
+    goes only to the configured server. Raises `ConfigError` for a URL, key, proxy or file that cannot be used.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class HttpBackend:
         self.name = name
         self.url = url.rstrip("/")
         self.identity = Identity(name, self.url, label or name, key_env)
-        """How errors name it."""
+        """Its identity in errors."""
         self._key = key.encode()
         self._connect_timeout = min(connect_timeout, LONGEST)
         self._first_byte_timeout = min(first_byte_timeout, LONGEST)
@@ -104,7 +104,7 @@ class HttpBackend:
             raise ConfigError(f"The backend {redacted(self.url)} cannot be used: {error}.") from error
 
     def is_like(self, other: object) -> bool:
-        """Whether asking the other one comes to the same: name, place, way, key and patience are."""
+        """Whether the other one is equivalent: same name, URL, proxy, key and timeouts."""
         return isinstance(other, HttpBackend) and self._terms() == other._terms()
 
     def _terms(self) -> tuple[object, ...]:
@@ -150,12 +150,12 @@ class HttpBackend:
                 raise self._no_list(status)
             value = msgspec.json.decode(await exchange.read(MAX_LISTING) or b"")
         except (ValueError, RecursionError) as error:
-            raise self.identity.error("answered the request for its models with no JSON", ROOT) from error
+            raise self.identity.error("did not return JSON for its list of models", ROOT) from error
         finally:
             await exchange.aclose()
         listed = value.get("data") if isinstance(value, dict) else value
         if not isinstance(listed, list):
-            raise self.identity.error("answered the request for its models with no list of models", ROOT)
+            raise self.identity.error("did not return a list of models", ROOT)
         models = [model for model in listed if isinstance(model, dict)]
         return Listing(models, exchange.response.headers.get("server", ""))
 
@@ -165,7 +165,7 @@ class HttpBackend:
             await self._pool.close()
 
     async def _asked(self, path: str) -> Exchange:
-        """GET a path; all of the response has one limit."""
+        """GET a path; the whole response has one time limit."""
         head = self._heads.get(("GET", path)) or self._head("GET", path)
         try:
             exchange = await (self._pool or self._opened()).send((head + b"\r\n",), self._list_timeout)
@@ -175,18 +175,18 @@ class HttpBackend:
         return exchange
 
     def _no_list(self, status: int) -> BackendError:
-        """Return the error for a status other than 200 in place of the list of models."""
+        """Return the error for a status other than 200 instead of the list of models."""
         if status == 401:
             return self.identity.refused_key(status, answer=status)
         advice = ROOT if status == 404 and not self.url.endswith("/v1") else ""
-        said = f"answered the request for its models with status {status}"
+        said = f"returned status {status} for its list of models"
         return self.identity.error(said, advice, status=status if 400 <= status < 500 else 502)
 
     def _unlisted(self, error: Exception) -> BackendError:
         return self._unanswered(error, self._list_timeout)
 
     def _unanswered(self, error: Exception, limit: float) -> BackendError:
-        """Return the error for a request without an answer, of which `limit` seconds were allowed."""
+        """Return the error for a request without an answer within the allowed `limit` seconds."""
         is_broken = not isinstance(error, ConnectError)
         cause = unanswered(error, limit) if is_broken else unreachable(error, self._connect_timeout)
         return self.identity.error(
@@ -199,7 +199,7 @@ class HttpBackend:
         )
 
     def _broken(self, error: Exception) -> BackendError:
-        said = "fell silent" if isinstance(error, TimeoutError) else "broke the connection"
+        said = "stopped sending data" if isinstance(error, TimeoutError) else "closed the connection"
         return self.identity.error(f"{said} in the middle of its answer", is_broken=True)
 
     def _opened(self) -> ConnectionPool:
@@ -208,7 +208,7 @@ class HttpBackend:
         return self._pool
 
     def _head(self, method: str, path: str) -> bytes:
-        """Return the head of a request, which is the same for each to this path; that of a POST lacks the length."""
+        """Return the head of a request, which is the same for each to this path; for a POST, without the length."""
         target, fields = target_of(self.url, path), self._fields
         if self._proxy is not None and not self._origin.is_tls:
             target, fields = f"http://{self._origin.host_field}{target}", [*fields, *self._proxy.fields]
@@ -238,7 +238,7 @@ JSON = "application/json"
 CONTENT_TYPE = b"content-type: %b\r\n"
 
 LENGTH = b"content-length: "
-"""The last field of a POST, to which the number is added."""
+"""The last field of a POST; the number is appended."""
 
 
 def _always(context: ssl.SSLContext) -> Callable[[], ssl.SSLContext]:

@@ -1,6 +1,6 @@
-"""How errors name a backend: to clients by its label alone, to the operator by its name, its URL and what to do.
+"""How errors name a backend: to clients by its label alone, to the operator by its name and URL, with advice.
 
-A tenant of a server has no use for the address of a backend, and an internal address is a leak. The operator needs it
+A tenant has no use for the address of a backend, and an internal address is a leak. The operator needs it
 first. So one error has two texts: `message` for clients, and `str(error)` for logs, commands and `/status`.
 """
 
@@ -10,16 +10,16 @@ from antiphon.errors import BackendError, redacted
 
 
 class Identity(NamedTuple):
-    """A backend, as errors name it."""
+    """The names of a backend in errors."""
 
     name: str
-    """What the operator calls it."""
+    """The operator's name for it."""
     url: str
     """Its base URL; empty for a backend inside this process."""
     label: str
-    """Its name in replies to clients."""
+    """Its name in responses to clients."""
     key_env: str = ""
-    """The environment variable that holds its key; empty where none is known."""
+    """The environment variable that contains its key; empty if none is known."""
 
     @property
     def public(self) -> str:
@@ -28,29 +28,29 @@ class Identity(NamedTuple):
 
     @property
     def full(self) -> str:
-        """The subject of a sentence for the operator. Its URL has no credentials, no query and no fragment."""
+        """The subject of a sentence for the operator. Its URL is without credentials, query and fragment."""
         url = redacted(self.url).partition("?")[0].partition("#")[0]
         return f"Backend '{self.name}' ({url})" if url else f"Backend '{self.name}'"
 
     def error(self, said: str, advice: str = "", *, detail: str = "", **fields: Any) -> BackendError:
-        """Return the error for a backend that did this: `said` is a predicate without a full stop.
+        """Return the error for a backend failure: `said` is a predicate without a full stop.
 
-        `detail` stands in the place of `said` for the operator, and `advice`, a sentence, is for the operator alone.
+        `detail` replaces `said` for the operator, and `advice`, a sentence, is for the operator alone.
         """
         text = f"{self.full} {detail or said}."
         return BackendError(f"{self.public} {said}.", detail=f"{text} {advice}" if advice else text, **fields)
 
     def overloaded(self, status: int, headers: dict[str, str]) -> BackendError:
-        """Return the error for a backend that has no capacity for now."""
+        """Return the error for a backend that has no capacity now."""
         detail = f"{self.full} is overloaded: it answered with status {status}."
         return BackendError.overloaded(f"{self.public} is overloaded. Please try again later.", headers, detail)
 
     def refused_key(self, status: int, answer: int = 502) -> BackendError:
-        """Return the error for a backend that rejects this server's key, or wants one; `answer` is its own status."""
+        """Return the error for a backend that rejects this server's key, or needs one; `answer` is its own status."""
         said = f"rejected this server's credentials with status {status}."
         if self.key_env:
-            advice = f"Correct the key in the environment variable {self.key_env}, which `key_env` names."
+            advice = f"Correct the key in the environment variable {self.key_env} (setting `key_env`)."
         else:
-            advice = "Name the environment variable that holds its key with `key_env`."
+            advice = "Set `key_env` to the environment variable that contains its key."
         message = f"{self.public} {said} The server's operator must correct them."
         return BackendError(message, detail=f"{self.full} {said} {advice}", status=answer)

@@ -1,4 +1,4 @@
-"""Ollama by its native API: the model gets a window that holds the prompt, and a prompt is never cut silently."""
+"""Ollama by its native API: the model is loaded with a window that fits the prompt, which is never truncated."""
 
 import asyncio
 import time
@@ -22,19 +22,19 @@ from antiphon.upstream.backend import Backend, Listing, Reply
 SHOW, PS, VERSION = "/../api/show", "/../api/ps", "/../api/version"
 
 SERVICE = "ollama.com"
-"""The host of Ollama's own service, whose models have their largest window."""
+"""The host of Ollama's own service: its models have their largest window."""
 
 PATIENCE = 5.0
-"""Seconds that the server has to state something."""
+"""Seconds that the server has to report something."""
 
 FORGET_AFTER = 300.0
-"""Seconds without a request after which a model's facts are requested again: Ollama unloads it then by default."""
+"""Seconds without a request after which a model's facts are requested again: by default, Ollama then unloads it."""
 
 MUCH = 256 * 1024
-"""Bytes of a request from which on it is translated in a thread."""
+"""Bytes of a request above which it is translated in a thread."""
 
 MAX_STATED = 16 * 1024 * 1024
-"""Bytes of what the server states about a model, of which `/api/show` lists the license and the template."""
+"""Bytes of the server's report about a model; `/api/show` includes the license and the template."""
 
 MAX_ERROR = 1024 * 1024
 """Bytes of an error that are read."""
@@ -43,42 +43,42 @@ OVERFLOW = "context_length_exceeded"
 
 
 class _Known(Struct):
-    """What is known of a model at the server."""
+    """The known facts about a model at the server."""
 
     model: OllamaModel
     window: int
-    """Tokens of the window that it was loaded with last."""
+    """Tokens of the window with which it was loaded last."""
     used: float
     """When it was called last, in seconds of the loop's clock."""
 
 
 class _Asked(Struct, frozen=True):
-    """A Chat request, and what it takes."""
+    """A Chat request, and the window that it needs."""
 
     body: dict[str, Any]
     needed: int
-    """Tokens of a window that holds it and its answer, without thinking."""
+    """Tokens of a window that fits it and its answer, without thinking."""
 
 
 class NativeReply(Reply, kw_only=True, eq=False):
-    """A reply in the words of Chat Completions; `native` is the one that it is made of."""
+    """A reply in the format of Chat Completions, translated from `native`."""
 
     native: Reply
 
     async def close(self) -> None:
         """See `Reply.close`."""
-        self.native.has_begun = _always  # which refers to this reply
+        self.native.has_begun = _always  # `native` refers to this reply
         await super().close()
         await self.native.close()
 
 
 class OllamaBackend:
-    """The native API of a server of Ollama, as a Chat Completions backend at the path `CHAT`.
+    """The native API of an Ollama server, as a Chat Completions backend at the path `CHAT`.
 
-    Every other path, and the list of models, goes to `backend`, the same server by its base URL. `num_ctx` is the
+    All other paths, and the list of models, go to `backend`, the same server by its base URL. `num_ctx` is the
     largest window that models are loaded with, in tokens, and `keep_alive` how long they stay in memory; None leaves
-    that to the server. `window_of` returns the window that the operator configured for a model, None where there is
-    none. `reported` returns the one that a poll found in the server's memory, 0 where there is none: another process
+    that to the server. `window_of` returns the window that the operator configured for a model, None if there is
+    none. `reported` returns the window of the loaded model at the last poll, 0 if it is not loaded: another process
     may have loaded the model.
     """
 
@@ -98,11 +98,11 @@ class OllamaBackend:
         self._known: dict[str, _Known] = {}
 
     def window(self, model: str) -> int | None:
-        """Return the largest window that the model can have; None until it was called once, and for a remote model."""
+        """Return the largest window that the model can have; None before its first call, and for a remote model."""
         return self.largest(model) if model in self._known else None
 
     def largest(self, model: str) -> int | None:
-        """Return the same as far as it is known now, which before a call is without the limit of the model itself."""
+        """Return the same as far as it is known now; before a call it lacks the model's own limit."""
         known = self._known.get(model)
         stated = known.model if known else read_model(model, None, None)
         return None if stated.is_remote else self._limit(model, stated)
@@ -124,7 +124,7 @@ class OllamaBackend:
         await self.backend.close()
 
     async def _chat(self, body: bytes) -> Reply:
-        """Call the model, with a larger window as long as the server says that the prompt does not fit."""
+        """Call the model; retry with a larger window while the server reports that the prompt does not fit."""
         asked = await asyncio.to_thread(_asked, body) if len(body) > MUCH else _asked(body)
         name = str(asked.body.get("model"))
         known = await self._look_up(name)
@@ -150,12 +150,12 @@ class OllamaBackend:
             needed = num_ctx + 1
 
     def _failed(self, name: str, known: _Known, before: int, status: int) -> None:
-        """Forget what the failed request changed: the memory may not hold the larger window."""
+        """Discard the facts that the failed request changed: the memory may be too small for the larger window."""
         if status == 404:
             self._known.pop(name, None)
         if status >= 500 and known.window > before:
-            text = "The backend '%s' failed with status %d when '%s' was to get a window of %d tokens. %s"
-            advice = "If its log says that memory is short, set a smaller `num_ctx` for this backend."
+            text = "The backend '%s' failed with status %d while loading '%s' with a window of %d tokens. %s"
+            advice = "If its log reports a lack of memory, set a smaller `num_ctx` for this backend."
             log.warning(text, self.name, status, name, known.window, advice)
         known.window = min(known.window, before)
 
@@ -171,7 +171,7 @@ class OllamaBackend:
         return await asyncio.to_thread(encode) if size > MUCH else encode()
 
     def _translated(self, reply: Reply, body: Mapping[str, Any], num_ctx: int | None) -> Reply:
-        """Return the reply with its body as Chat Completions has it."""
+        """Return the reply with its body in the format of Chat Completions."""
         is_stream = bool(body.get("stream"))
         usage = bool((body.get("stream_options") or {}).get("include_usage"))
         answer = NativeAnswer(f"chatcmpl-{uuid.uuid4().hex}", int(time.time()), num_ctx, with_usage=usage)
@@ -187,7 +187,7 @@ class OllamaBackend:
         return chat
 
     async def _look_up(self, name: str) -> _Known:
-        """Return the facts of a model; they are requested once, and again when the model was idle."""
+        """Return the facts about a model; they are requested once, and again after the model was idle."""
         now = asyncio.get_running_loop().time()
         known = self._known.get(name)
         if known is None or now - known.used > FORGET_AFTER:
@@ -199,7 +199,7 @@ class OllamaBackend:
         return known
 
     async def _stated(self, path: str, body: dict[str, Any] | None = None) -> Any:
-        """Return what the server states, None where it does not. Raises `BackendError` where it cannot be reached."""
+        """Return the server's report, None without one. Raises `BackendError` if it is unreachable."""
         try:
             async with asyncio.timeout(PATIENCE):
                 asked = self.backend.get(path) if body is None else self.backend.post(path, msgspec.json.encode(body))
@@ -213,7 +213,7 @@ class OllamaBackend:
 
 
 async def speaks_natively(backend: Backend) -> bool | None:
-    """Whether a server has Ollama's native API beside its base URL; None: it did not say."""
+    """Whether a server has Ollama's native API in addition to its base URL; None if it did not answer."""
     try:
         async with asyncio.timeout(PATIENCE):
             reply = await backend.get(VERSION)
@@ -231,10 +231,10 @@ async def speaks_natively(backend: Backend) -> bool | None:
 
 
 def too_small(limit: int) -> str:
-    """Return the message for a prompt that the largest window does not hold."""
+    """Return the message for a prompt that does not fit the largest window."""
     return (
-        f"The prompt has more tokens than the model's window holds, which is {limit:,} at most. Shorten the input, or "
-        "raise `num_ctx` of this backend in the server's settings if the model can take more."
+        f"The prompt has more tokens than the model's window, which is {limit:,} at most. Shorten the input, or "
+        "raise `num_ctx` of this backend in the server's settings if the model supports a larger window."
     )
 
 
@@ -255,7 +255,7 @@ async def _body(reply: Reply, answer: NativeAnswer, *, is_stream: bool) -> Async
 
 
 async def _read_error(reply: Reply) -> bytes:
-    """Return the body of an error; nothing where it breaks off or has no end, for the status says enough."""
+    """Return the body of an error; empty if it is incomplete or endless, since the status is enough."""
     try:
         return await reply.read(MAX_ERROR)
     except BackendError:
@@ -272,7 +272,7 @@ def _is_overflow(body: bytes) -> bool:
 
 
 def _refusal(message: str, code: str | None, param: str | None = "messages") -> Reply:
-    """Return the answer to a request that the server is not sent."""
+    """Return the answer to a request that is not sent to the server."""
     error = {"message": message, "type": "invalid_request_error", "param": param, "code": code}
     return Reply(400, {"content-type": "application/json"}, _once(msgspec.json.encode({"error": error})))
 

@@ -1,4 +1,4 @@
-"""How an operator configured a backend, and its models."""
+"""The configuration of a backend, and of its models."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,22 +9,22 @@ from antiphon.translation.to_chat.defaults import ModelDefaults
 from antiphon.upstream.prices import Prices
 
 ANY = "*"
-"""Among a backend's models: any name that is requested."""
+"""Among a backend's models: any requested name."""
 
 LATEST = ":latest"
 
 NUM_CTX = 65_536
-"""Tokens of the largest window of Ollama's models by default: its documentation recommends 64,000 for agents."""
+"""Default tokens of the largest window of Ollama's models: its documentation recommends 64,000 for agents."""
 
 
 def is_listed(model: str, listed: Iterable[str]) -> bool:
-    """Whether the model is among these. Ollama lists `llama3:latest` and answers to `llama3`."""
+    """Whether the model is among these. Ollama lists `llama3:latest` and accepts `llama3`."""
     return any(name in (model, model + LATEST) for name in listed)
 
 
 @dataclass(frozen=True, slots=True)
 class ModelOptions:
-    """How an operator configured a model: facts that replace what was measured, and defaults for its requests."""
+    """The configuration of a model: facts that replace measured ones, and defaults for its requests."""
 
     name: str
     """The name that clients use, or the backend's own; `*` for every model."""
@@ -41,25 +41,25 @@ class ModelOptions:
 
 @dataclass(frozen=True, slots=True)
 class BackendOptions:
-    """How an operator configured a backend."""
+    """The configuration of a backend."""
 
     models: frozenset[str] = frozenset()
     """Names that it serves, `*` for any; empty for those that it lists."""
     aliases: Mapping[str, str] = field(default_factory=dict)
-    """Names that clients use, and what the backend calls the model itself."""
+    """Names that clients use, and the backend's own names for these models."""
     weight: float = 1.0
     concurrency: int = 0
-    """Requests at once; 0 for any number."""
+    """Concurrent requests; 0 for no limit."""
     queue: int = 100
-    """Requests that may wait beyond."""
+    """Requests that can wait in addition."""
     tenant_concurrency: int = 0
-    """Requests of one tenant at once; 0 for as many as `concurrency`."""
+    """Concurrent requests of one tenant; 0 for the value of `concurrency`."""
     label: str = ""
-    """The backend's name in replies to clients; empty for its own name."""
+    """The backend's name in responses to clients; empty for its own name."""
     key_env: str = ""
-    """The environment variable that holds its key; empty where it has none."""
+    """The environment variable that contains its key; empty if it has none."""
     api: Literal["auto", "chat", "responses", "ollama"] = "chat"
-    """The API in which it is called; `auto` leaves that to its family, or to a probe."""
+    """The API in which it is called; `auto` selects it by family, or by a probe."""
     num_ctx: int = NUM_CTX
     """Tokens of the largest window that Ollama loads models with."""
     keep_alive: str | int | None = None
@@ -67,14 +67,14 @@ class BackendOptions:
     cache: bool = False
     """Its answers are cached."""
     cache_salt: bool = False
-    """Its prefix cache is kept apart by tenant (`access/cache_salt.py`)."""
+    """Its prefix cache is separated by tenant (`access/cache_salt.py`)."""
     passthrough: frozenset[str] | None = None
-    """Parameters that are forwarded to it though the API does not have them; None for those of its family."""
+    """Parameters that are forwarded to it although the API does not have them; None for those of its family."""
     check_answers: bool | None = None
-    """Whether its models' answers are checked and corrected; None where its family says so."""
+    """Whether its models' answers are checked and corrected; None for the default of its family."""
     loop_calls: int = 4
     """Identical rounds of calls after which the model gets a note; twice as many end the response; 0 for never."""
     loop_text: int = 8192
-    """Characters that only repeat themselves, after which an answer ends; 0 for never."""
+    """Repeated characters after which an answer ends; 0 for never."""
     configured: Sequence[ModelOptions] = ()
-    """What was configured for its models; a later one replaces what an earlier one says."""
+    """The configuration of its models; a later entry overrides an earlier one."""

@@ -1,4 +1,4 @@
-"""Polls the backends beside all requests: are they there, which models have they loaded, is a slot free."""
+"""Polls the backends, independently of requests: are they reachable, which models are loaded, is a slot free."""
 
 import asyncio
 import json
@@ -24,23 +24,23 @@ class Poll(Periodic):
         super().__init__(interval)
         self._registry = registry
         self._gone: set[str] = set()
-        """Backends that are unreachable according to the log."""
+        """Backends that were logged as failing to list their models."""
 
     async def look(self) -> None:
-        """Poll once: ask every backend for its models and for what it has loaded, side by side."""
+        """Poll once: query the models and the load of every backend, in parallel."""
         await self._registry.refresh()
         self._log_changes()
         await asyncio.gather(*map(_update_load, self._registry.backends))
 
     def _log_changes(self) -> None:
-        """Log which backends are gone and which are back since the last poll.
+        """Log which backends became unavailable and which recovered since the last poll.
 
-        Backends that were assigned during the poll are not asked yet, which is no failure.
+        Backends that were assigned during the poll are not queried yet, which is not a failure.
         """
         missed = {state.name: state.error for state in self._registry.backends if state.error != NOT_ASKED}
         gone = {name for name, error in missed.items() if error}
         for name in sorted(gone - self._gone):
-            log.warning("The models of a backend cannot be listed. %s", missed[name])
+            log.warning("Cannot list the models of a backend: %s", missed[name])
         for name in sorted(self._gone & missed.keys() - gone):
             log.info("Backend '%s' lists its models again.", name)
         self._gone = gone
@@ -79,7 +79,7 @@ def of_llamacpp(body: bytes) -> LoadReport:
 
 
 def of_vllm(body: bytes) -> LoadReport:
-    """`/metrics`: it batches what fits, so that a slot is free as long as no request waits."""
+    """`/metrics`: it batches all requests that fit, so a slot is free while no request waits."""
     waiting = [float(number) for number in GAUGE.findall(body)]
     return LoadReport(free=int(not any(waiting))) if waiting else NO_REPORT
 
@@ -89,7 +89,7 @@ REPORTS: dict[str, tuple[str, Callable[[bytes], LoadReport]]] = {
     "llamacpp": ("/../slots", of_llamacpp),
     "vllm": ("/../metrics", of_vllm),
 }
-"""Where a family reports, beside its base URL, and how that is read."""
+"""Where a family reports its load, outside its base URL, and the parser of the report."""
 
 
 def _value(body: bytes) -> Any:

@@ -1,4 +1,4 @@
-"""Which model is served by which backend: looked up when the backends or their lists change, not with each request."""
+"""Maps models to backends: looked up when the backends or their lists change, not with each request."""
 
 import asyncio
 import re
@@ -18,38 +18,38 @@ from antiphon.upstream.options import ANY, BackendOptions
 from antiphon.upstream.retry_policy import unanswered
 
 STALE_AFTER = 5.0
-"""Seconds after which a model that is not listed is looked for again: it may just have been pulled."""
+"""Seconds after which an unlisted model is looked up again: it may just have been pulled."""
 
 INSISTED_ON = re.compile(r"gpt-|o\d|codex-|chatgpt-")
-"""How names begin by which clients know what a model can do."""
+"""Prefixes of model names from which clients derive the capabilities of a model."""
 
 UNREACHED = 503
-"""Status of the error for a backend that cannot be reached."""
+"""Status of the error for an unreachable backend."""
 
 MOST_REASONS = 3
-"""Backends whose errors one message quotes."""
+"""Backends with an error in one message."""
 
 OWN_FAULT = 500
-"""From this status on the backend failed; below, it looked at the request, and is there."""
+"""From this status on the backend failed; below, it processed the request, and is reachable."""
 
 MAX_TARGETS = 1000
-"""Models that are remembered: where a backend lists none, clients make up names."""
+"""Models that are cached: if a backend lists none, clients can invent names."""
 
 PROBE_TIMEOUT = 5.0
-"""Seconds that a server has for its answer to a probe."""
+"""Timeout of a server's answer to a probe, in seconds."""
 
 UNDERSTOOD = frozenset({400, 422})
-"""It missed the model and the input: so it would know what to do with them."""
+"""It complained about the missing model and input: so it supports the endpoint."""
 
 NO_ANSWER = frozenset({401, 403, 408, 429})
-"""It said nothing of the matter, and is probed again; so it is where it failed."""
+"""The answer was inconclusive, and it is probed again; also after a failure."""
 
 
 class ModelRegistry:
-    """The models of all backends; several may serve the same.
+    """The models of all backends; several can serve the same model.
 
-    `dialects` names a backend's dialect where the operator configured one, `options` what else was configured for it.
-    `fallback` names the models that may answer in another's place. `clock` never goes back, in seconds.
+    `dialects` names a backend's dialect if the operator configured one, `options` the other configuration.
+    `fallback` names the models that can replace another. `clock` is monotonic, in seconds.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class ModelRegistry:
         self._now = now
         self.backends: list[BackendState] = []
         self.known: dict[str, Candidates] = {}
-        """What `candidates` found, by the model's name; dropped whenever a backend changes."""
+        """The results of `candidates`, by the model's name; dropped whenever a backend changes."""
         self._generation = 0
         """How often the backends were assigned."""
         self.assign(backends, dialects, options, fallback)
@@ -81,7 +81,7 @@ class ModelRegistry:
         options: Mapping[str, BackendOptions] | None = None,
         fallback: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
-        """Serve these backends from now on. What is known of one that stays, by its name, stays."""
+        """Serve these backends from now on. The state of a backend with the same name is retained."""
         self._generation += 1
         self._refreshed = float("-inf")
         self._configured = dict(dialects or {})
@@ -102,9 +102,9 @@ class ModelRegistry:
         return state
 
     async def refresh(self) -> None:
-        """List the models of every backend, side by side.
+        """List the models of every backend, in parallel.
 
-        A request that comes meanwhile shares the answer, unless that began before the backends were assigned.
+        A concurrent call shares the result, unless that began before the backends were assigned.
         """
         before = self._refreshes
         async with self._refreshing:
@@ -118,15 +118,15 @@ class ModelRegistry:
                 self._refreshed = self._now()
 
     async def find(self, model: str) -> Target:
-        """Return one place where a model is served. Raises what `candidates` raises."""
+        """Return one target that serves a model. Raises what `candidates` raises."""
         return (await self.candidates(model))[0]
 
     async def candidates(self, model: str, *, suggests: bool = False) -> Candidates:
-        """Return where a model is served, then where those are that may answer in its place; at least one.
+        """Return the targets of a model, then those of its fallback models; at least one.
 
-        `suggests` names a model that was probably meant in the error: not to a tenant, whose key may not allow it.
+        `suggests` adds a probably intended model to the error: not for tenants, because their keys may not allow it.
         Raises `ClientError` (400, `model_not_found`) for a name that no backend lists, and `BackendError` (503)
-        where no backend could be asked.
+        if no backend could be queried.
         """
         known = self.known.get(model)
         return known if known is not None else await self._look_up(model, suggests=suggests)
@@ -144,11 +144,11 @@ class ModelRegistry:
         return candidates
 
     def serves(self, name: str) -> bool:
-        """Whether a request for this model would be sent to a backend, by what is known now."""
+        """Whether a request for this model would be sent to a backend, by the current state."""
         return bool(self._serving(name)) or self._silent() is not None
 
     def takes(self, name: str) -> bool:
-        """Whether some backend may take the parameter of this name, which the API does not have."""
+        """Whether any backend may accept the parameter of this name, which is not in the API."""
         return any(state.may_take(name) for state in self.backends)
 
     def list(self) -> list[dict[str, Any]]:
@@ -169,7 +169,7 @@ class ModelRegistry:
         return min((window for window in windows if window is not None), default=None)
 
     def sees_images(self, name: str) -> bool | None:
-        """Whether a model sees images at each backend that serves it, None if that is unknown.
+        """Whether a model accepts images at each backend that serves it, None if that is unknown.
 
         `name` is the name that clients use.
         """
@@ -178,9 +178,9 @@ class ModelRegistry:
         return False if False in known else True if known == {True} else None
 
     async def _poll(self, state: BackendState) -> None:
-        """List a backend's models; not while it is busy if it takes one request at a time: its list can wait.
+        """List a backend's models; not while it is busy if it accepts one request at a time: its list can wait.
 
-        Requests wait for the list without a place in the queue: a list takes no time, and a backend that seems full
+        Requests wait for the list without a place in the queue: listing is fast, and a backend that seems full
         for that moment would lose its conversations to others.
         """
         if not state.dialect.one_at_a_time:
@@ -194,7 +194,7 @@ class ModelRegistry:
                 listed.set()
 
     async def _ask(self, state: BackendState) -> None:
-        """Learn what a backend says of itself, unless another has its name by then."""
+        """Detect the dialect and the API of a backend, unless another has its name by then."""
         backend = state.backend
         try:
             listing = await backend.list_models()
@@ -220,10 +220,10 @@ class ModelRegistry:
                 state.update(speaks_natively=is_native)
 
     def _missed(self, state: BackendState, error: BackendError) -> None:
-        """Note that a backend could not be asked for its models."""
+        """Record that a backend's models could not be listed."""
         state.error, state.public_error, state.is_reached = str(error), error.message, error.status != UNREACHED
         if 400 <= error.status < OWN_FAULT:
-            state.health.seen()  # it has no list, and answers
+            state.health.seen()  # it has no list, but answers
             return
         state.health.missed()
         if error.status == UNREACHED:
@@ -233,7 +233,7 @@ class ModelRegistry:
         return [target for name in (model, *self._fallback.get(model, ())) for target in self._serving(name)]
 
     def _serving(self, model: str) -> Sequence[Target]:
-        """Return the model wherever it is named; else at those that take any name."""
+        """Return the targets that name the model; else those that accept any name."""
         named = [(state, name) for state in self.backends if (name := state.called(model)) is not None]
         if not named:
             named = [(state, model) for state in self.backends if ANY in state.options.models]
@@ -247,7 +247,7 @@ class ModelRegistry:
         return state.target(model, name)
 
     def _forget(self) -> None:
-        """Drop what is known of models; it is looked up anew."""
+        """Drop the cached targets of models; they are looked up again."""
         for state in self.backends:
             state.targets.clear()
         self.known.clear()
@@ -257,16 +257,16 @@ class ModelRegistry:
         return find_dialect(backend.url, owners, listing.server, self._configured.get(backend.name))
 
     def _silent(self) -> BackendState | None:
-        """Return the only backend there is, where it answers but does not list its models: it serves any name."""
+        """Return the only backend, if it answers but does not list its models: it serves any name."""
         if len(self.backends) != 1 or self.backends[0].models:
             return None
         return self.backends[0]
 
     def _insisted_on(self, model: str) -> BackendState | None:
-        """Return the only backend there is, for a name that clients send to any server.
+        """Return the only backend, for a name that clients send to any server.
 
-        Codex offers its patch tool to models of OpenAI's names alone, and llama.cpp answers to any name; a backend
-        that does not know the name says so itself.
+        Codex offers its patch tool only to models with OpenAI's names, and llama.cpp accepts any name; a backend
+        that does not know the name reports that itself.
         """
         only = self.backends[0] if len(self.backends) == 1 else None
         is_asked = only is not None and only.models and only.backend.url and INSISTED_ON.match(model)
@@ -278,9 +278,9 @@ class ModelRegistry:
         return model_not_found(model, [one["id"] for one in self.list()] if suggests else ())
 
     def _none_listed(self) -> BackendError:
-        """Return the error where no backend could list its models: with the reasons of the first few."""
+        """Return the error if no backend could list its models: with the reasons of the first few."""
         first = self.backends[:MOST_REASONS]
-        text = f"None of the {len(self.backends)} backends lists its models."
+        text = f"None of the {len(self.backends)} backends could list its models."
         message, detail = (
             " ".join([text, *reasons])
             for reasons in ([one.public_error for one in first], [one.error for one in first])
@@ -289,9 +289,9 @@ class ModelRegistry:
 
 
 def model_not_found(model: str, names: Iterable[str] = ()) -> ClientError:
-    """Return the error for a model that does not exist, or that this key may not use (specification section 13).
+    """Return the error for a model that does not exist, or that this key cannot use (specification section 13).
 
-    `names` are models that the client may know of: one that was probably meant is suggested.
+    `names` are models that the client can know; the error suggests one that was probably intended.
     """
     near = meant(model, names)
     hint = f" Did you mean '{near}'?" if near else ""
@@ -300,7 +300,7 @@ def model_not_found(model: str, names: Iterable[str] = ()) -> ClientError:
 
 
 async def probe(backend: Backend) -> Api | None:
-    """Return the API that a server speaks, by a request that it can only refuse (lesson L57); None: it did not say."""
+    """Return the API of a server, using a request that it must reject (lesson L57); None if inconclusive."""
     try:
         async with asyncio.timeout(PROBE_TIMEOUT):
             reply = await backend.post("/responses", b"{}")

@@ -1,4 +1,4 @@
-"""How long to wait before the next attempt: as backends say it, in every spelling in use, and as clients hear it."""
+"""The time to wait before the next attempt: parsed from all spellings of backends, and formatted for clients."""
 
 import math
 import re
@@ -18,10 +18,10 @@ IN_WORDS = re.compile(rf"(?:try again|retry) (?:in|after)\s+((?:{TIME}\s*)+)", r
 
 
 def wait_of(headers: Mapping[str, str], message: str = "", now: datetime | None = None) -> float | None:
-    """Return the seconds to wait, None where nothing readable says so.
+    """Return the seconds to wait, None if the response contains no readable wait.
 
     `retry-after-ms`, `retry-after` in seconds, as a span ("1m30s") or as an HTTP date; else OpenAI's "Please try again
-    in 1.5s" and Azure's "Please retry after 20 seconds", which stand in the message alone (cases/faults.md, row 6).
+    in 1.5s" and Azure's "Please retry after 20 seconds", which are only in the message (cases/faults.md, row 6).
     """
     if (milliseconds := _number(headers.get("retry-after-ms", ""))) is not None:
         return milliseconds / 1000
@@ -37,7 +37,7 @@ def wait_of(headers: Mapping[str, str], message: str = "", now: datetime | None 
 
 
 def _number(text: str) -> float | None:
-    """Return a number of which a wait can be made."""
+    """Return a number that is a valid wait."""
     try:
         number = float(text)
     except ValueError:
@@ -60,7 +60,7 @@ def _date(text: str) -> datetime | None:
 
 
 def paused(error: AntiphonError, wait: float) -> AntiphonError:
-    """Return the error that paused a backend, for a request that was not sent: with what is left of the wait."""
+    """Return the error that paused a backend, for a request that was not sent, with the remaining wait."""
     seconds = max(1, math.ceil(wait))
     again = ClientError if isinstance(error, ClientError) else type(error)
     message, detail = error.message, str(error)
@@ -71,7 +71,7 @@ def paused(error: AntiphonError, wait: float) -> AntiphonError:
 
 
 def waits(seconds: float) -> dict[str, str]:
-    """Return the headers that make a client wait so long; above what clients wait, one that stops its retries."""
+    """Return the headers that make a client wait this long; above the clients' limit, one that stops their retries."""
     if seconds > LONGEST_WAIT:
         return {"x-should-retry": "false"}
     return {"retry-after": str(max(1, math.ceil(seconds)))}

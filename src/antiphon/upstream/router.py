@@ -1,8 +1,8 @@
-"""The route of one response through the backends: which one is called, and which one where that fails.
+"""The route of one response through the backends: which one is called, and which one after a failure.
 
 Router.route(model) ──> Route.target, called between acquire() and release()
                             └─ succeeded() ──> the next call of the response goes to the same backend
-                            └─ fail_over(failure) ──> True: call the new target; False: the failure stands
+                            └─ fail_over(failure) ──> True: call the new target; False: report the failure
 """
 
 import asyncio
@@ -28,16 +28,16 @@ JITTER = (0.05, 0.15)
 """Seconds before the same backend is called once more."""
 
 MOST_CHAINS = 50_000
-"""Chains whose last backend is remembered."""
+"""Chains with a remembered last backend."""
 
 
 class Router:
-    """Chooses the route of every request."""
+    """Selects the route of every request."""
 
     def __init__(self, registry: ModelRegistry) -> None:
         self.registry = registry
         self.budgets: dict[str, RetryBudget] = {}
-        """By tenant, of those that spent retries and have not earned them again: no tenant spends another's."""
+        """By tenant, for those that spent retries and have not earned them again: tenants have separate budgets."""
         self._warm: OrderedDict[str, str] = OrderedDict()
 
     async def route(
@@ -45,9 +45,9 @@ class Router:
     ) -> "Route":
         """Return the route of a response that belongs to these chains.
 
-        Raises what `ModelRegistry.candidates` raises, and `AntiphonError` with the wait where no backend can be called
-        now. A patient request gets a route all the same; one that may call no model at all (`is_late`) gets that error
-        when it does.
+        Raises what `ModelRegistry.candidates` raises, and `AntiphonError` with the wait if no backend can be called
+        now. A patient request receives a route anyway; one that may call no model at all (`is_late`) raises that error
+        only when it calls one.
         """
         candidates = await self.registry.candidates(model, suggests=not tenant)
         return Route(self, candidates, chains, tenant, is_patient=is_patient, is_late=is_late)
@@ -61,15 +61,15 @@ class Router:
                 del self.budgets[tenant]
 
     def spend(self, tenant: str) -> bool:
-        """Return whether this tenant may have one more retry, which is then spent."""
+        """Return whether this tenant can retry once more; the retry is then spent."""
         return self.budgets.setdefault(tenant, RetryBudget()).spend()
 
     def warm_for(self, chains: Sequence[str]) -> str:
-        """Return the name of the backend that served these chains last; empty where none is remembered."""
+        """Return the name of the backend that served these chains last; empty if unknown."""
         return next((self._warm[chain] for chain in chains if chain in self._warm), "")
 
     def follow(self, chains: Sequence[str], backend: str) -> None:
-        """Remember that this backend has the prefix of these chains in memory."""
+        """Record that this backend has the prefix of these chains in its cache."""
         for chain in chains:
             self._warm[chain] = backend
             self._warm.move_to_end(chain)
@@ -99,22 +99,22 @@ class Route:
         self._is_late = is_late
         self._tried: list[Target] = []
         self._is_again = False
-        """The target has failed at this very request, and is called once more."""
+        """The target has failed for this request, and is called once more."""
         self._held: BackendState | None = None
         self._is_counted = False
-        """The slot that is held counts for the tenant."""
+        """The held slot counts for the tenant."""
         self._since = 0.0
         self.probed: Pause | None = None
-        """The pause of the target whose end the request finds out."""
+        """The pause of the target that the request probes."""
         self.target: Target = candidates[0]
         self.is_settled = len(candidates) == 1 and not is_late
-        """Nothing is chosen again when the target is called: there is one, and what rejects requests was asked."""
+        """The selection is final: there is only one target, or a backend rejected the request."""
         state = self.target.state
         if len(candidates) > 1 or state.health.pauses or 0 < state.slots.capacity <= state.slots.in_use:
             self._select(rejects=not (is_patient or is_late))
 
     def reselect(self) -> None:
-        """Choose again, at the moment of the call: other requests may have come meanwhile.
+        """Select again, at the moment of the call: other requests may have arrived meanwhile.
 
         Raises what `Router.route` raises, for one that is late.
         """
@@ -122,14 +122,14 @@ class Route:
             self._select(rejects=self._is_late and not self._is_patient)
 
     def _select(self, *, rejects: bool) -> None:
-        """Choose the target; where none can be called now, raise the reason, or else take the first that can be."""
+        """Select the target; if none can be called now, raise the reason, or else use the first that is available."""
         target = self._choose()
         if target is None and rejects:
             raise self._refusal()
         self.target = target or self._soonest()
 
     def redirect(self) -> bool:
-        """Return whether `target`, which was paused since it was chosen, is now another that can be called now."""
+        """Return whether `target`, which was paused after its selection, is now another that can be called now."""
         target = self._choose() if self._pause(self.target) else None
         if target is None:
             return False
@@ -137,10 +137,10 @@ class Route:
         return True
 
     async def acquire(self) -> None:
-        """Acquire a slot of the target; `release` gives it back. Raises `BackendError` (503) where its queue is full.
+        """Acquire a slot of the target, released by `release`. Raises `BackendError` (503) if its queue is full.
 
-        Where the target is paused, raises the error that paused it. A patient request waits in the queue in any case,
-        and before that until the pause ends, unless it is to take longer than clients wait.
+        If the target is paused, raises the error that paused it. A patient request always waits in the queue,
+        and before that until the pause ends, unless that takes longer than clients wait.
         """
         state = self.target.state
         if self._is_again:
@@ -168,7 +168,7 @@ class Route:
             self.probed = state.health.probe(self._since, self.target.model, self._tenant)
 
     async def _enter(self, state: BackendState) -> None:
-        """Take a slot in the tenant's turn; in the queue the backend may have been paused."""
+        """Acquire a slot in the tenant's turn; meanwhile the backend may have been paused."""
         while True:
             try:
                 await state.slots.enter(self._tenant, is_patient=self._is_patient)
@@ -180,7 +180,7 @@ class Route:
             await self._wait_out(state)
 
     def release(self) -> None:
-        """Release the slot, where one is held; the target may be another by now."""
+        """Release the slot, if one is held; the target may be another by now."""
         if self._held is None:
             return
         state, self._held = self._held, None
@@ -194,26 +194,26 @@ class Route:
             self.probed = None
 
     def lift(self) -> None:
-        """The target accepted the request that finds out whether its pause is over."""
+        """The target accepted the request that probed its pause."""
         if self.probed is not None and self._held is not None:
             self._held.health.lift(self.probed)
             self.probed = None
 
     def succeeded(self, *chains: str) -> None:
-        """The target answered to the end; where others could have, the chains go to it from now on."""
+        """The target completed the answer; if others were available, it is preferred for the chains from now on."""
         health = self.target.state.health
         if health.failures or health.probe_at is not None:
             health.succeeded()
         if len(self._candidates) > 1 and (chains or self._chains):
             self._router.follow((*self._chains, *chains), self.target.state.name)
         self._tried.clear()
-        self._is_patient = True  # what was begun is to be ended
+        self._is_patient = True  # a response in progress must be completed
 
     def report_failure(self, failure: Failure, error: AntiphonError) -> Verdict:
-        """Note that the target failed in the middle of its answer; return what follows from that."""
+        """Record that the target failed in the middle of its answer; return the consequences."""
         state, found = self.target.state, verdict(failure)
         if not found.moves:
-            self.lift()  # it looked at the request
+            self.lift()  # it processed the request
             return found
         state.failed += 1
         if state.health.failed(failure, error, self._router.registry.clock(), self.target.model, self._tenant):
@@ -251,7 +251,7 @@ class Route:
         return candidates[places[0]] if places else None
 
     def _is_able(self, target: Target, now: float, *, is_free: bool = False) -> bool:
-        """Whether it can be called at all: the only one can be, whatever its health. `is_free`: it has a free slot."""
+        """Whether it can be called at all; the only one always can. `is_free`: whether it has a free slot."""
         state = target.state
         if state.health.pauses and state.health.pause(now, target.model, self._tenant):
             return False
@@ -279,9 +279,9 @@ class Route:
         return next_turn(state.turn, state.options.weight, [(one.turn, one.options.weight) for one in others])
 
     async def _wait_out(self, state: BackendState) -> None:
-        """Wait until the target's pause ends, and until it has listed its models where it does one thing at a time.
+        """Wait until the target's pause ends, and until it has listed its models if it has a single slot.
 
-        Raises the error that paused it where the request is not to wait.
+        Raises the error that paused it if the request must not wait.
         """
         clock = self._router.registry.clock
         latest = clock() + LONGEST_WAIT
@@ -293,17 +293,17 @@ class Route:
             await state.listing.wait()
 
     def _pause(self, target: Target) -> Pause | None:
-        """Return the pause that holds for this request."""
+        """Return the pause that applies to this request."""
         return target.state.health.pause(self._router.registry.clock(), target.model, self._tenant)
 
     def _soonest(self) -> Target:
-        """Return of the model's own backends the one that can be called first."""
+        """Return the model's backend that becomes available first."""
         own = [target for target in self._candidates if target.name == self._candidates[0].name]
         pauses = {target: self._pause(target) for target in own}
         return min(own, key=lambda target: pause.until if (pause := pauses[target]) else 0.0)
 
     def _refusal(self, target: Target | None = None) -> AntiphonError:
-        """Return why this one cannot be called; by default the one that can be first, where none can now."""
+        """Return why this one cannot be called; by default the first to become available, if none is now."""
         target = target or self._soonest()
         pause = self._pause(target)
         if pause is None:

@@ -1,4 +1,4 @@
-"""A backend inside this process that answers from a script: for tests, for docs, and under the model `demo`."""
+"""A backend inside this process that answers from a script: for tests, for docs, and for the model `demo`."""
 
 import asyncio
 import json
@@ -22,24 +22,24 @@ Part = Chunk | bytes | BackendError
 Answer = bytes | dict[str, Any] | Sequence[Part] | tuple[int, Any] | BackendError
 """One answer of the model.
 
-`bytes`: as they are, JSON or an event stream. A dict: a completion, or any other object. A list: the parts of a
+`bytes`: sent unchanged, JSON or an event stream. A dict: a completion, or any other object. A list: the parts of a
 streamed answer; `[DONE]` follows chunks, and nothing follows raw bytes. A pair: a status and its body, JSON or a text.
-An error: no connection can be had.
+An error: the connection fails.
 """
 
 SCRIPTED = ("/chat/completions", "/embeddings")
-"""What a script is asked for; any other path is a 404, as at most servers."""
+"""The paths that a script serves; any other path is a 404, as at most servers."""
 
 Script = Callable[[dict[str, Any]], Answer]
-"""Takes the request, returns the answer. It may refuse the request by raising `ClientError`."""
+"""Receives the request, returns the answer. It can reject the request by raising `ClientError`."""
 
 
 class ScriptedBackend:
-    """A `Backend` whose answers come from a function, or one after the other from a list.
+    """A `Backend` with answers from a function, or one after the other from a list.
 
     A completion answers a streamed request as chunks, and chunks answer a plain one as a completion, so one script
-    serves both; bytes stay what they are. `requests` are the bodies it was sent, as JSON objects. With `cut`, the bytes
-    of an answer come that many at a time. `delay` is seconds between the parts.
+    serves both; bytes are not converted. `requests` are the received bodies, as JSON objects. With `cut`, the bytes
+    of an answer arrive that many at a time. `delay` is seconds between the parts.
 
     >>> from antiphon import Antiphon, ScriptedBackend
     >>> answer = {"choices": [{"index": 0, "message": {"role": "assistant", "content": "At 14:05."}}]}
@@ -80,17 +80,17 @@ class ScriptedBackend:
             return self._reply((error.status, {"error": error.body()}), {})
 
     def read(self, path: str, body: bytes) -> dict[str, Any]:
-        """Return a request as an object; a backend that takes forms has its own."""
+        """Return a request as an object; a backend that accepts forms overrides this."""
         return decode_object(body, most_at_once=len(body))
 
     def answer(self, path: str, request: dict[str, Any]) -> Answer:
-        """Return the answer to one request; a backend that tells paths apart has its own."""
+        """Return the answer to one request; a backend that distinguishes paths overrides this."""
         if path not in SCRIPTED:
-            raise ClientError(f"There is no '{path}'.", status=404, code="unknown_url")
+            raise ClientError(f"The path '{path}' does not exist.", status=404, code="unknown_url")
         return self._script(request)
 
     async def get(self, path: str) -> Reply:
-        """See `Backend.get`; a script tells nothing of itself."""
+        """See `Backend.get`; a script reports nothing about itself."""
         return self._reply((404, {}), {})
 
     async def list_models(self) -> Listing:
@@ -98,7 +98,7 @@ class ScriptedBackend:
         return Listing(self._models, "antiphon")
 
     async def close(self) -> None:
-        """Release nothing: there is nothing to release."""
+        """Do nothing: there is nothing to release."""
 
     def _reply(self, answer: Answer, request: dict[str, Any]) -> Reply:
         if isinstance(answer, BackendError):
@@ -111,7 +111,7 @@ class ScriptedBackend:
 
     async def _body(self, parts: Sequence[bytes | BackendError]) -> AsyncGenerator[bytes, None]:
         for number, part in enumerate(parts):
-            # Even without delay the loop has its turn: real bytes never come all at once.
+            # Even without delay the loop gets control: real bytes never arrive all at once.
             await asyncio.sleep(self._delay if number else 0)
             if isinstance(part, BackendError):
                 raise part
@@ -121,7 +121,7 @@ class ScriptedBackend:
 
 
 _KINDS = {b"{": JSON, b"[": JSON, b"<": "text/html"}
-"""What a body is, by its first byte; else it is an event stream, or the text of an error."""
+"""The type of a body, by its first byte; else it is an event stream, or the text of an error."""
 
 
 def _on_the_wire(answer: Answer, request: dict[str, Any]) -> tuple[int, Sequence[bytes | BackendError]]:
@@ -162,7 +162,7 @@ def _event(chunk: Chunk) -> bytes:
 
 def _in_turn(answers: Sequence[Answer]) -> Script:
     left = iter(answers)
-    return lambda request: next(left, BackendError("The script is at its end."))
+    return lambda request: next(left, BackendError("The script has no more answers."))
 
 
 SAID_ONCE = frozenset({"id", "type", "role", "index", "finish_reason"})
@@ -170,7 +170,7 @@ SAID_ONCE = frozenset({"id", "type", "role", "index", "finish_reason"})
 
 
 def to_chunks(completion: Completion, *, with_usage: bool = True) -> Iterator[Chunk]:
-    """Give a completion as chunks, a field of the message each; `with_usage`, the last has the usage and no choice."""
+    """Yield a completion as chunks, a field of the message each; `with_usage`, the last has the usage and no choice."""
     rest = {name: value for name, value in completion.items() if name not in {"choices", "usage"}}
     head = {**rest, "object": "chat.completion.chunk"}
     for number, choice in enumerate(completion["choices"]):
@@ -181,7 +181,7 @@ def to_chunks(completion: Completion, *, with_usage: bool = True) -> Iterator[Ch
 
 
 def _changes(choice: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Give what each chunk says of a choice; the logprobs go with the text."""
+    """Yield the content of each chunk of a choice; the logprobs accompany the text."""
     message = choice["message"]
     yield {"delta": {"role": message.get("role", "assistant")}}
     for name, value in message.items():
@@ -228,7 +228,7 @@ def _grow(whole: dict[str, Any], change: dict[str, Any]) -> None:
 
 
 def _extend(whole: list[Any], changes: list[Any]) -> None:
-    """Add to a list; what carries the `index` of a member, such as a call's arguments, is a part of that member."""
+    """Add to a list; an element with the `index` of a member, such as a call's arguments, is a part of that member."""
     for change in changes:
         index = change.get("index") if isinstance(change, dict) else None
         if index is None:

@@ -1,4 +1,4 @@
-"""The state of backends and shared resources now, of one process, and of all processes that share a port."""
+"""The current state of backends and shared resources, of one process, and of all processes that share a port."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal
@@ -12,8 +12,8 @@ from antiphon.upstream.code_status import CodeStatus, code_together
 from antiphon.upstream.registry import ModelRegistry
 
 Health = Literal["up", "out", "resting", "mixed"]
-"""`out`: it failed too often or refused the key, and is left out but for a probe. `resting`: it is paused. `mixed`: the
-processes do not agree."""
+"""`out`: it failed too often or rejected the key, and is ejected except for a probe. `resting`: it is paused. `mixed`:
+the processes disagree."""
 
 
 class BackendStatus(Struct, kw_only=True):
@@ -23,31 +23,31 @@ class BackendStatus(Struct, kw_only=True):
     dialect: str
     health: Health
     rests_for: float
-    """Until it is asked again, where it rests."""
+    """Until it is called again, if it is paused."""
     in_flight: int
     concurrency: int
-    """Requests that it may have at once; 0 for any number."""
+    """Concurrent requests allowed; 0 for no limit."""
     waiting: int
     queue: int
-    """Requests that may wait for it."""
+    """Requests that can wait for it."""
     oldest_wait: float
-    """For which the first of the waiting requests has waited; 0 where none waits."""
+    """How long the first of the waiting requests has waited; 0 if none waits."""
     asked: int
     failed: int
     ejections: int
     prompt_bytes: int
-    """Of prompts of sessions, where the backend keeps those that it has read; 0 elsewhere."""
+    """Of prompts of sessions, if the backend caches prompts; 0 otherwise."""
     prompt_reused_bytes: int
-    """Bytes of these that the prompt of the turn before had too, at the same place."""
+    """Bytes of these that were at the same place in the prompt of the previous turn."""
     prompt_breaks: int
-    """Prompts that did not continue the prompt of the turn before."""
+    """Prompts that did not continue the prompt of the previous turn."""
     last_prompt_break: str
-    """The first part that had changed in the newest one of these; empty where each prompt continued the one before."""
+    """The first part that had changed in the newest one of these; empty if each prompt continued the previous one."""
     models: list[str]
     loaded: list[str] | None
-    """Models in its memory, where it tells."""
+    """Models in its memory, if it reports them."""
     error: str
-    """Why its models could not be listed when it was looked at last; empty where they were."""
+    """Why its models could not be listed at the last poll; empty if they were."""
     last_error: str
     last_error_ago: float | None
 
@@ -58,10 +58,10 @@ class ResourceStatus(Struct, kw_only=True):
     name: str
     in_use: int
     capacity: int
-    """Slots; 0 for any number."""
+    """Slots; 0 for no limit."""
     waiting: int
     oldest_wait: float
-    """Seconds for which the first of the waiting operations has waited; 0 where none waits."""
+    """How long the first of the waiting operations has waited, in seconds; 0 if none waits."""
 
 
 class TenantStorage(Struct, kw_only=True):
@@ -73,14 +73,14 @@ class TenantStorage(Struct, kw_only=True):
 
 
 class StorageStatus(Struct, kw_only=True):
-    """What tenants have stored, in the store that all processes share."""
+    """The data that tenants have stored, in the store that all processes share."""
 
     stored_bytes: int
     """Of all tenants."""
     tenants: int
     """Tenants that have stored anything."""
     max_stored_bytes: int | None
-    """Bytes that each tenant may store; None for no limit."""
+    """Bytes that each tenant can store; None for no limit."""
     largest: list[TenantStorage]
     """The tenants that have stored most, in descending order."""
 
@@ -95,11 +95,11 @@ class Status(Struct, kw_only=True):
     clock_skew: float = 0.0
     """Seconds by which the clock of one of them is ahead of the store's; the one that differs most."""
     purge_held: int = 0
-    """Stored responses that have expired, where they are too many for one purge."""
+    """Stored responses that have expired, if they are too many for one purge."""
     storage: StorageStatus | None = None
-    """None where the store did not answer."""
+    """None if the store did not answer."""
     code: CodeStatus | None = None
-    """The sandbox that runs code; None where the settings name none."""
+    """The sandbox that runs code; None if the settings name none."""
 
 
 def status_of(
@@ -124,7 +124,7 @@ def status_of(
 
 
 def together(told: Sequence[Status]) -> Status:
-    """Return as one what several processes told; at least one."""
+    """Return the reports of several processes as one; at least one."""
     backends: dict[str, list[BackendStatus]] = {}
     shared: dict[str, list[ResourceStatus]] = {}
     for status in told:
@@ -144,7 +144,7 @@ def together(told: Sequence[Status]) -> Status:
 
 
 def profiles_of(models: ModelRegistry) -> list[dict[str, Any]]:
-    """Return the facts that are known of each model at each backend, measured or configured."""
+    """Return the known facts about each model at each backend, measured or configured."""
     return [
         {"backend": state.name, "model": model["id"], "facts": facts}
         for state in models.backends
@@ -202,7 +202,7 @@ def _backend(served: BackendState, now: float) -> BackendStatus:
 
 
 def _together(known: Sequence[BackendStatus]) -> BackendStatus:
-    """What counts is added up; what is said of one backend is taken from who knows it best."""
+    """Counts are added up; other values of a backend are from the process that knows it best."""
     newest = min(known, key=lambda one: float("inf") if one.last_error_ago is None else one.last_error_ago)
     listed = max(known, key=lambda one: len(one.models))
 

@@ -101,7 +101,7 @@ async def test_requirements_are_listed_a_line_each(tmp_path: Path) -> None:
         requirement.level for requirement in REQUIREMENTS.values() if requirement.id.startswith("responses:models:")
     ]
     assert area.out.splitlines()[0].endswith(
-        "`GET /models` answers with an object of type `list` whose `data` is a list."
+        "`GET /models` returns an object of type `list` with a list in `data`."
     )
 
 
@@ -110,7 +110,7 @@ async def test_what_is_left_out_is_not_asked(tmp_path: Path, url: str) -> None:
     done = await antiphon(tmp_path, "verify", "--base-url", url, *MODELS, *skip)
 
     assert done.code == 0
-    assert "skipped: 3 of responses:models: It was asked to be left out." in done.out
+    assert "skipped: 3 of responses:models: Skipped on request." in done.out
 
 
 async def test_what_a_profile_knows_is_no_news(tmp_path: Path) -> None:

@@ -145,7 +145,7 @@ async def test_an_answer_without_end_is_cut_and_told() -> None:
         [exchange] = await asked(url, Request(method="GET", path="/x"))
 
     assert MAX_BODY < len(exchange.body) < 2 * MAX_BODY
-    assert exchange.fault == f"the answer has more than {MAX_BODY} bytes"
+    assert exchange.fault == f"the response has more than {MAX_BODY} bytes"
     assert not exchange.is_ok
 
 
@@ -161,7 +161,7 @@ async def test_time_runs_out_with_what_came_until_then() -> None:
         late, later = await asked(url, *[Request(method="GET", path="/x")] * 2, seconds=0.3)
 
     assert (late.body, late.status) == (b"so far", 200)
-    assert late.fault == later.fault == "the time was up before the answer was whole"
+    assert late.fault == later.fault == "timed out before the response was complete"
 
 
 async def test_a_server_that_is_busy_is_asked_again() -> None:
@@ -237,7 +237,7 @@ async def test_a_socket_that_closes_is_told_and_opened_again() -> None:
     async with serving(socket) as url:
         closed, again = await asked(url, *said)
 
-    assert closed.fault == "the WebSocket came to its end: close, code 4000"
+    assert closed.fault == "the WebSocket was closed: close, code 4000"
     assert (again.is_ok, again.is_reused) == (True, False)
 
 

@@ -61,10 +61,10 @@ async def test_what_was_asked_is_remembered_by_its_path() -> None:
             assert response.status == 400
         async with session.get(f"{server.url}/one") as response:
             assert response.status == 405
-        heard = server.heard("/one").decode()
+        received = server.received("/one").decode()
 
-    assert '"ping"' in heard and '"x-shelf": "1"' in heard
-    assert server.heard("/three") == b"[]"
+    assert '"ping"' in received and '"x-shelf": "1"' in received
+    assert server.received("/three") == b"[]"
 
 
 @pytest.mark.parametrize(

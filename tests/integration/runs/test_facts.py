@@ -231,7 +231,7 @@ async def test_facts_wait_for_a_store_that_fails(
     (found,) = await facts_of(served)
 
     assert (found.status, tries) == ("completed", 2)
-    assert "Facts about responses wait for the store: The store is busy." in caplog.text
+    assert "Cannot write facts about responses; retrying: The store is busy." in caplog.text
 
 
 async def test_facts_that_the_store_rejects_hold_up_no_others(

@@ -264,7 +264,7 @@ async def test_a_model_that_gives_no_summary_fails_the_trigger() -> None:
     events = await stream(made, input=[*LONG, TRIGGER], tools=[weather()])
 
     assert kinds(events)[-2:] == ["error", "failed"]
-    assert events[-1]["response"]["error"]["message"] == "The model gave no summary."
+    assert events[-1]["response"]["error"]["message"] == "The model returned no summary."
 
 
 def crowded(total: int) -> Any:

@@ -226,7 +226,7 @@ async def test_the_log_says_who_describes_and_nothing_of_the_image(caplog: pytes
     caplog.set_level(logging.INFO, "antiphon")
     await Sight().ask(user("A secret question", CAT))
     lines = [record.getMessage() for record in caplog.records]
-    assert "Images that reach 'm' as descriptions by 'eye': 1." in lines
+    assert "The model 'm' has no vision. Images described by 'eye': 1." in lines
     assert "secret" not in "".join(lines)
 
 

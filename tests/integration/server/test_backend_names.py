@@ -73,6 +73,6 @@ async def test_where_no_backend_lists_its_models_each_cause_is_told() -> None:
         error = json.loads(await ask(served))["error"]
 
     assert error["message"] == (
-        "None of the 2 backends lists its models. Backend 'backend-1' is unreachable: connection refused. "
+        "None of the 2 backends could list its models. Backend 'backend-1' is unreachable: connection refused. "
         "Backend 'backend-2' is unreachable: DNS lookup failed."
     )

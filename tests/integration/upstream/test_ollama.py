@@ -249,7 +249,7 @@ async def test_a_window_that_does_not_fit_into_memory_is_not_asked_for_again(cap
 
     assert windows(server) == [32_768, 8_192]
     assert response["status"] == "completed"
-    assert "'qwen3' was to get a window of 32768 tokens" in caplog.text
+    assert "while loading 'qwen3' with a window of 32768 tokens" in caplog.text
 
 
 async def test_an_old_server_that_cuts_the_prompt_all_the_same_makes_the_response_fail() -> None:

@@ -118,7 +118,7 @@ async def test_the_log_of_a_server_remains_until_the_next_launch(home: Path, bac
     temporary = [*(home / "tmp").iterdir()]
     started(await launch(home, *flags))
 
-    assert "left out of what the model sees: web_search" in written
+    assert "because this server does not run them: web_search" in written
     assert (mode, temporary) == (0o600, [])
     assert not log.exists()
 

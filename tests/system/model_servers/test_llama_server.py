@@ -138,7 +138,7 @@ async def test_an_image_is_the_clients_mistake_though_the_server_says_that_it_fa
 
     assert (status, b"image input is not supported" in body) == (500, True)
     assert (caught.value.code, caught.value.param) == ("unsupported_value", "input")
-    assert "sees no images" in caught.value.message
+    assert "does not accept images" in caught.value.message
 
 
 @pytest.mark.parametrize("is_streamed", [False, True])

@@ -53,7 +53,7 @@ def test_a_reason_to_skip_weighs_less_than_a_finding() -> None:
 
 
 def test_a_case_judges_only_what_it_names() -> None:
-    with pytest.raises(LookupError, match="c is none"):
+    with pytest.raises(LookupError, match="c is not one"):
         play(judging(lambda trial: trial.expect("c", True)), [says({})])
 
 
@@ -94,7 +94,7 @@ def test_a_stream_is_of_objects(body: bytes) -> None:
 def test_what_must_be_there_ends_the_case_where_it_is_not() -> None:
     verdicts = play(judging(lambda trial: trial.found(trial.exchanges[-1].json, "x", 0)), [says({"x": []})])
 
-    assert verdicts["a"].came == "There is no x.0 in the answer."
+    assert verdicts["a"].came == "The response has no x.0."
 
 
 def test_a_case_is_asked_for_no_more_once_it_ended() -> None:

@@ -40,5 +40,5 @@ def test_an_api_that_is_none_is_told() -> None:
 
 
 def test_an_area_of_the_other_api_is_told() -> None:
-    with pytest.raises(ConfigError, match="Nothing of the API 'chat' lies under responses:models"):
+    with pytest.raises(ConfigError, match="The API 'chat' has no requirements in responses:models"):
         chosen("chat", ["responses:models"])

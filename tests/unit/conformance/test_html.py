@@ -96,11 +96,11 @@ def heading(parsed: Page) -> str:
 @pytest.mark.parametrize(
     ("one", "says"),
     [
-        (report(result()), "✓ Conforms: Every must that was judged holds, 1 of 1."),
-        (report(result(), result("a:b:d", outcome="failed")), "✕ Does not conform: 1 of 2 musts is broken."),
-        (report(*(result(f"a:b:{n}", outcome="failed") for n in "xy")), "✕ Does not conform: 2 of 2 musts are broken."),
-        (report(), "\u2013 Not judged: Nothing showed whether any must holds."),
-        (report(result(), result("a:b:d", outcome="failed", kind="capability")), "✓ Conforms: Every must that"),
+        (report(result()), "✓ Conforms: All judged musts pass, 1 of 1."),
+        (report(result(), result("a:b:d", outcome="failed")), "✕ Does not conform: 1 of 2 musts fails."),
+        (report(*(result(f"a:b:{n}", outcome="failed") for n in "xy")), "✕ Does not conform: 2 of 2 musts fail."),
+        (report(), "\u2013 Not judged: No must was exercised."),
+        (report(result(), result("a:b:d", outcome="failed", kind="capability")), "✓ Conforms: All judged musts"),
     ],
 )
 def test_the_headline_says_whether_the_server_conforms(one: Report, says: str) -> None:
@@ -148,7 +148,7 @@ def test_capabilities_known_deviations_and_what_was_not_judged_stand_apart() -> 
     assert "never make a server non-conformant" in section(page, "capabilities")
     assert "chat:tools:chosen" in section(page, "capabilities")
     assert "chat:stream:usage" in section(page, "known-deviations")
-    assert "It holds now: the profile can be corrected." in section(page, "known-deviations")
+    assert "The requirement passes now: the profile can be corrected." in section(page, "known-deviations")
     assert "chat:tools:parallel" in section(page, "skipped")
 
 

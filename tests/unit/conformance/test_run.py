@@ -133,7 +133,7 @@ async def test_a_fault_in_a_case_is_told_and_ends_nothing(caplog: pytest.LogCapt
     with caplog.at_level(logging.ERROR):
         tried = await Run(Scripted(says({})), "m").try_all([Case("stumble", ("a:b:c",), stumble), CASES[0]])  # type: ignore[arg-type]
 
-    assert tried[0].verdicts["a:b:c"] == Verdict("failed", "The answer could not be judged (KeyError).", 1)
+    assert tried[0].verdicts["a:b:c"] == Verdict("failed", "The response could not be judged (KeyError).", 1)
     assert tried[1].verdicts["a:b:c"].outcome == "failed"
     assert "stumble" in caplog.text
 
@@ -166,7 +166,7 @@ def test_what_is_known_is_no_news() -> None:
 def test_what_was_left_out_is_skipped() -> None:
     [result] = results([REQUIREMENT], [one.without({"a:b:c"}) for one in tried(Verdict("failed", "It was not."))], {})
 
-    assert (result.outcome, result.came) == ("skipped", "It was asked to be left out.")
+    assert (result.outcome, result.came) == ("skipped", "Skipped on request.")
 
 
 class Mannered(Scripted):

@@ -1,4 +1,4 @@
-"""The page of requirements is made from the data.
+"""The page of requirements is generated from the data.
 
 `python -m tests.unit.reference.test_requirements_page --update` writes it.
 """
@@ -17,23 +17,23 @@ INTRODUCTION = """\
 
 # Requirements
 
-What [`antiphon verify`](../guides/check-conformance.md) asks of a server: {count} requirements, {musts} of them a `must` of the
-protocol.
+[`antiphon verify`](../guides/check-conformance.md) judges a server by {count} requirements, {musts} of which are a `must` of
+the protocol.
 
 | Level | What it means |
 |---|---|
 | `must` | Clients break without it. |
 | `should` | OpenAI does so, and some clients rely on it. |
-| `may` | A matter of taste. It is reported, but no server fails by it. |
+| `may` | Optional. It is reported, but never makes a server non-conformant. |
 
-A requirement of the *protocol* holds whatever the model says. A *capability* needs a model that can: it is judged apart
-and makes no server non-conformant.
+A requirement on the *protocol* holds whatever the model answers. A *capability* depends on the model: it is judged
+separately and never makes a server non-conformant.
 
 | Source | What it is |
 |---|---|
 {sources}
 
-The number behind `spec` is a section: {sections}. Behind `issue` stands the thread.
+The number after `spec` is a section of the specification: {sections}. The thread is named after `issue`.
 """
 
 APIS = {"chat": "Chat Completions", "responses": "Responses", "transport": "Transport"}

@@ -128,8 +128,8 @@ def test_a_client_gets_the_label_and_the_status_and_the_operator_the_url_too(sta
 @pytest.mark.parametrize(
     ("key_env", "advice"),
     [
-        ("GPU_KEY", "Correct the key in the environment variable GPU_KEY, which `key_env` names."),
-        ("", "Name the environment variable that holds its key with `key_env`."),
+        ("GPU_KEY", "Correct the key in the environment variable GPU_KEY (setting `key_env`)."),
+        ("", "Set `key_env` to the environment variable that contains its key."),
     ],
 )
 def test_a_refused_key_names_the_setting_of_its_variable_to_the_operator_alone(key_env: str, advice: str) -> None:

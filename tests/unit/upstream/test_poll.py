@@ -155,7 +155,7 @@ async def test_a_line_says_when_a_backend_goes_and_when_it_is_back(caplog: pytes
     known.assign([other])
     await watch.look()
 
-    gone = [("WARNING", "The models of a backend cannot be listed. Backend 'a' is unreachable: connection refused.")]
+    gone = [("WARNING", "Cannot list the models of a backend: Backend 'a' is unreachable: connection refused.")]
     assert told == [[], gone, [], [("INFO", "Backend 'a' lists its models again.")], [], gone]
     assert caplog.records == []
 

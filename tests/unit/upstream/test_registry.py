@@ -183,7 +183,7 @@ async def test_what_a_backend_says_that_another_has_replaced_is_not_taken_for_th
         await look
 
     (served,) = known.backends
-    assert (served.backend, served.models, served.error, served.health.failures) == (new, [], "not asked yet", 0)
+    assert (served.backend, served.models, served.error, served.health.failures) == (new, [], "not queried yet", 0)
 
 
 async def test_what_a_probe_finds_of_a_backend_that_another_has_replaced_is_not_taken_for_the_others(

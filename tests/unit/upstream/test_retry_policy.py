@@ -77,7 +77,7 @@ TOO_LARGE = "Request too large for m on tokens per min (TPM): Limit 30000, Reque
         (502, BackendError(TOO_LARGE, code="rate_limit_exceeded"), True),
         (400, ClientError(TOO_LARGE), False),
         (429, ClientError("Slow down.", code="rate_limit_exceeded"), False),
-        (500, ClientError("This model sees no images.", code="unsupported_value"), True),
+        (500, ClientError("This model does not accept images.", code="unsupported_value"), True),
         (500, ClientError("Too long.", code="context_length_exceeded"), True),
         (500, BackendError("It crashed."), False),
     ],

@@ -3,7 +3,7 @@ import { request } from "../../api/client.ts";
 import type { List } from "../../api/types.ts";
 
 /** What became of a requirement. */
-export type State = "passed" | "failed" | "known" | "blocked" | "not offered" | "skipped" | "not reported";
+export type State = "passed" | "failed" | "known" | "blocked" | "not offered" | "skipped" | "not in report";
 
 /** Each state with its sign and what it means. */
 export const STATES: Record<State, { sign: string; means: string }> = {
@@ -13,7 +13,7 @@ export const STATES: Record<State, { sign: string; means: string }> = {
   blocked: { sign: "▪", means: "It cannot be judged while another requirement fails." },
   "not offered": { sign: "○", means: "The server says that it lacks the feature." },
   skipped: { sign: "–", means: "It was not exercised." },
-  "not reported": { sign: "·", means: "The report does not have it." },
+  "not in report": { sign: "·", means: "The report does not contain the requirement." },
 };
 
 /** One run as lists show it. Times are seconds. */
@@ -30,7 +30,7 @@ export interface ReportSummary {
   conforms: boolean;
   musts_passed: number;
   musts_broken: number;
-  outcomes: Record<Exclude<State, "known" | "not reported">, number>;
+  outcomes: Record<Exclude<State, "known" | "not in report">, number>;
 }
 
 /** What became of one requirement. */

@@ -12,7 +12,7 @@ APIS = ("chat", "responses", "transport")
 
 
 def modules_of(package: str) -> list[ModuleType]:
-    """Return the modules of every area below a package, API by API, in the order of their names."""
+    """Return the modules of every area below a package, API by API, sorted by name."""
     return [
         import_module(f"{folder.__name__}.{found.name}")
         for folder in (import_module(f"{package}.{api}") for api in APIS)
@@ -23,7 +23,7 @@ def modules_of(package: str) -> list[ModuleType]:
 TABLES: tuple[Table, ...] = tuple(area.TABLE for area in modules_of(__name__))
 
 REQUIREMENTS: dict[str, Requirement] = {requirement.id: requirement for table in TABLES for requirement in table}
-"""By their ids, in the order of the tables."""
+"""By id, in the order of the tables."""
 
 
 CASES: tuple[Case, ...] = cases_of(*modules_of(__name__))

@@ -1,1 +1,1 @@
-"""The built-in model `demo`: a scripted Chat Completions model, for when no real one is near."""
+"""The built-in model `demo`: a scripted Chat Completions model, for use without a real one."""

@@ -1,4 +1,4 @@
-"""What `demo` answers: docs/guides/test-without-a-model.md documents it."""
+"""The answers of `demo`, which docs/guides/test-without-a-model.md documents."""
 
 import json
 import re
@@ -14,7 +14,7 @@ from antiphon.upstream.demo.searches import quoted, search_for
 CALL = re.compile(r"^call ([\w.-]+)(?: +(\{.*\}))?[ \r]*$", re.MULTILINE)
 ANSWER = re.compile(r"^answer ([\[{].*)", re.MULTILINE | re.DOTALL)
 REFUSE = "[refuse]"
-"""What the user's newest message may hold."""
+"""Keywords that the user's newest message can contain."""
 
 THOUGHTS = "The user wants an answer, and a script has nothing to think about."
 
@@ -54,7 +54,7 @@ def answer_to(request: Fields) -> Fields:
 
 
 def text_of(message: Fields) -> str:
-    """Return the text of a message; a part of another kind is named, such as `[image_url]`."""
+    """Return the text of a message; a part of another kind is replaced by its name, such as `[image_url]`."""
     content = message.get("content") or ""
     if isinstance(content, str):
         return content
@@ -62,9 +62,9 @@ def text_of(message: Fields) -> str:
 
 
 def _calls(request: Fields, text: str, *, has_outputs: bool) -> list[tuple[str, str]]:
-    """Return the calls that lines of the text spell out.
+    """Return the calls that lines of the text request.
 
-    Without such a line, Python in the text is run, a picture is drawn, a question is searched for in files, and a
+    Without such a line, Python in the text is run, a picture is drawn, files are searched for a question, and a
     required call gets a sample.
     """
     functions, mode = _callable(request)
@@ -79,7 +79,7 @@ def _calls(request: Fields, text: str, *, has_outputs: bool) -> list[tuple[str, 
 
 
 def _callable(request: Fields) -> tuple[Fields, str]:
-    """Return name -> schema of the functions that may be called, and the mode: `none`, `auto` or `required`."""
+    """Return name -> schema of the functions that can be called, and the mode: `none`, `auto` or `required`."""
     tools = [tool["function"] for tool in request.get("tools") or ()]
     functions = {tool["name"]: {"type": "object", **(tool.get("parameters") or {})} for tool in tools}
     match request.get("tool_choice"):
@@ -96,7 +96,7 @@ def _callable(request: Fields) -> tuple[Fields, str]:
 
 
 def _named(name: str, functions: Fields) -> list[str]:
-    """Return the function of this name, else the first one that has the name after a namespace or a server's label."""
+    """Return the function of this name, else the first one with the name after a namespace or a server's label."""
     ends = re.compile(rf"(__|[-./]){re.escape(name)}$")
     return [name] if name in functions else [one for one in functions if ends.search(one)][:1]
 

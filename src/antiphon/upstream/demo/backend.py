@@ -16,7 +16,7 @@ from antiphon.upstream.scripted import Answer, Chunk, ScriptedBackend
 class DemoBackend(ScriptedBackend):
     """A scripted Chat Completions model; docs/guides/test-without-a-model.md documents its answers.
 
-    The same request always gets the same answer, except for the ids and `created`. A word is a token, and a chunk.
+    The same request always returns the same answer, except for the ids and `created`. A word is a token, and a chunk.
     """
 
     def __init__(
@@ -31,7 +31,7 @@ class DemoBackend(ScriptedBackend):
         self._now, self._new_id = now, new_id
 
     def read(self, path: str, body: bytes) -> Fields:
-        """Return a request as an object: an edit of an image is a form."""
+        """Return a request as an object: a request to edit an image is a form."""
         return fields_of(path, body) if path in PATHS and not body.startswith(b"{") else super().read(path, body)
 
     def answer(self, path: str, request: Fields) -> Answer:
@@ -39,8 +39,8 @@ class DemoBackend(ScriptedBackend):
         return self.answer_as(path, request)
 
     def answer_as(self, path: str, request: Fields, change: Callable[[Fields], Fields] | None = None) -> Answer:
-        """Return the answer; `change` makes another message of it."""
-        self.requests.clear()  # a test reads them, but this backend serves for days
+        """Return the answer; `change` transforms its message."""
+        self.requests.clear()  # tests read them, but this backend can run for days
         if path in PATHS:
             return drawn(path, request)
         if path not in ("/chat/completions", "/chat/completions/input_tokens"):
@@ -55,7 +55,7 @@ class DemoBackend(ScriptedBackend):
         return [{**head, **part} for part in self._changes(message, request, tokens)]
 
     def _changes(self, message: Fields, request: Fields, tokens: int) -> Iterator[Chunk]:
-        """Yield the content of each chunk. The last one has the usage and no choice; streams have it on request."""
+        """Yield the content of each chunk. The last one has the usage and no choice; streams include it on request."""
         deltas = list(self._deltas(message, request.get("stop") or []))
         limit = request.get("max_completion_tokens") or request.get("max_tokens") or -1
         kept = deltas[:limit] if limit > 0 else deltas  # LM Studio and llama.cpp read -1 as no limit
@@ -67,7 +67,7 @@ class DemoBackend(ScriptedBackend):
             yield {"choices": [], "usage": _usage(tokens, kept)}
 
     def _deltas(self, message: Fields, stop: str | list[str]) -> Iterator[Fields]:
-        """Give the deltas of a message, a token each; the text ends before a stop sequence."""
+        """Yield the deltas of a message, a token each; the text ends before a stop sequence."""
         stops = "|".join(re.escape(one) for one in ([stop] if isinstance(stop, str) else stop) if one)
         for name in ("reasoning_content", "content", "refusal"):
             text = message.get(name, "")
@@ -81,7 +81,7 @@ class DemoBackend(ScriptedBackend):
 
 
 def _words(text: str) -> list[str]:
-    """Return the words of a text, each with the blanks before it; joined they are the text."""
+    """Return the words of a text, each with the whitespace before it; joined they are the text."""
     return re.findall(r"\s*\S+(?:\s+$)?|\s+$", text)
 
 
@@ -91,7 +91,7 @@ def _choice(delta: Fields, finish_reason: str | None = None, logprobs: Fields | 
 
 
 def _logprobs(delta: Fields, request: Fields) -> Fields | None:
-    """Return made-up log probabilities of a word of the text: likely, and its alternatives ever less so."""
+    """Return generated log probabilities of a word: high, with decreasing ones for its alternatives."""
     if not request.get("logprobs") or "content" not in delta:
         return None
     word, top = delta["content"], request.get("top_logprobs") or 0

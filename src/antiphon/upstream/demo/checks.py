@@ -1,4 +1,4 @@
-"""The chat requests that `demo` rejects: those that OpenAI's server rejects whatever the model."""
+"""The chat requests that `demo` rejects: those that OpenAI's server rejects for every model."""
 
 from typing import Annotated, Any, Literal
 
@@ -61,7 +61,7 @@ class _Chat(Struct):
 
 
 def check(request: Fields) -> None:
-    """Raise `ClientError` for the first thing wrong with a request."""
+    """Raise `ClientError` for the first invalid field of a request."""
     model, chat = fit(request, ChatCompletionRequest).model, fit(request, _Chat)
     if model != NAME:
         text = f"The model '{model[:100]}' does not exist; the only model here is '{NAME}'."

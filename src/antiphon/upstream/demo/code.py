@@ -1,4 +1,4 @@
-"""How `demo` runs code: it runs the Python of the user's message, reports what was printed, and links to new files."""
+"""Code execution by `demo`: it runs the Python of the user's message, reports the output, and links to new files."""
 
 import json
 import re
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from antiphon.upstream.demo.checks import Fields
 
 TOOL = "python"
-"""What models call the code interpreter."""
+"""The names that models use for the code interpreter."""
 
 PROGRAM = re.compile(r"^```python *\n((?s:.*?))^```|^Run: *(.+)$", re.MULTILINE)
 OPENING = "[code output "
@@ -23,7 +23,7 @@ def code_for(text: str, functions: Fields) -> list[tuple[str, str]]:
 
 
 def reported(outputs: Sequence[str]) -> str:
-    """Return an answer that reports what code printed and links to the files that it made; empty without either."""
+    """Return an answer that reports the output of code and links to the files that it created; empty without either."""
     printed = [f"The code printed: {one}" for one in filter(None, map(_printed, outputs))]
     links = [f"[{path.rpartition('/')[2]}](sandbox:{path})" for path in _paths(outputs)]
     made = [f"It made {' and '.join(links)}."] if links else []
@@ -31,7 +31,7 @@ def reported(outputs: Sequence[str]) -> str:
 
 
 def _printed(output: str) -> str:
-    """Return what stands between the marks of an output."""
+    """Return the text between the marks of an output."""
     mark, _, text = output.partition(OPENING)[2].partition("]\n")
     return text.partition(f"\n[end of code output {mark}]")[0] if mark else ""
 

@@ -1,4 +1,4 @@
-"""How `demo` makes images, by `/images/generations` and `/images/edits`, and when it requests one."""
+"""Image generation by `demo`, through `/images/generations` and `/images/edits`, and when it requests an image."""
 
 import base64
 import json
@@ -27,7 +27,7 @@ _PART = re.compile(rb'name="([\w\[\]]+)"(;[^\r]*)?\r\n(?:[^\r]+\r\n)*\r\n(.*?)\r
 
 
 def image_for(text: str, functions: Fields) -> list[tuple[str, str]]:
-    """Return the call that draws what a text describes, or changes the newest image; none without the tool."""
+    """Return the call that draws the described picture, or edits the newest image; none without the tool."""
     if "prompt" not in functions.get(TOOL, {}).get("properties", {}):
         return []
     action = "generate" if DRAW.match(text) else "edit" if CHANGE.match(text) else ""
@@ -35,7 +35,7 @@ def image_for(text: str, functions: Fields) -> list[tuple[str, str]]:
 
 
 def fields_of(path: str, body: bytes) -> Fields:
-    """Return the fields of a form: of an image that is sent, only how many bytes it has."""
+    """Return the fields of a form; for an uploaded image, only its size in bytes."""
     found: Fields = {}
     for name, about, content in _PART.findall(body):
         found[name.decode()] = len(content) if about else content.decode("utf-8", "replace")
@@ -53,7 +53,7 @@ def drawn(path: str, request: Fields) -> Fields | list[bytes]:
     if not isinstance(prompt, str) or not prompt:
         raise refusals.missing("prompt")
     if request.get("output_format") not in (None, "png"):
-        raise ClientError("demo draws PNG alone.", code="unsupported_value", param="output_format")
+        raise ClientError("demo draws only PNG.", code="unsupported_value", param="output_format")
     width, height = _size_of(request.get("size"))
     about = {"size": f"{width}x{height}", "quality": "low", "background": "opaque", "output_format": "png"}
     usage = _usage(prompt)

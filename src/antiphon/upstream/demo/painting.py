@@ -20,18 +20,18 @@ COLOURS = {
     "yellow": (245, 210, 40),
 }
 SIDE = 256
-"""Pixels of a side where the request names no size."""
+"""Side length in pixels if the request names no size."""
 
 MOST = 1024
-"""Pixels of a side at most: a larger picture is drawn no larger."""
+"""Maximum side length in pixels: a larger picture is drawn at this size."""
 
 Colour = tuple[int, int, int]
 
 
 def paint(prompt: str, width: int = SIDE, height: int = SIDE, part: float = 1.0) -> bytes:
-    """Return a picture of what a prompt names: a circle, a triangle, a line or a square in its colour, on another.
+    """Return a picture of the shape in a prompt: a circle, a triangle, a line or a square, in its colors.
 
-    Below 1, only the upper `part` of it is drawn: the rest is grey.
+    Below 1, only the upper `part` of it is drawn: the rest is gray.
     """
     words = prompt.lower().split()
     named = [colour for word in words if (colour := COLOURS.get(word.strip(".,;:!?")))]
@@ -58,7 +58,7 @@ def _chunk(kind: bytes, data: bytes) -> bytes:
 
 
 def _row(form: str, y: int, width: int, height: int, shape: Colour, ground: Colour) -> bytes:
-    """Return a row: a stretch of the shape, and ground on both sides."""
+    """Return a row: a section of the shape, with background on both sides."""
     half = max(0.0, _half(form, (y + 0.5) / height * 2 - 1))
     begin, end = (round(width * (1 + side * half) / 2) for side in (-1, 1))
     return bytes(ground) * begin + bytes(shape) * (end - begin) + bytes(ground) * (width - end)

@@ -1,4 +1,4 @@
-"""Values that fit common JSON Schemas: of `anyOf` the first branch, and neither `pattern` nor `format` is read."""
+"""Values that match common JSON Schemas: `anyOf` uses the first branch; `pattern` and `format` are ignored."""
 
 import json
 from typing import Any
@@ -6,25 +6,25 @@ from typing import Any
 from antiphon.protocol.validation import refusals
 
 UNUSABLE = (TypeError, ValueError, LookupError, AttributeError, RecursionError)
-"""What reading a schema raises that is invalid, too large or contains itself without end."""
+"""Errors while reading a schema that is invalid, too large or infinitely recursive."""
 
 MOST = 1000
 """Values of a sample, and characters of a text: a schema of one line can require millions."""
 
 DEEP = 3
-"""References into one another beyond which optional parts are omitted: a schema may contain itself."""
+"""Nested references beyond which optional parts are omitted: a schema can contain itself."""
 
 
 def sample_json(schema: Any, param: str) -> str:
-    """Return a value for a schema, as JSON. Raises `ClientError`, about `param`, where none is found."""
+    """Return a value for a schema, as JSON. Raises `ClientError`, about `param`, if none is found."""
     try:
         return json.dumps(_Sampler(schema).value(schema, "example", 0))
     except UNUSABLE as error:
-        raise refusals.invalid(param, f"demo finds no value for a schema: {error}.") from None
+        raise refusals.invalid(param, f"demo cannot generate a value for a schema: {error}.") from None
 
 
 class _Sampler:
-    """Draws values for `root` and the schemas in it."""
+    """Generates values for `root` and the schemas in it."""
 
     def __init__(self, root: Any) -> None:
         self._root = root

@@ -1,4 +1,4 @@
-"""How `demo` searches files: it searches for the user's question, and quotes the best passage with its number."""
+"""File search by `demo`: it searches for the user's question, and quotes the best passage with its number."""
 
 import json
 import re
@@ -12,14 +12,14 @@ LONGEST = 300
 """Characters of a passage that are quoted."""
 
 ENDS = ".!?\n"
-"""What ends a sentence."""
+"""Characters that end a sentence."""
 
 PASSAGE = re.compile(r"^\[(\d+)\] (.+)\n(?:\{.*\}\n)?((?s:.+?))(?=^\[\d+\] |^\[end of file)", re.MULTILINE)
 """Number, name and text of a passage; its attributes are on a line between them."""
 
 
 def search_for(text: str, functions: Fields) -> list[tuple[str, str]]:
-    """Return the search that answers the last question of a text; none without a question or the tool."""
+    """Return the search for the last question of a text; none without a question or the tool."""
     if "queries" not in functions.get(TOOL, {}).get("properties", {}):
         return []
     question = last_question(text)
@@ -27,7 +27,7 @@ def search_for(text: str, functions: Fields) -> list[tuple[str, str]]:
 
 
 def last_question(text: str) -> str:
-    """Return the last question of a text, empty if it has none; in time that grows with the text."""
+    """Return the last question of a text, empty if it has none; in time linear in the length of the text."""
     end = text.rfind("?")
     while end > 0 and text[end - 1].isspace():
         end = text.rfind("?", 0, end)

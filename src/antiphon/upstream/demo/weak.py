@@ -1,6 +1,6 @@
-"""Models beside `demo` that have the weaknesses of local models: docs/guides/check-conformance.md names them.
+"""Models in addition to `demo` with the weaknesses of local models: docs/guides/check-conformance.md lists them.
 
-Each is `demo` with one weakness. Like `demo`, it makes only the calls that the user's newest message spells out.
+Each is `demo` with one weakness. Like `demo`, it makes only the calls that the user's newest message requests.
 """
 
 import json
@@ -15,7 +15,7 @@ from antiphon.upstream.demo.checks import NAME, Fields
 from antiphon.upstream.scripted import Answer
 
 Change = Callable[[Fields, Fields], Fields]
-"""Takes a request and the message that `demo` answers it with; returns what the weak model answers."""
+"""Receives a request and the message that `demo` would answer; returns the answer of the weak model."""
 
 
 def _in_text(request: Fields, message: Fields) -> Fields:
@@ -26,7 +26,7 @@ def _in_text(request: Fields, message: Fields) -> Fields:
 
 
 def _spelled(request: Fields) -> list[tuple[str, str]]:
-    """Return the calls that the newest message spells out, of functions that an earlier one describes."""
+    """Return the calls that the newest message requests, of functions that an earlier one describes."""
     *before, newest = map(text_of, request["messages"])
     told = "\n".join(before)
     return [(name, made or "{}") for name, made in CALL.findall(newest) if re.search(rf"\b{re.escape(name)}\b", told)]
@@ -59,7 +59,7 @@ WEAKNESSES: Mapping[str, Change] = {
 """By the name of the model."""
 
 OWNER = "demo"
-"""Owner of the models. It is the sign of no dialect, so Antiphon corrects them like those of an unknown server."""
+"""Owner of the models. It identifies no dialect, so Antiphon corrects them like those of an unknown server."""
 
 
 class WeakDemoBackend(DemoBackend):

@@ -1,4 +1,4 @@
-"""Opens connections: name, address, proxy, TLS, all within one limit."""
+"""Opens connections: DNS, address, proxy, TLS, all within one time limit."""
 
 import asyncio
 import re
@@ -13,36 +13,36 @@ from typing import TypeVar, cast
 from antiphon.upstream.http1.origin import Origin, Proxy, request_head
 
 NAME_TTL = 60.0
-"""Seconds for which the addresses of a name are used."""
+"""Seconds for which the addresses of a name are cached."""
 
 MAX_TUNNEL_HEAD = 16 * 1024
-"""Bytes of a proxy's response to CONNECT."""
+"""Maximum bytes of a proxy's response to CONNECT."""
 
 _AGREED = re.compile(rb"HTTP/1\.[01] 2\d\d(?: |\r|$)")
-"""How a proxy's response to CONNECT begins when there is a tunnel."""
+"""The beginning of a proxy's response to CONNECT if the tunnel is open."""
 
 _Protocol = TypeVar("_Protocol", bound=asyncio.Protocol)
 
 
 class ConnectError(OSError):
-    """No connection: the name, the address, TLS or the proxy failed. No byte of the request was sent."""
+    """No connection: DNS, the address, TLS or the proxy failed. No byte of the request was sent."""
 
 
 class ConnectTimeoutError(ConnectError, TimeoutError):
-    """No connection within the limit."""
+    """No connection within the time limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class TlsFiles:
-    """Files in PEM: the authorities to trust in place of the system's, and what to show of ourselves."""
+    """Files in PEM: the authorities to trust instead of the system's, and the client certificate."""
 
     ca_file: str = ""
     client_cert: str = ""
     client_key: str = ""
-    """Empty where `client_cert` holds the key too."""
+    """Empty if `client_cert` contains the key too."""
 
     def context(self) -> ssl.SSLContext:
-        """Return what connections are secured with. Raises `OSError` and `ValueError` for files that will not do."""
+        """Return the TLS context for connections. Raises `OSError` and `ValueError` for files that cannot be used."""
         if self == _NO_FILES:
             return _system_context()
         context = _new_context(self.ca_file)
@@ -51,7 +51,7 @@ class TlsFiles:
         return context
 
     def versions(self) -> tuple[int, ...]:
-        """Return when each file was written: a renewed certificate is another one."""
+        """Return the modification time of each file: a renewed certificate is loaded again."""
         files = [name for name in (self.ca_file, self.client_cert, self.client_key) if name]
         return tuple(Path(name).stat().st_mtime_ns for name in files)
 
@@ -82,7 +82,7 @@ class Connector:
             raise ConnectError(str(error)) from error
 
     def close(self) -> None:
-        """Look up no more names."""
+        """Stop all DNS lookups."""
         for _, task in self._names.values():
             task.cancel()
         self._names.clear()
@@ -99,7 +99,7 @@ class Connector:
         loop = asyncio.get_running_loop()
         addresses = await self._addresses(origin)
         end = loop.time() + self._timeout
-        failure: Exception = ConnectError("the name has no address")
+        failure: Exception = ConnectError("the host name has no address")
         name = origin.host if tls is not None else None
         for left, address in zip(range(len(addresses), 0, -1), addresses, strict=True):
             try:
@@ -111,7 +111,7 @@ class Connector:
         raise failure
 
     async def _addresses(self, origin: Origin) -> list[str]:
-        """Return the addresses of a name; many who ask at once share one look-up, which goes on without them."""
+        """Return the addresses of a name; concurrent callers share one lookup, which continues without them."""
         if _is_address(origin.host):
             return [origin.host]
         loop = asyncio.get_running_loop()
@@ -121,12 +121,12 @@ class Connector:
             self._names[origin.host] = loop.time() + NAME_TTL, task
         if not task.done():
             await asyncio.wait({task})
-        if task.cancelled():  # by `close`: to raise `CancelledError` would cancel a task that nobody cancelled
+        if task.cancelled():  # by `close`: raising `CancelledError` would cancel a task that was not cancelled
             raise ConnectError("the client is closed")
         return task.result()
 
     async def _tunnel(self, make: Callable[[], _Protocol], proxy: Proxy) -> _Protocol:
-        """Have the proxy connect to the server, and speak TLS with the server through it."""
+        """Have the proxy connect to the server, and start TLS with the server through it."""
         loop = asyncio.get_running_loop()
         tunnel = await self._dial(_Tunnel, proxy.origin, None)
         try:
@@ -138,13 +138,13 @@ class Connector:
             tunnel.transport.abort()
             raise
         if transport is None:
-            raise ConnectError("the connection ended while TLS was agreed on")
+            raise ConnectError("the connection was closed during the TLS handshake")
         protocol.connection_made(transport)
         return protocol
 
 
 class _Tunnel(asyncio.Protocol):
-    """Asks a proxy for a connection, and reads what it answers."""
+    """Requests a connection from a proxy, and reads the response."""
 
     transport: asyncio.Transport
 
@@ -156,7 +156,7 @@ class _Tunnel(asyncio.Protocol):
         self.transport = cast("asyncio.Transport", transport)
 
     async def ask(self, request: bytes) -> None:
-        """Raises `ConnectError` where the proxy refuses."""
+        """Raises `ConnectError` if the proxy refuses."""
         self.transport.write(request)
         await self._answered
 
@@ -168,10 +168,10 @@ class _Tunnel(asyncio.Protocol):
         if end and not rest and _AGREED.match(head):
             self._answered.set_result(None)
         elif end or len(self._head) > MAX_TUNNEL_HEAD:
-            self._refuse("the proxy refused")
+            self._refuse("the proxy refused the connection")
 
     def connection_lost(self, error: Exception | None) -> None:
-        self._refuse("the proxy ended the connection")
+        self._refuse("the proxy closed the connection")
 
     def _refuse(self, reason: str) -> None:
         if not self._answered.done():
@@ -205,5 +205,5 @@ def _new_context(ca_file: str) -> ssl.SSLContext:
 
 
 def _no_password() -> str:
-    """A server has nobody to ask for one; OpenSSL would ask its terminal."""
-    raise ValueError("the client key is protected by a password")
+    """A server cannot prompt for a password; OpenSSL would prompt in its terminal."""
+    raise ValueError("the client key is protected by a password; use a key without one")

@@ -1,9 +1,9 @@
 """One connection to a backend, and the reader of the response that arrives on it.
 
-bytes ──> Connection ──> ResponseParser ──> parts ──> ResponseReader ──> whoever iterates the body
+bytes ──> Connection ──> ResponseParser ──> parts ──> ResponseReader ──> the iterator of the body
 
-Without a reader the connection is idle, and any byte ends it. Two things bound a response: `MAX_HELD` bytes that no
-reader has taken stop the reading, and silence beyond its limit fails it.
+Without a reader the connection is idle, and any byte closes it. Two limits apply to a response: `MAX_HELD` bytes that
+no reader has consumed pause the reading, and silence beyond its time limit fails it.
 """
 
 import asyncio
@@ -24,30 +24,30 @@ from antiphon.upstream.http1.response import (
 )
 
 MAX_HELD = 256 * 1024
-"""Bytes of a body that may wait for their reader before the connection is read no further."""
+"""Bytes of a body that can wait for their reader before reading from the connection pauses."""
 
 RACE = 1.0
-"""Seconds after a request within which the end of its connection is one that crossed it, and no crash."""
+"""Seconds after a request within which the end of its connection is a race with it, not a crash."""
 
 LOOK_AGAIN = 1.0
 """Seconds between two checks for silence while no reader waits for bytes."""
 
 TAIL = 64
-"""Bytes at the end of a body that are kept at least: its last line may come in several parts."""
+"""Minimum bytes at the end of a body that are retained: its last line can arrive in several parts."""
 
 Fault = Callable[[Exception], Exception]
-"""Makes of what went wrong the error that a body's reader gets."""
+"""Converts a failure to the error that the reader of the body receives."""
 
 
 class Beginning(Protocol):
-    """Knows whether an answer has begun: its first bytes may say nothing yet."""
+    """Knows whether an answer has begun: its first bytes can be without content."""
 
     @property
     def has_begun(self) -> Callable[[], bool]: ...
 
 
 class Pool(Protocol):
-    """Keeps connections while they are idle."""
+    """Holds connections while they are idle."""
 
     def opened(self, connection: "Connection") -> None: ...
     def freed(self, connection: "Connection", keep_alive: str) -> None: ...
@@ -55,7 +55,7 @@ class Pool(Protocol):
 
 
 class Connection(asyncio.Protocol):
-    """A connection to a backend, as asyncio reports on it."""
+    """A connection to a backend, as an asyncio protocol."""
 
     __slots__ = (
         *("expires", "has_served", "held", "is_cut", "is_paused", "last", "loop"),
@@ -72,11 +72,11 @@ class Connection(asyncio.Protocol):
         self.held = 0
         self.is_paused = False
         self.is_cut = False
-        """Whether the end of the connection would not be an end in order: TLS has not said that it is."""
+        """Whether the end of the connection would be unclean: TLS has not sent `close_notify`."""
         self.last = 0.0
-        """When the response got its last bytes, in the loop's time; 0 before its first."""
+        """When the response received its last bytes, in the loop's time; 0 before its first."""
         self.expires = 0.0
-        """When it is idle for too long."""
+        """When it has been idle for too long."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast("asyncio.Transport", transport)
@@ -86,7 +86,7 @@ class Connection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         reader = self.reader
         if reader is None:
-            self.abort()  # a response to no request: it must not become that of the next one
+            self.abort()  # a response without a request: it must not become the response to the next one
             return
         response = reader.response
         try:
@@ -106,7 +106,7 @@ class Connection(asyncio.Protocol):
                 waiter.set_result(None)
 
     def eof_received(self) -> None:
-        """The backend sends no more; the transport closes then. uvloop says so of TLS only if it ended in order."""
+        """The backend sends no more; the transport then closes. uvloop calls this for TLS only after a clean end."""
         if self.is_cut:
             self.is_cut = not _has_ended(self.transport.get_extra_info("ssl_object"))
 
@@ -120,23 +120,23 @@ class Connection(asyncio.Protocol):
         self.transport.abort()
 
     def pause(self) -> None:
-        """Read nothing until `resume`."""
+        """Pause reading until `resume`."""
         if not self.is_paused and not self.transport.is_closing():
             self.is_paused = True
             self.transport.pause_reading()
 
     def resume(self) -> None:
         self.is_paused = False
-        self.last = self.loop.time()  # this silence was ours
+        self.last = self.loop.time()  # this side caused the silence
         if not self.transport.is_closing():
             self.transport.resume_reading()
 
 
 class ResponseReader:
-    """The response to one request: its connection feeds it, one reader takes its body part by part or at once.
+    """The response to one request: its connection feeds it, one reader consumes its body part by part or at once.
 
-    `fault` makes of an error what its reader shall get. `watch` knows when the answer has begun: until then the first
-    bytes have until `deadline`, from then on each silence may last `idle` seconds.
+    `fault` converts an error for its reader. `watch` knows when the answer has begun: until then the first
+    bytes have until `deadline`, afterwards each silence can last `idle` seconds.
     """
 
     __slots__ = (
@@ -149,9 +149,9 @@ class ResponseReader:
         self.response = ResponseParser()
         self.error: Exception | None = None
         self.is_leaving = False
-        """Whether nobody reads any more: only the end of the response is awaited."""
+        """Whether the body is no longer read: only the end of the response is awaited."""
         self.may_repeat = False
-        """Whether the request was lost in a race: its connection had served, and ended before any byte came."""
+        """Whether the request was lost in a race: its connection was reused, and closed before any byte arrived."""
         self.watch: Beginning | None = None
         self.fault: Fault = _as_it_is
         self._mask: Mask | None = None
@@ -204,7 +204,7 @@ class ResponseReader:
             await waiter
 
     async def read(self, limit: int) -> bytes | None:
-        """Return the whole body; None where it is larger than `limit` bytes."""
+        """Return the whole body; None if it is larger than `limit` bytes."""
         if self.response.phase == DONE and self._inflate is None and not self._tail:
             body = b"".join(self.response.parts)
             self.response.parts.clear()
@@ -221,7 +221,7 @@ class ResponseReader:
         return b"".join(parts)
 
     def fail(self, error: Exception) -> None:
-        """The response went wrong: its connection serves no longer, its reader gets the error."""
+        """The response failed: its connection is not reused, its reader receives the error."""
         connection = self.connection
         if self.error is not None or connection is None:
             return
@@ -230,7 +230,7 @@ class ResponseReader:
         self._wake()
 
     def lost(self, error: Exception | None) -> None:
-        """The connection ended."""
+        """The connection was closed."""
         self.response.keeps_alive = False
         connection = self.connection
         if self.error is not None or connection is None or self.response.phase == DONE:
@@ -253,7 +253,7 @@ class ResponseReader:
         return inflated
 
     def _rest(self) -> bytes:
-        """Return what the mask held back at the end, once."""
+        """Return the bytes that the mask held back at the end, once."""
         rest = self._mask.rest() if self._mask is not None else b""
         if not rest:
             raise StopAsyncIteration
@@ -261,7 +261,7 @@ class ResponseReader:
         return rest
 
     def _raise(self, error: Exception) -> None:
-        """Raise unless the body is whole by what it says itself, though its end was unclean."""
+        """Raise unless the body is complete by its own framing, although its end was unclean."""
         is_json = "json" in self.response.headers.get("content-type", "")
         end = self._tail.rstrip()
         if isinstance(error, UncleanEndError) and (end.endswith(b"[DONE]") or (is_json and end.endswith(b"}"))):
@@ -271,13 +271,13 @@ class ResponseReader:
     # Silence.
 
     def _begin(self, connection: Connection) -> None:
-        """The answer has begun: from now on each silence counts for itself."""
+        """The answer has begun: from now on each silence is measured separately."""
         self._is_begun = True
         self._timer.cancel()
         self._timer = connection.loop.call_at(connection.last + self._idle, self._look)
 
     def _look(self) -> None:
-        """One timer that looks when the last byte came: to arm it anew for every read costs more than the read."""
+        """One timer that checks when the last byte arrived: resetting it for every read costs more than the read."""
         connection = self.connection
         if connection is None or self.error is not None or self.response.phase == DONE:
             return
@@ -288,13 +288,13 @@ class ResponseReader:
         elif due > now:
             self._timer = connection.loop.call_at(due, self._look)
         else:
-            self.fail(SilenceError("the backend is silent"))
+            self.fail(SilenceError("the backend sent no data in time"))
 
     def _broken(self, connection: Connection, error: Exception | None) -> BrokenError:
         response = self.response
         if error is None and response.phase == BODY and not response.is_delimited:
             return UncleanEndError("TLS ended without a close_notify")
-        broken = BrokenError("the connection ended before the response")
+        broken = BrokenError("the connection was closed before the response")
         broken.__cause__ = error
         return broken
 
@@ -305,7 +305,7 @@ class ResponseReader:
 
 
 def _has_ended(tls: ssl.SSLObject) -> bool:
-    """Return whether the other side said by `close_notify` that it sends no more."""
+    """Return whether the other side announced by `close_notify` that it sends no more."""
     try:
         return not tls.read(1)
     except ssl.SSLZeroReturnError:

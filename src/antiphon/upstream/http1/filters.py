@@ -1,26 +1,26 @@
-"""What happens to the bytes of a body before anybody reads them. No I/O."""
+"""Filters for the bytes of a body before they are read. No I/O."""
 
 import zlib
 
 from antiphon.upstream.http1.response import ProtocolError
 
 MASK = b"***"
-"""Stands for the key where a backend repeats it."""
+"""Replaces the key if a backend repeats it."""
 
 PIECE = 256 * 1024
 """Bytes that compressed ones are inflated to at once."""
 
 EITHER = 32 + zlib.MAX_WBITS
-"""gzip or zlib, whichever the first bytes say."""
+"""gzip or zlib, detected from the first bytes."""
 
 GZIP = 16 + zlib.MAX_WBITS
 
 SLICE = 4 * 1024
-"""Compressed bytes that are inflated at once: what stands behind the end of a member is copied."""
+"""Compressed bytes that are inflated at once: bytes after the end of a member are copied."""
 
 
 class Mask:
-    """Replaces a key in bytes that come in any cut. What may be the beginning of the key waits for the next bytes."""
+    """Replaces a key in bytes that are split at any place. A possible beginning of the key waits for the next bytes."""
 
     __slots__ = ("_first", "held", "key")
 
@@ -30,7 +30,7 @@ class Mask:
         self._first = key[:1]
 
     def feed(self, part: bytes) -> bytes:
-        """Return as much of what came as is certain."""
+        """Return the received bytes that are certain."""
         if self.held:
             part, self.held = self.held + part, b""
         if self.key in part:
@@ -40,7 +40,7 @@ class Mask:
         return part
 
     def rest(self) -> bytes:
-        """Return what waits in vain."""
+        """Return the bytes that still wait."""
         held, self.held = self.held, b""
         return held
 
@@ -55,9 +55,9 @@ class Mask:
 
 
 class Inflate:
-    """Inflates a body that came compressed although nobody asked for that, a bounded piece at a time.
+    """Inflates a body that is compressed although the request did not accept that, a bounded piece at a time.
 
-    A gzip body may have several members, each compressed by itself.
+    A gzip body can have several members, each compressed separately.
     """
 
     def __init__(self) -> None:
@@ -66,18 +66,18 @@ class Inflate:
 
     @property
     def has_more(self) -> bool:
-        """Whether compressed bytes are left, which are to be inflated before it is fed others."""
+        """Whether compressed bytes remain, which must be inflated before it is fed others."""
         return bool(self._left)
 
     def feed(self, part: bytes) -> bytes:
-        """Return the next piece; more may follow from what came already. Raises `ProtocolError`."""
+        """Return the next piece; more may follow from the bytes received so far. Raises `ProtocolError`."""
         data, pieces, at, room = self._left + part, [], 0, PIECE
         try:
             while room:
                 if self._inflater.eof:
                     if at == len(data):
                         break
-                    self._inflater = zlib.decompressobj(GZIP)  # another member; nothing else may follow one
+                    self._inflater = zlib.decompressobj(GZIP)  # another member; only that can follow one
                 some = data[at : at + SLICE]
                 pieces.append(self._inflater.decompress(some, room))
                 room -= len(pieces[-1])
@@ -85,24 +85,24 @@ class Inflate:
                 if not some:
                     break
         except zlib.error as error:
-            raise ProtocolError("the body is not compressed as its head says") from error
+            raise ProtocolError("the body is not compressed as its content-encoding states") from error
         self._left = data[at:]
         return b"".join(pieces)
 
     def check_end(self) -> None:
-        """Raise `ProtocolError` where compressed bytes are missing."""
+        """Raise `ProtocolError` if compressed bytes are missing."""
         if not self._inflater.eof:
-            raise ProtocolError("the compressed body is cut")
+            raise ProtocolError("the compressed body is truncated")
 
 
 ENCODINGS = frozenset({"gzip", "x-gzip", "deflate"})
 
 
 def inflate_of(encoding: str) -> Inflate | None:
-    """Return what inflates a `content-encoding`, None where there is nothing to. Raises `ProtocolError`."""
+    """Return the decoder for a `content-encoding`, None if the body is not encoded. Raises `ProtocolError`."""
     encoding = encoding.strip().lower()
     if encoding in {"", "identity"}:
         return None
     if encoding not in ENCODINGS:
-        raise ProtocolError(f"the body is encoded as {encoding}, which the request did not ask for")
+        raise ProtocolError(f"the body is encoded as {encoding}, which the request did not accept")
     return Inflate()

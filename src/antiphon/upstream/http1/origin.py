@@ -1,4 +1,4 @@
-"""Where a URL leads, through which proxy, and the head of a request to it. No I/O."""
+"""The server and the proxy of a URL, and the head of a request to it. No I/O."""
 
 import re
 from base64 import b64encode
@@ -13,7 +13,7 @@ DIRECT = "none"
 """The setting for no proxy at all."""
 
 _PATH = "/:@!$&'()*+,;=-._~%?"
-"""Characters that a request's target holds as they are, beside letters and digits."""
+"""Characters that are not escaped in a request's target, besides letters and digits."""
 
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _TARGET = re.compile(r"[\x21-\x7e]+")
@@ -34,12 +34,12 @@ class Origin:
 
     @property
     def authority(self) -> str:
-        """Host and port as a URL has them."""
+        """Host and port as in a URL."""
         return f"{self._bracketed}:{self.port}"
 
     @property
     def host_field(self) -> str:
-        """The value of `host`: without the scheme's own port."""
+        """The value of `host`: without the scheme's default port."""
         return self._bracketed if self.port == DEFAULT_PORTS[self.scheme] else self.authority
 
     @property
@@ -56,15 +56,15 @@ class Proxy:
 
     @property
     def fields(self) -> list[tuple[str, str]]:
-        """The header fields that are meant for it."""
+        """The header fields for the proxy."""
         return [("proxy-authorization", self.authorization)] if self.authorization else []
 
 
 def origin_of(url: str) -> Origin:
-    """Return where an `http` or `https` URL leads. Raises `ValueError` for any other."""
+    """Return the server of an `http` or `https` URL. Raises `ValueError` for any other."""
     parts = urlsplit(url)
     if parts.scheme not in DEFAULT_PORTS or not parts.hostname:
-        raise ValueError("not an http or https URL")
+        raise ValueError("it is not an http or https URL")
     host = parts.hostname
     if not host.isascii():
         host = host.encode("idna").decode()
@@ -72,7 +72,7 @@ def origin_of(url: str) -> Origin:
 
 
 def target_of(url: str, path: str) -> str:
-    """Return the path of a request: `path` below that of a base URL, where `/..` leads up."""
+    """Return the path of a request: `path` below that of a base URL, where `/..` is the parent."""
     below: list[str] = []
     for segment in (urlsplit(url).path.rstrip("/") + path).split("/")[1:]:
         if segment == "..":
@@ -83,7 +83,7 @@ def target_of(url: str, path: str) -> str:
 
 
 def proxy_of(url: str) -> Proxy:
-    """Return the proxy at a URL, which may hold a name and a password. Raises `ValueError` unless it is `http`."""
+    """Return the proxy at a URL, which can contain a name and a password. Raises `ValueError` unless it is `http`."""
     parts = urlsplit(url if "://" in url else f"http://{url}")
     if parts.scheme != "http":
         raise ValueError("only http proxies are supported")
@@ -95,9 +95,9 @@ def proxy_of(url: str) -> Proxy:
 
 
 def proxy_for(origin: Origin, setting: str, environment: Mapping[str, str]) -> Proxy | None:
-    """Return the proxy for a server: that of the setting, else the environment's; None for none.
+    """Return the proxy for a server: from the setting, else from the environment; None for none.
 
-    The environment's is never used for this machine, nor for what `NO_PROXY` names. Raises `ValueError`.
+    The environment's is never used for this machine, nor for the hosts in `NO_PROXY`. Raises `ValueError`.
     """
     if setting:
         return None if setting == DIRECT else proxy_of(setting)
@@ -108,18 +108,18 @@ def proxy_for(origin: Origin, setting: str, environment: Mapping[str, str]) -> P
 
 
 def request_head(method: str, target: str, fields: Iterable[tuple[str, str]]) -> bytes:
-    """Return the head of a request, without its last empty line. Raises `ValueError` for what no head can hold."""
+    """Return the head of a request, without its last empty line. Raises `ValueError` for invalid characters."""
     if not _TARGET.fullmatch(target):
-        raise ValueError("its path has characters that no request can hold")
+        raise ValueError("its path contains characters that are invalid in a request")
     return f"{method} {target} HTTP/1.1\r\n".encode() + field_lines(fields)
 
 
 def field_lines(fields: Iterable[tuple[str, str]]) -> bytes:
-    """Return header fields as they are sent. Raises `ValueError` for one that would say something else there."""
+    """Return header fields as they are sent. Raises `ValueError` for one with invalid characters."""
     lines = []
     for name, value in fields:
         if not _NAME.fullmatch(name) or not _VALUE.fullmatch(value):
-            raise ValueError(f"the header {name!r} has characters that no header can hold")
+            raise ValueError(f"the header {name!r} contains characters that are invalid in a header")
         lines.append(f"{name}: {value}\r\n")
     return "".join(lines).encode("latin-1")
 
@@ -142,7 +142,7 @@ def _is_excepted(origin: Origin, exceptions: str) -> bool:
 
 
 def _matches(origin: Origin, exception: str) -> bool:
-    """Return whether an entry of `NO_PROXY` names this server: `*`, a network, a domain, each with or without port."""
+    """Return whether an entry of `NO_PROXY` matches this server: `*`, a network, a domain, with or without port."""
     if exception == "*":
         return True
     try:

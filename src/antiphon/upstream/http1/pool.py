@@ -1,8 +1,8 @@
 """The requests to one backend, and the connections that serve them one after the other.
 
-ConnectionPool.send() ──> Exchange, whose connection is its own ──> aclose() ──> idle, or closed
+ConnectionPool.send() ──> Exchange, with a connection of its own ──> aclose() ──> idle, or closed
 
-Of the idle connections the newest serves first: it is the least likely to be closed.
+The newest idle connection is used first: it is the least likely to be closed.
 """
 
 import asyncio
@@ -16,13 +16,13 @@ from antiphon.upstream.http1.filters import Mask, inflate_of
 from antiphon.upstream.http1.response import BODY, DONE, BrokenError, ProtocolError
 
 IDLE = 4.0
-"""Seconds that a connection may be idle: uvicorn, Node and llama.cpp close theirs after five."""
+"""Seconds that a connection can be idle: uvicorn, Node and llama.cpp close theirs after five."""
 
 MARGIN = 1.0
-"""Seconds before a backend's own limit (`Keep-Alive: timeout`) at which a connection serves no more."""
+"""Seconds before a backend's own limit (`Keep-Alive: timeout`) at which a connection is not reused any more."""
 
 MAX_IDLE = 60.0
-"""Seconds that a connection may be idle at most, whatever the backend promises."""
+"""Maximum seconds that a connection can be idle, regardless of the backend's limit."""
 
 LEAVE_TIMEOUT = 1.0
 """Seconds that a backend has between `[DONE]` and the end of its response."""
@@ -33,14 +33,14 @@ _TIMEOUT = re.compile(r"timeout\s*=\s*\"?(\d{1,9})", re.IGNORECASE)
 class Exchange(ResponseReader):
     """A request and its response on one connection.
 
-    It has the connection from the request until `aclose`, which returns it to the pool if another request may follow,
+    It owns the connection from the request until `aclose`, which returns it to the pool if it can be reused,
     and closes it otherwise.
     """
 
     __slots__ = ()
 
     async def head(self) -> Self:
-        """Wait for the head of the response. Raises what went wrong."""
+        """Wait for the head of the response. Raises the error of the connection."""
         try:
             if self.waiter is not None:
                 await self.waiter
@@ -52,7 +52,7 @@ class Exchange(ResponseReader):
         return self
 
     def read_as(self, key: bytes, watch: Beginning | None, idle: float, fault: Fault) -> None:
-        """Say how the body is to be read. Raises `ProtocolError` where it is encoded in an unknown way."""
+        """Set how the body is read. Raises `ProtocolError` if its encoding is unknown."""
         self.fault, self.watch, self._idle = fault, watch, idle
         if key:
             self._mask = Mask(key)
@@ -83,7 +83,7 @@ class Exchange(ResponseReader):
             connection.abort()
 
     def _leave(self, connection: Connection) -> None:
-        """All was said but the end of the response: wait for it a moment, so that the connection serves again."""
+        """Only the end of the response is missing: wait for it briefly, so that the connection can be reused."""
         self.is_leaving = True
         self._timer.cancel()
         self._timer = connection.loop.call_later(LEAVE_TIMEOUT, self.abort)
@@ -98,7 +98,7 @@ class Exchange(ResponseReader):
         waiter.add_done_callback(self._has_left)
 
     def _has_left(self, waiter: "asyncio.Future[None]") -> None:
-        """Bytes came behind `[DONE]`, or the connection ended."""
+        """Bytes arrived after `[DONE]`, or the connection was closed."""
         connection = self.connection
         if connection is None:
             return
@@ -108,7 +108,7 @@ class Exchange(ResponseReader):
             self._finish(connection)
 
     def _finish(self, connection: Connection) -> None:
-        """Give the connection back, or close it."""
+        """Return the connection to the pool, or close it."""
         response = self.response
         is_free = (
             response.phase == DONE
@@ -131,7 +131,7 @@ class Exchange(ResponseReader):
 
 
 class ConnectionPool:
-    """Sends requests to one backend, as many at once as it is asked to."""
+    """Sends requests to one backend, with as many connections as needed."""
 
     def __init__(self, connector: Connector) -> None:
         self._connector = connector
@@ -148,11 +148,11 @@ class ConnectionPool:
         return len(self._idle)
 
     async def send(self, data: Sequence[bytes], limit: float) -> Exchange:
-        """Send a request; return once the head of its response is there, within `limit` seconds.
+        """Send a request; return once the head of its response has arrived, within `limit` seconds.
 
-        It is sent twice only where the connection had served before and was closed under it, before any byte came:
-        some servers close an idle connection at any time. Nothing is sent once `close` was called. Raises an error of
-        this package's.
+        It is sent again only if the connection had been used before and was closed before any byte arrived:
+        some servers close an idle connection at any time. Nothing is sent after `close` was called. Raises an error of
+        this package.
         """
         deadline = self._loop.time() + limit
         connection = self._take()
@@ -182,13 +182,13 @@ class ConnectionPool:
                 connection.abort()
             await self._all_closed
 
-    # Connections say what becomes of them.
+    # Called by connections.
 
     def opened(self, connection: Connection) -> None:
         self._open.add(connection)
 
     def freed(self, connection: Connection, keep_alive: str) -> None:
-        """A response is complete, and its connection may serve again, for as long as its `Keep-Alive` says."""
+        """A response is complete, and its connection can be reused, for the time in its `Keep-Alive`."""
         if self._all_closed is not None or connection.transport.is_closing():
             connection.abort()
             return
@@ -227,7 +227,7 @@ class ConnectionPool:
             self._check_open()
             return connection
         except BaseException:
-            for connection in self._open.intersection(made):  # there at the moment at which nobody waited any more
+            for connection in self._open.intersection(made):  # opened at the moment when the last waiting request ended
                 connection.abort()
             raise
 
@@ -236,7 +236,7 @@ class ConnectionPool:
             raise ConnectError("the client is closed")
 
     def _sweep(self) -> None:
-        """Close what was idle for too long."""
+        """Close connections that were idle for too long."""
         now = self._loop.time()
         for connection in [one for one in self._idle if one.expires <= now]:
             self._idle.remove(connection)
@@ -245,6 +245,6 @@ class ConnectionPool:
 
 
 def _patience(keep_alive: str) -> float:
-    """Return for how many seconds a connection may be idle."""
+    """Return for how many seconds a connection can be idle."""
     found = _TIMEOUT.search(keep_alive)
     return min(int(found[1]) - MARGIN, MAX_IDLE) if found else IDLE

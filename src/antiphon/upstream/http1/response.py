@@ -1,38 +1,38 @@
-"""Parses one response. llhttp does the work; what it leaves open is checked here.
+"""Parses one response with llhttp, and adds the checks that llhttp omits.
 
-llhttp bounds nothing, takes every `Transfer-Encoding` that it does not know for a body without an end, and goes on
-with a second response. So a head has a limit, framing has a limit, each field that frames is checked again, and
-whatever follows a response makes its connection unfit for another.
+llhttp has no limits, treats every unknown `Transfer-Encoding` as a body without an end, and continues
+with a second response. So the head has a limit, framing has a limit, each framing field is checked again, and
+bytes after a response make its connection unusable for another.
 """
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
 MAX_HEAD = 64 * 1024
-"""Bytes of a head, with all interim responses (1xx) before it."""
+"""Maximum bytes of a head, including all interim responses (1xx) before it."""
 
 MAX_FIELDS = 128
-"""Header fields of one head."""
+"""Maximum header fields of one head."""
 
 PIECE = 16 * 1024
 """Bytes that are parsed at once before the head is complete: its limit is exact to this."""
 
 MAX_FRAMING = 64 * 1024
-"""Bytes of framing, such as extensions of chunks and trailers, that a chunked body may have beyond `CHUNK_FRAMING`."""
+"""Bytes of framing, such as chunk extensions and trailers, that a chunked body can have beyond `CHUNK_FRAMING`."""
 
 CHUNK_FRAMING = 16
-"""Bytes of framing that come free with each piece of data."""
+"""Bytes of framing that are not counted for each piece of data."""
 
 HEAD, BODY, DONE = 0, 1, 2
 """Phases of a response: its head is incomplete, its body is, nothing is."""
 
 SINGLE = frozenset({"content-length", "transfer-encoding"})
-"""Fields that say where the body ends. Two of them are an attempt to make two readers disagree."""
+"""Fields that define where the body ends. Two of them are an attempt to make two readers disagree."""
 
 VERSIONS = frozenset({"1.1", "1.0"})
 
 
 class ProtocolError(OSError):
-    """The backend sent what is not a sound HTTP/1.1 response."""
+    """The backend sent an invalid HTTP/1.1 response."""
 
 
 class BrokenError(OSError):
@@ -40,7 +40,7 @@ class BrokenError(OSError):
 
 
 class UncleanEndError(BrokenError):
-    """TLS ended without `close_notify`, and only the connection's end delimits the body: it may be cut."""
+    """TLS ended without `close_notify`, and only the end of the connection delimits the body: it may be truncated."""
 
 
 class SilenceError(TimeoutError):
@@ -48,7 +48,7 @@ class SilenceError(TimeoutError):
 
 
 class ResponseParser:
-    """The response to one request. `feed` it with what arrives; `parts` collects the body until somebody takes it."""
+    """The response to one request. `feed` it the received bytes; `parts` collects the body until it is read."""
 
     __slots__ = (
         *("status", "headers", "parts", "phase", "keeps_alive", "is_delimited"),
@@ -58,23 +58,23 @@ class ResponseParser:
     def __init__(self) -> None:
         self.status = 0
         self.headers: dict[str, str] = {}
-        """By lower-case names. Of several fields of one name, the first."""
+        """By lower-case names. Of several fields with one name, the first."""
         self.parts: list[bytes] = []
         self.phase = HEAD
         self.keeps_alive = False
-        """Whether the connection may carry another response after this one."""
+        """Whether the connection can carry another response after this one."""
         self.is_delimited = False
-        """Whether the body says itself where it ends: otherwise the connection's end does."""
+        """Whether the body defines its own end: otherwise the end of the connection does."""
         self._is_chunked = False
         self._fields = 0
         self._head_left = MAX_HEAD
         self._framing_left = MAX_FRAMING
-        self.on_body = self.parts.append  # llhttp calls it for each chunk: this way no Python runs
+        self.on_body = self.parts.append  # llhttp calls it for each chunk: this way no Python code runs
         self._parser = HttpResponseParser(self)
         self._feed = self._parser.feed_data
 
     def feed(self, data: bytes) -> None:
-        """Take the next bytes. Raises `ProtocolError` where they are no response."""
+        """Parse the next bytes. Raises `ProtocolError` if they are not a response."""
         phase, parts = self.phase, self.parts
         if phase == DONE or (phase == HEAD and len(data) > PIECE):
             self._feed_pieces(data)
@@ -92,15 +92,15 @@ class ResponseParser:
             framing = len(data) - sum(map(len, fresh)) - CHUNK_FRAMING * len(fresh)
             self._framing_left = min(self._framing_left - framing, MAX_FRAMING)
             if self._framing_left < 0 and self.phase != DONE:
-                raise ProtocolError("more framing than data")
+                raise ProtocolError("it has more framing than data")
 
     @property
     def has_body(self) -> bool:
-        """Whether the head announces a body, be it one that its status has not."""
+        """Whether the head announces a body, even one that its status does not allow."""
         return self._is_chunked or self.headers.get("content-length", "0") != "0"
 
     def end(self) -> bool:
-        """The connection ended in order. Return whether the response is complete."""
+        """The connection ended cleanly. Return whether the response is complete."""
         if self.phase == BODY and not self.is_delimited:
             self.phase = DONE
         return self.phase == DONE
@@ -110,7 +110,7 @@ class ResponseParser:
         del self._parser, self._feed, self.on_body
 
     def _feed_pieces(self, data: bytes) -> None:
-        """Parse a large head piece by piece. What comes behind the response is not read."""
+        """Parse a large head piece by piece. Bytes after the response are not read."""
         if self.phase == DONE:
             self.keeps_alive = False
             return
@@ -120,26 +120,26 @@ class ResponseParser:
     def _spend_head(self, size: int) -> None:
         self._head_left -= size
         if self._head_left < 0:
-            raise ProtocolError("the head is too large")
+            raise ProtocolError("its head is too large")
 
     def _refuse(self, error: Exception) -> None:
-        """llhttp cannot go on: behind a response that is complete, that concerns no request."""
+        """llhttp cannot continue: after a complete response, that concerns no request."""
         if self.phase != DONE:
-            raise ProtocolError(f"no HTTP/1.1: {error.__context__ or error}") from error
+            raise ProtocolError(f"invalid HTTP/1.1: {error.__context__ or error}") from error
         self.keeps_alive = False
 
-    # llhttp calls these. What they raise comes out of `_feed` as the context of an HttpParserError.
+    # llhttp calls these. Their exceptions come out of `_feed` as the context of an HttpParserError.
 
     def on_message_begin(self) -> None:
         if self.phase == DONE:
-            raise ProtocolError("a second response")
+            raise ProtocolError("it sent a second response")
 
     def on_header(self, name: bytes, value: bytes) -> None:
         if self.phase != HEAD:
-            return  # a trailer: it may change nothing
+            return  # a trailer: it must not change anything
         self._fields += 1
         if self._fields > MAX_FIELDS:
-            raise ProtocolError("too many fields")
+            raise ProtocolError("it has too many header fields")
         key = name.decode("latin-1").lower()
         if key in self.headers:
             if key in SINGLE:
@@ -159,7 +159,7 @@ class ResponseParser:
         if "transfer-encoding" in headers:
             self._check_chunked(version)
         elif "content-length" in headers and not headers["content-length"].isdigit():
-            raise ProtocolError("the length is no number")
+            raise ProtocolError("its content-length is not a number")
         self.is_delimited = self._is_chunked or "content-length" in headers
         closes = "connection" in headers and "close" in headers["connection"].lower()
         self.keeps_alive = parser.should_keep_alive() and not closes and (status != 204 or not self.has_body)
@@ -171,7 +171,7 @@ class ResponseParser:
             self.phase = DONE
 
     def _pass_over(self, status: int) -> None:
-        """An interim response says nothing of the one that follows."""
+        """An interim response does not affect the one that follows."""
         if status < 100 or status == 101:
             raise ProtocolError(f"status {status}")
         self.headers.clear()
@@ -180,9 +180,9 @@ class ResponseParser:
     def _check_chunked(self, version: str) -> None:
         headers = self.headers
         if headers["transfer-encoding"].lower() != "chunked":
-            raise ProtocolError("an unknown transfer-encoding")
+            raise ProtocolError("its transfer-encoding is unknown")
         if "content-length" in headers:
-            raise ProtocolError("both a length and chunks")
+            raise ProtocolError("it has both a content-length and chunks")
         if version == "1.0":
-            raise ProtocolError("chunks in HTTP/1.0")
+            raise ProtocolError("it has chunks in HTTP/1.0")
         self._is_chunked = True

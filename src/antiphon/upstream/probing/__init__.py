@@ -1,1 +1,1 @@
-"""Measures what one model can do at one backend, with a bounded number of short requests."""
+"""Measures the capabilities of one model at one backend, with a limited number of short requests."""

@@ -1,4 +1,4 @@
-"""An answer to a probe, as its judge reads it: tolerant of every field that is absent or of another type."""
+"""An answer to a probe, as its judge reads it: tolerates every field that is absent or of another type."""
 
 import json
 from collections.abc import Mapping
@@ -10,15 +10,15 @@ from antiphon.translation.dialects.profile import ThinkingStyle
 from antiphon.translation.from_chat.text_calls.formats import format_of
 
 REFUSALS = frozenset({400, 415, 422, 500, 501})
-"""Statuses by which backends say that they cannot do something; other failures say nothing about the model."""
+"""Statuses with which backends reject a feature; other failures say nothing about the model."""
 
 REASONING = ("reasoning_content", "reasoning", "thinking")
-"""Fields in which thinking comes."""
+"""Fields that contain thinking."""
 
 _OPENING, _CLOSING = ("<think>", "<thinking>"), ("</think>", "</thinking>")
 
 TOOL = "get_weather"
-"""The tool that the model is to call."""
+"""The tool that the model must call."""
 
 
 class Answer(Struct, frozen=True):
@@ -26,7 +26,7 @@ class Answer(Struct, frozen=True):
 
     status: int
     body: Any = None
-    """A JSON value; None where there is none."""
+    """A JSON value; None without one."""
 
     @property
     def is_good(self) -> bool:
@@ -35,7 +35,7 @@ class Answer(Struct, frozen=True):
 
     @property
     def is_refusal(self) -> bool:
-        """Whether the backend cannot do what the probe requests."""
+        """Whether the backend does not support the probed feature."""
         return self.status in REFUSALS
 
     @property
@@ -51,12 +51,12 @@ class Answer(Struct, frozen=True):
 
     @property
     def is_cut(self) -> bool:
-        """Whether the model had more to say than it was allowed."""
+        """Whether the answer was cut off by its token limit."""
         return self._choice.get("finish_reason") == "length"
 
     @property
     def content(self) -> str:
-        """The text as it came."""
+        """The text as received."""
         content = self._message.get("content")
         if isinstance(content, list):  # Mistral: parts of thinking and of text
             return "".join(str(part.get("text") or "") for part in content if isinstance(part, dict))
@@ -64,13 +64,13 @@ class Answer(Struct, frozen=True):
 
     @property
     def said(self) -> str:
-        """The text behind the thinking."""
+        """The text after the thinking."""
         parts = [self.content.rpartition(tag)[2] for tag in _CLOSING]
         return min(parts, key=len).strip()
 
     @property
     def thinking(self) -> ThinkingStyle | None:
-        """Where the thinking came; None where the answer was cut before that could be seen."""
+        """Where the thinking was; None if the answer was cut off before that could be seen."""
         parts = self._message.get("content")
         if any(self._message.get(name) for name in REASONING) or isinstance(parts, list):
             return "field"
@@ -89,25 +89,25 @@ class Answer(Struct, frozen=True):
 
     @property
     def text_call(self) -> str:
-        """The format in which a call stands in the text; empty where none does."""
+        """The format of a call in the text; empty without one."""
         return format_of(self.said, TOOL)
 
     @property
     def json(self) -> Any:
-        """The text as JSON, with or without a code fence around it; None where it is not."""
+        """The text as JSON, with or without a code fence around it; None if it is not JSON."""
         text = self.said.removeprefix("```json").removeprefix("```").removesuffix("```")
         return _value(text)
 
     @property
     def prompt_tokens(self) -> int:
-        """The tokens of the prompt as reported; 0 where they are not."""
+        """The reported tokens of the prompt; 0 if not reported."""
         usage = self.body.get("usage") if isinstance(self.body, dict) else None
         count = usage.get("prompt_tokens") if isinstance(usage, dict) else None
         return count if isinstance(count, int) else 0
 
     @property
     def answer_tokens(self) -> int:
-        """The tokens of the answer as reported; 0 where they are not."""
+        """The reported tokens of the answer; 0 if not reported."""
         usage = self.body.get("usage") if isinstance(self.body, dict) else None
         count = usage.get("completion_tokens") if isinstance(usage, dict) else None
         return count if isinstance(count, int) else 0

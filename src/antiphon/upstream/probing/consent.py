@@ -1,4 +1,4 @@
-"""Which backends may be probed unasked: those that cost nothing but the time of a machine nearby."""
+"""Which backends can be probed automatically: those that cost only the time of a local machine."""
 
 import re
 from ipaddress import ip_address
@@ -9,7 +9,7 @@ from antiphon.translation.dialects.services import SERVICES
 PAID = frozenset(row.name for row in SERVICES)
 
 _NEARBY = re.compile(r"localhost|[^.]+|.+\.(?:localhost|local|lan|home|internal|home\.arpa|svc|cluster\.local|test)")
-"""Names of hosts that no public name server knows; a name without a dot is one of a container or a local network."""
+"""Names of hosts outside public DNS; a name without a dot is that of a container or a local network."""
 
 
 def is_free(url: str, dialect: str) -> bool:

@@ -1,6 +1,6 @@
-"""What a backend states about a model beside the API: its context window, its digest, what it sees.
+"""The facts that a backend reports about a model outside the API: its context window, its digest, vision.
 
-Nothing is generated for this. `QUESTIONS` says where each family states it, and `describe` reads the answers.
+Nothing is generated for this. `QUESTIONS` lists where each family reports them, and `describe` reads the answers.
 """
 
 import hashlib
@@ -16,29 +16,29 @@ from antiphon.upstream.context_window import stated_windows
 
 
 class Question(Struct, frozen=True):
-    """A request for what a backend states: a GET, or a POST of a JSON object that names the model."""
+    """A request for a backend's facts: a GET, or a POST of a JSON object that names the model."""
 
     path: str
     is_post: bool = False
     body: Mapping[str, Any] = {}
-    """What is posted beside the name of the model."""
+    """The other fields of the posted object."""
     name: str = ""
-    """What its answer is kept under, where several questions have one path."""
+    """The key of its answer, if several questions have one path."""
 
     @property
     def key(self) -> str:
-        """What its answer is kept under."""
+        """The key of its answer."""
         return self.name or self.path
 
 
 class Description(Struct, frozen=True):
-    """What a backend states about a model."""
+    """The facts that a backend reports about a model."""
 
     profile: ModelProfile = NOTHING_KNOWN
     digest: str = ""
-    """Changes when the model changes; empty where the backend states nothing that would."""
+    """Changes when the model changes; empty if the backend reports nothing that would."""
     sources: Mapping[str, str] = field(default_factory=dict)
-    """By fact: where the backend states it."""
+    """By fact: where the backend reports it."""
 
 
 Answers = Mapping[str, Any]
@@ -51,7 +51,7 @@ LLAMACPP_FIRST, LLAMACPP_NEXT = "first turn", "next turn"
 LMSTUDIO_MODELS = "/../api/v0/models"
 
 END = "harbour at noon"
-"""The last words of the first turn that is written by a chat template."""
+"""The last words of the first turn that is rendered by a chat template."""
 
 _CALL = {"id": "call00001", "type": "function", "function": {"name": "look", "arguments": "{}"}}
 _FIRST_TURN = [
@@ -70,11 +70,11 @@ QUESTIONS: Mapping[str, Sequence[Question]] = {
     ),
     "lmstudio": (Question(LMSTUDIO_MODELS),),
 }
-"""Family -> where it states what is known of a model; every family has its list of models beside."""
+"""Family -> where it reports facts about a model; every family has its list of models in addition."""
 
 
 def describe(dialect: str, model: str, listed: Mapping[str, Any], answers: Answers) -> Description:
-    """Return what a backend of this family states about a model; `listed` is its object in the list of models."""
+    """Return the facts that a backend of this family reports about a model; `listed` is its object in the list."""
     found = _READERS[dialect](model, listed, answers) if dialect in _READERS else Description()
     return found if found.profile.context_window is not None else _with_listed(found, listed)
 
@@ -85,9 +85,9 @@ def is_remote(model: str, answers: Answers) -> bool:
 
 
 def _ollama(model: str, listed: Mapping[str, Any], answers: Answers) -> Description:
-    """`/api/ps` states the window of a loaded model, `/api/show` the model's `num_ctx` and its capabilities.
+    """`/api/ps` reports the window of a loaded model, `/api/show` the model's `num_ctx` and its capabilities.
 
-    `model_info` states the window that the model was trained for: Ollama loads it with a smaller one by default.
+    `model_info` has the window that the model was trained for: Ollama loads it with a smaller one by default.
     """
     stated = read_model(model, answers.get(OLLAMA_SHOW), answers.get(OLLAMA_PS))
     loaded = member(_object(answers.get(OLLAMA_PS)).get("models"), model, "name", "model")
@@ -104,9 +104,9 @@ def _ollama(model: str, listed: Mapping[str, Any], answers: Answers) -> Descript
 
 
 def _llamacpp(model: str, listed: Mapping[str, Any], answers: Answers) -> Description:
-    """`/props` states the window of a slot, what the model sees, its file and its template.
+    """`/props` reports the window of a slot, the model's input types, its file and its template.
 
-    `/apply-template` shows what the template writes, without generating anything.
+    `/apply-template` returns the rendered template, without generating anything.
     """
     props = _object(answers.get(LLAMACPP_PROPS))
     vision = _object(props.get("modalities")).get("vision")
@@ -123,14 +123,14 @@ _WRITTEN = {"stable_template": "/apply-template"}
 
 
 def _is_stable(answers: Answers) -> bool | None:
-    """Whether a prompt begins with the prompt of the turn before; None where the template writes no such turn."""
+    """Whether a prompt begins with the prompt of the previous turn; None if the template renders no such turn."""
     first, after = (_text(_object(answers.get(key)).get("prompt")) for key in (LLAMACPP_FIRST, LLAMACPP_NEXT))
     end = first.rfind(END)
     return after.startswith(first[: end + len(END)]) if end >= 0 and after else None
 
 
 def _lmstudio(model: str, listed: Mapping[str, Any], answers: Answers) -> Description:
-    """`/api/v0/models` states the window of a loaded model, and whether it sees images."""
+    """`/api/v0/models` reports the window of a loaded model, and whether it accepts images."""
     one = member(_object(answers.get(LMSTUDIO_MODELS)).get("data"), model, "id")
     kind = one.get("type")
     facts = {
@@ -142,7 +142,7 @@ def _lmstudio(model: str, listed: Mapping[str, Any], answers: Answers) -> Descri
 
 
 def _vllm(model: str, listed: Mapping[str, Any], answers: Answers) -> Description:
-    """The list of models states the folder of the model, and `max_model_len`, which `_with_listed` reads."""
+    """The list of models has the folder of the model, and `max_model_len`, which `_with_listed` reads."""
     known = [listed.get("root"), listed.get("parent"), listed.get("max_model_len")]
     return Description(digest=_digest(known) if listed.get("root") else "")
 

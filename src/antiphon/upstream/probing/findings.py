@@ -1,4 +1,4 @@
-"""What a probing knows so far, and the form of its questions."""
+"""The facts that a probing has found so far, and the form of its questions."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -13,7 +13,7 @@ Facts = Mapping[str, Any]
 
 
 class Findings(Struct):
-    """What is known while a model is probed."""
+    """The facts found while a model is probed."""
 
     dialect: Dialect
     facts: dict[str, Any] = field(default_factory=dict)
@@ -21,20 +21,20 @@ class Findings(Struct):
     evidence: dict[str, str] = field(default_factory=dict)
     """By fact: the question that decided it."""
     schema_form: str = ""
-    """The form of `response_format` in which the backend takes a schema; empty where none is known."""
+    """The form of `response_format` in which the backend accepts a schema; empty if none is known."""
     notes: set[str] = field(default_factory=set)
-    """Findings that are no facts themselves, and decide which questions follow."""
+    """Findings that are not facts themselves, and decide which questions follow."""
     quiet: Body = field(default_factory=dict)
-    """Parameters that switch thinking off, once one is known to: the other answers are shorter then."""
+    """Parameters that disable thinking, once known: the other answers are then shorter."""
 
     def add(self, facts: Facts, question: str) -> None:
-        """Add what a question found."""
+        """Add the findings of a question."""
         self.facts.update(facts)
         self.evidence.update(dict.fromkeys(facts, question))
 
     @property
     def calls_tools(self) -> bool:
-        """Whether calls come as calls."""
+        """Whether calls arrive as calls."""
         return self.facts.get("tools") == "native" and not self.facts.get("text_calls")
 
 
@@ -43,9 +43,9 @@ class Probe(Struct, frozen=True):
 
     name: str
     tokens: int
-    """Tokens that its answer may have."""
+    """Token limit of its answer."""
     ask: Callable[[Findings], Body | None]
-    """Returns the request but for the model and the limit; None to skip the probe."""
+    """Returns the request without the model and the limit; None to skip the probe."""
     judge: Callable[[Answer, Findings], Facts]
     """Returns the facts that the answer decides."""
 

@@ -1,7 +1,7 @@
-"""Sends probes only while a backend is idle, so that they never delay a request of a user.
+"""Sends probes only while a backend is idle, so that they never delay a user's request.
 
-A probe takes a slot of the backend like any request, and gives it up when another request arrives: the probe's request
-is cancelled, which ends its generation, and is sent again later.
+A probe occupies a slot of the backend like any request, and releases it when another request arrives: the probe's
+request is cancelled, which ends its generation, and is sent again later.
 """
 
 import asyncio
@@ -12,16 +12,16 @@ from antiphon.upstream.backend_state import BackendState
 from antiphon.upstream.probing.answers import Answer
 
 TENANT = "\0probe"
-"""The tenant whose requests probes are in the fair scheduler; no client can have this name."""
+"""The tenant of probes in the fair scheduler; no client can have this name."""
 
 LOOK_EVERY = 0.05
-"""Seconds between looks whether another request has arrived."""
+"""Seconds between checks for another request."""
 
 MOST_INTERRUPTIONS = 10
-"""Times that one probing is interrupted before it is abandoned."""
+"""Interruptions after which one probing is abandoned."""
 
 LONGEST_WAIT = 300.0
-"""Seconds that one probing waits for the backend, all its waits together, before it is abandoned."""
+"""Total seconds that one probing waits for the backend before it is abandoned."""
 
 
 class BusyError(Exception):
@@ -29,7 +29,7 @@ class BusyError(Exception):
 
 
 class WhenIdle:
-    """Sends requests while a backend has nothing else to do. `pause` is the number of seconds between looks."""
+    """Sends requests while a backend has nothing else to do. `pause` is the number of seconds between checks."""
 
     def __init__(self, state: BackendState, pause: float = 1.0) -> None:
         self._state, self._pause = state, pause
@@ -37,7 +37,7 @@ class WhenIdle:
         self._waited = 0.0
 
     async def __call__(self, send: Callable[[], Awaitable[Answer]]) -> Answer:
-        """Send as soon as the backend is idle. Raises `BusyError` where it is busy too long or too often."""
+        """Send as soon as the backend is idle. Raises `BusyError` if it is busy too long or too often."""
         slots = self._state.slots
         while True:
             while not (self._is_idle() and slots.take(TENANT)):
@@ -63,7 +63,7 @@ class WhenIdle:
         return not (state.slots.in_use or state.slots.waiting or state.listing or state.health.is_ejected)
 
     async def _unless_busy(self, send: Callable[[], Awaitable[Answer]]) -> Answer | None:
-        """Return the answer; None where another request arrived first."""
+        """Return the answer; None if another request arrived first."""
         slots = self._state.slots
         sending = asyncio.ensure_future(send())
         try:

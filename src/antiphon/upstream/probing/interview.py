@@ -1,4 +1,4 @@
-"""Asks a backend about one of its models, within bounds; what comes of it is a `Measurement`."""
+"""Probes one of a backend's models, within limits; the result is a `Measurement`."""
 
 import asyncio
 import json
@@ -27,26 +27,26 @@ LARGEST = 4 * 1024 * 1024
 """Bytes of an answer that are read."""
 
 PATIENCE = 180.0
-"""Seconds that one answer may take."""
+"""Seconds that one answer can take."""
 
 LOADING = 600.0
-"""Seconds that the first answer may take: the model may have to be loaded."""
+"""Seconds that the first answer can take: the model may have to be loaded."""
 
 STATED = 10.0
-"""Seconds that a backend has to state something beside the API."""
+"""Seconds that a backend has for its reports outside the API."""
 
 OWN = frozenset({"temperature", "max_tokens", "max_completion_tokens", "stream_options"})
-"""Parameters that every question has, so a backend that rejects one says nothing about the question."""
+"""Parameters of every question, so a backend that rejects one says nothing about the question."""
 
 MOST_FAILURES = 3
-"""Answers in a row that say nothing, after which no more probes are sent."""
+"""Consecutive useless answers after which no more probes are sent."""
 
 AGAIN = 500
-"""Status that may mean a refusal or an accident: such a request is repeated once."""
+"""Status of a rejection or an accident: such a request is repeated once."""
 
 
 Send = Callable[[Callable[[], Awaitable[Answer]]], Awaitable[Answer]]
-"""Has a request sent when it may be: at once, or once the backend is idle."""
+"""Sends a request when it is allowed: at once, or once the backend is idle."""
 
 
 async def at_once(send: Callable[[], Awaitable[Answer]]) -> Answer:
@@ -55,7 +55,7 @@ async def at_once(send: Callable[[], Awaitable[Answer]]) -> Answer:
 
 
 async def stated(state: BackendState, model: str) -> tuple[Description, bool]:
-    """Return what a backend states about a model, and whether a paid service answers for it. Generates nothing."""
+    """Return a backend's reports about a model, and whether a paid service answers for it. Generates nothing."""
     answers = {
         question.key: await _stated(state.backend, question, model)
         for question in descriptions.QUESTIONS.get(state.dialect.name, ())
@@ -78,7 +78,7 @@ class Interview:
         self._requests = self._tokens = self._allowed = 0
 
     async def run(self, *, measures_window: bool = False) -> Measurement:
-        """Ask all questions. Raises `BackendError` where the backend does not answer the first one."""
+        """Send all questions. Raises `BackendError` if the backend does not answer the first one."""
         described, _ = await stated(self._state, self._model)
         found = Findings(self._dialect, described.profile.known(), dict(described.sources))
         failures = 0
@@ -95,7 +95,7 @@ class Interview:
             found.add(probe.judge(answer, found), probe.name)
             if failures == MOST_FAILURES:
                 break
-        described, _ = await stated(self._state, self._model)  # now that it is loaded
+        described, _ = await stated(self._state, self._model)  # again, because the model is loaded now
         found.facts = {**found.facts, **described.profile.known()}
         found.evidence.update(described.sources)
         if measures_window:
@@ -143,7 +143,7 @@ class Interview:
             self._dialect = self._dialect.taught(frozenset({rejected}))
 
     def _with_own(self, body: Body, tokens: int) -> Body:
-        """Return the request to the model, with a limit and with sampling, as far as the backend takes them."""
+        """Return the request to the model, with a limit and with sampling, as far as the backend accepts them."""
         accepts, limit = self._dialect.accepts, self._dialect.max_tokens
         own: Body = {limit: tokens} if limit else {}
         own |= {"temperature": 0} if "temperature" in accepts else {}
@@ -152,7 +152,7 @@ class Interview:
 
 
 async def post(backend: Backend, body: Body, patience: float, path: str = CHAT_COMPLETIONS) -> Answer:
-    """Return the answer to one request; status 0 where none comes in time or the connection fails."""
+    """Return the answer to one request; status 0 if none arrives in time or the connection fails."""
     try:
         async with asyncio.timeout(patience):
             reply = await backend.post(path, msgspec.json.encode(body))
@@ -181,13 +181,13 @@ async def _stated(backend: Backend, question: descriptions.Question, model: str)
 def _joined(raw: bytes) -> Any:
     """Return the completion that the chunks of an event stream add up to."""
     if not raw.lstrip().startswith((b"data:", b":", b"event:")):
-        return _json(raw)  # it answered plainly
+        return _json(raw)  # it answered without a stream
     lines = [line[5:].strip() for line in raw.splitlines() if line.startswith(b"data:")]
     chunks = [chunk for line in lines if line != b"[DONE]" and isinstance(chunk := _json(line), dict)]
     try:
         return to_completion(chunks)
     except (TypeError, AttributeError, KeyError):
-        return None  # chunks of a shape that nothing else sends
+        return None  # chunks of an unknown shape
 
 
 def _json(raw: bytes) -> Any:

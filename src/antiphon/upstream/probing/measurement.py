@@ -1,4 +1,4 @@
-"""What a probing found, how it is stored, and how it is shown on one line."""
+"""The findings of a probing, how they are stored, and how they are shown on one line."""
 
 from collections.abc import Iterator, Mapping
 
@@ -9,13 +9,13 @@ from antiphon.translation.dialects.profile import NOTHING_KNOWN, ModelProfile
 
 
 class Measurement(Struct, frozen=True, kw_only=True):
-    """What was found about one model."""
+    """The findings about one model."""
 
     profile: ModelProfile = NOTHING_KNOWN
     digest: str = ""
-    """The model's digest; empty where the backend states none."""
+    """The model's digest; empty if the backend reports none."""
     evidence: Mapping[str, str] = field(default_factory=dict)
-    """By fact: the question that decided it, or where the backend states it."""
+    """By fact: the question that decided it, or where the backend reports it."""
     requests: int = 0
     """Requests for answers that were sent."""
     tokens: int = 0
@@ -27,7 +27,7 @@ class Measurement(Struct, frozen=True, kw_only=True):
 
 
 def decode(body: bytes) -> Measurement | None:
-    """Return what `encode` made; None for anything else, such as what another version of this program stored."""
+    """Decode the result of `encode`; None for anything else, such as the data of another version of this program."""
     try:
         return msgspec.json.decode(body, type=Measurement)
     except msgspec.DecodeError:
@@ -35,7 +35,7 @@ def decode(body: bytes) -> Measurement | None:
 
 
 def summary(profile: ModelProfile) -> str:
-    """Return what is known of a model on one line; empty where nothing is."""
+    """Return the facts about a model on one line; empty if none are known."""
     return ", ".join(_parts(profile))
 
 

@@ -1,7 +1,7 @@
-"""The questions that measure a model: a table, each with its request, its judge, and its tokens at most.
+"""The questions that measure a model: a table, each with its request, its judge, and its token limit.
 
-A probe is sent only if it can have an answer; the results of earlier probes are in `Findings`. No judge takes a failure
-of the backend for a property of the model: an answer that says nothing leaves the fact unknown.
+A probe is sent only if it is useful; the results of earlier probes are in `Findings`. No judge mistakes a failure
+of the backend for a property of the model: a useless answer leaves the fact unknown.
 """
 
 import base64
@@ -16,13 +16,13 @@ from antiphon.upstream.probing.findings import Body, Facts, Findings, Probe, sai
 from antiphon.upstream.probing.schema_probes import SCHEMA_PROBES
 
 MOST_REQUESTS = 48
-"""Requests that one probing sends, those included that are repeated."""
+"""Requests that one probing sends, including repeated ones."""
 
 MOST_TOKENS = 8_000
-"""Tokens that all answers of one probing may have together."""
+"""Tokens of all answers of one probing together."""
 
 
-# The answer itself: does it come, does it think, are its tokens counted.
+# The answer itself: does it arrive, does it think, are its tokens counted.
 
 PRIME = [said("Is 7 a prime number? Answer with yes or no.")]
 
@@ -48,11 +48,11 @@ def _judge_streamed(answer: Answer, found: Findings) -> Facts:
 
 
 CONTROLS: Sequence[EffortForm] = ("chat_template_kwargs", "reasoning_effort", "enable_thinking", "thinking")
-"""Forms of the effort that may switch thinking off, beside that of the dialect."""
+"""Forms of the effort parameter that may disable thinking, besides that of the dialect."""
 
 
 def _control(place: int) -> Probe:
-    """Return the question whether a form of the effort switches thinking off; the dialect's own is the first."""
+    """Return the question whether a form of the effort disables thinking; the dialect's own is the first."""
 
     def form_for(found: Findings) -> EffortForm:
         own = found.dialect.effort
@@ -97,7 +97,7 @@ def _role(role: str, fact: str) -> Probe:
             return {}
         if WORD in answer.said.upper():
             return {fact: True}
-        # A template drops a role that it does not know; a weak model obeys neither role.
+        # A template drops a role that it does not know; a weak model ignores both roles.
         return {fact: False} if fact == "developer_role" and found.facts.get("system_role") else {}
 
     return Probe(f"role-{role}", 128, ask, judge)

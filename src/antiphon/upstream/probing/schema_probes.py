@@ -1,4 +1,4 @@
-"""The questions about structured output: which forms a backend takes, whether they hold, which keywords it rejects."""
+"""The questions about structured output: which forms a backend accepts and enforces, and which keywords fail."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -16,7 +16,7 @@ SHAPE = {
 
 
 def with_schema(schema: Body, form: str = "json_schema") -> Body:
-    """Return a request whose answer is to fit a schema, in one of two forms of `response_format`."""
+    """Return a request for an answer that matches a schema, in one of two forms of `response_format`."""
     named = {"type": "json_schema", "json_schema": {"name": "probe", "schema": schema}}
     return {"messages": POEM, "response_format": named if form == "json_schema" else _beside(schema)}
 
@@ -36,7 +36,7 @@ def _judge_json_object(answer: Answer, found: Findings) -> Facts:
 
 
 def _schema(form: str) -> Probe:
-    """Return the probe of whether a schema is accepted in this form, and constrains the answer.
+    """Return the probe whether a schema is accepted in this form, and constrains the answer.
 
     The form that other servers ignore is probed if the dialect has it, and the usual one is rejected.
     """
@@ -76,7 +76,7 @@ KEYWORDS: Mapping[str, Body] = {
     "patternProperties": {"type": "object", "patternProperties": {"^a": {"type": "string"}}},
     "$ref": {"$ref": "#/$defs/word"},
 }
-"""Keyword -> a schema that uses it, as a property. One stands for its twin: `minLength` for `maxLength`, and so on."""
+"""Keyword -> a schema that uses it, as a property. One represents its twin: `minLength` for `maxLength`, and so on."""
 
 TWINS: Mapping[str, Sequence[str]] = {
     "minLength": ("minLength", "maxLength"),
@@ -105,7 +105,7 @@ def _judge_keywords(answer: Answer, found: Findings) -> Facts:
 
 
 def _keyword(keyword: str) -> Probe:
-    """Return the question whether a schema with this keyword is rejected: a grammar is made before any token."""
+    """Return the question whether a schema with this keyword is rejected: a grammar is built before any token."""
 
     def ask(found: Findings) -> Body | None:
         if "rejects-keywords" not in found.notes:

@@ -1,8 +1,8 @@
-"""Measures how many tokens of a prompt reach the model: some backends cut a prompt silently.
+"""Measures how many tokens of a prompt reach the model: some backends truncate a prompt silently.
 
-The prompt begins with a word that the model is to repeat, then has filler. The word comes back, and the reported tokens
-grow with the filler, only as long as nothing is cut. Each step tries half of what failed, or for the middle between
-what passed and what failed.
+The prompt begins with a word that the model must repeat, then has filler. The word is returned, and the reported
+tokens grow with the filler, only while nothing is truncated. Each step tries half of the length that failed, or the
+middle between the lengths that passed and failed.
 """
 
 from collections.abc import Generator
@@ -17,24 +17,24 @@ FILLER = "The sea is blue and calm today. "
 """Repeated; 8 tokens in most vocabularies."""
 
 MOST_STEPS = 8
-"""Prompts that are sent beside the first, short one."""
+"""Prompts that are sent in addition to the first, short one."""
 
 LARGEST = 131_072
-"""Tokens that are tried where the backend states no window."""
+"""Tokens that are tried if the backend reports no window."""
 
 SMALLEST = 1_024
 CLOSE = 0.1
-"""Fraction of the window at which the measure is close enough."""
+"""Fraction of the window at which the measurement is precise enough."""
 
 MARGIN = 0.95
 """Fraction of a window that is filled: the template and the answer need the rest."""
 
 ANSWER = 16
-"""Tokens that an answer may have."""
+"""Token limit of an answer."""
 
 
 def prompt(repetitions: int) -> Body:
-    """Return a request whose prompt has so much filler."""
+    """Return a request with a prompt of this much filler."""
     text = (
         f"Remember this word: {CODEWORD}.\n\n{FILLER * repetitions}\n\nWhich word were you to remember? Answer with it."
     )
@@ -42,9 +42,9 @@ def prompt(repetitions: int) -> Body:
 
 
 def measure(stated: int | None) -> Generator[Body, Answer, int | None]:
-    """Yield requests, take their answers, and return the window in tokens; None where it cannot be measured.
+    """Yield requests, receive their answers, and return the window in tokens; None if it cannot be measured.
 
-    `stated` is the window that the backend states; a prompt is never larger than that. A window that is smaller is
+    `stated` is the window that the backend reports; a prompt is never larger than that. A smaller window is
     returned as the tokens of the longest prompt that arrived, so it is never too large.
     """
     calibrated = yield prompt(100)
@@ -70,5 +70,5 @@ def measure(stated: int | None) -> Generator[Body, Answer, int | None]:
 
 
 def arrived(answer: Answer, tokens: float) -> bool:
-    """Whether a prompt of about so many tokens reached the model whole."""
+    """Whether a prompt of about this many tokens reached the model complete."""
     return answer.is_good and CODEWORD in answer.said.upper() and answer.prompt_tokens >= (1 - CLOSE) * tokens

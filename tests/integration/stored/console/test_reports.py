@@ -88,7 +88,7 @@ async def test_the_matrix_has_the_newest_report_of_each_server_and_model(archive
     assert [one["id"] for one in matrix["reports"]] == [newest, other]
     (area,) = matrix["areas"]
     assert area["scores"] == ["1/1", "1/1"]
-    assert [row["states"] for row in area["rows"]] == [["passed", "not asked"], ["not asked", "passed"]]
+    assert [row["states"] for row in area["rows"]] == [["passed", "not in report"], ["not in report", "passed"]]
     assert [one["id"] for one in (await archive.reports.matrix([other]))["reports"]] == [other]
 
 

@@ -118,7 +118,7 @@ async def test_a_body_that_only_the_end_of_tls_delimits_is_whole_if_the_end_or_t
         if is_clean or is_whole:
             assert await ask(one) == said
         else:
-            with pytest.raises(BackendError, match="broke the connection in the middle"):
+            with pytest.raises(BackendError, match="closed the connection in the middle"):
                 await ask(one)
 
 

@@ -302,7 +302,7 @@ PERSONALITIES = (
         "llama.cpp without a projector rejects images: llama.cpp#13566, #15377",
         refuse=_no_images,
         status=500,
-        error="This model sees no images.",
+        error="This model does not accept images.",
         heed=_unseeing,
         model="vision = false\n",
         has_eyes=True,

@@ -51,19 +51,19 @@ def test_a_path_lies_below_that_of_the_url(url: str, path: str, target: str) -> 
 
 @pytest.mark.parametrize("value", ["a\r\nx: y", "a\nb", "a\0b", "a\x7fb", "€"])
 def test_a_value_that_would_break_the_head_is_refused(value: str) -> None:
-    with pytest.raises(ValueError, match="no header can hold"):
+    with pytest.raises(ValueError, match="invalid in a header"):
         field_lines([("x", value)])
 
 
 @pytest.mark.parametrize("name", ["", "a b", "a:", "a\r\n", "é"])
 def test_a_name_that_would_break_the_head_is_refused(name: str) -> None:
-    with pytest.raises(ValueError, match="no header can hold"):
+    with pytest.raises(ValueError, match="invalid in a header"):
         field_lines([(name, "x")])
 
 
 @pytest.mark.parametrize("target", ["", "/a b", "/a\r\nx: y", "/a\0", "/ü"])
 def test_a_path_that_would_break_the_head_is_refused(target: str) -> None:
-    with pytest.raises(ValueError, match="no request can hold"):
+    with pytest.raises(ValueError, match="invalid in a request"):
         request_head("POST", target, [])
 
 

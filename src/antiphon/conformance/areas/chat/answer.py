@@ -1,4 +1,4 @@
-"""Plain answers of Chat Completions."""
+"""Non-streamed responses of Chat Completions."""
 
 from typing import Any
 
@@ -9,39 +9,49 @@ from antiphon.conformance.samples import TEA, taken_by_chat
 from antiphon.conformance.trial import Steps, Trial, is_completion
 
 TABLE: Table = (
-    must("chat:answer:made", "chat-api object", "A model and a message are enough for a chat completion."),
-    must("chat:answer:plain-by-default", "chat-api", "Without `stream` the answer is one JSON object, no stream."),
-    must("chat:answer:object", "chat-api object", "A plain answer is an object `chat.completion`."),
-    must("chat:answer:id", "chat-api object", "`id` is a string with something in it."),
-    must("chat:answer:created", "chat-api object", "`created` is a time in seconds since 1970, an integer."),
-    must("chat:answer:model", "chat-api object", "`model` names a model."),
-    must("chat:answer:choices", "chat-api object", "`choices` is a list with one choice of index 0."),
-    must("chat:answer:message", "chat-api object", "A choice's `message` has the role `assistant`."),
+    must("chat:answer:made", "chat-api object", "A request with only a model and a message returns a chat completion."),
+    must(
+        "chat:answer:plain-by-default", "chat-api", "Without `stream`, the response is one JSON object, not a stream."
+    ),
+    must("chat:answer:object", "chat-api object", "A non-streamed response is a `chat.completion` object."),
+    must("chat:answer:id", "chat-api object", "`id` is a non-empty string."),
+    must("chat:answer:created", "chat-api object", "`created` is an integer, a time in seconds since 1970."),
+    must("chat:answer:model", "chat-api object", "`model` is the name of a model."),
+    must("chat:answer:choices", "chat-api object", "`choices` is a list with one choice, of index 0."),
+    must("chat:answer:message", "chat-api object", "The `message` of a choice has the role `assistant`."),
     must(
         "chat:answer:content",
         "chat-api object",
-        "A message's `content` is a string, or null beside calls, a refusal or reasoning.",
+        "The `content` of a message is a string, or null with tool calls, a refusal or reasoning.",
     ),
-    must("chat:answer:finish-reason", "chat-api object", "`finish_reason` is one of the API's."),
-    may("chat:answer:refusal", "chat-api object", "A message has the key `refusal`, null where there is none."),
-    may("chat:answer:logprobs", "chat-api object", "A choice has `logprobs`, null where none were asked for."),
+    must("chat:answer:finish-reason", "chat-api object", "`finish_reason` is one of the values that the API defines."),
+    may("chat:answer:refusal", "chat-api object", "A message has the key `refusal`, null if the model did not refuse."),
+    may("chat:answer:logprobs", "chat-api object", "A choice has the key `logprobs`, null unless requested."),
     must("chat:answer:usage", "chat-api object", "`usage` counts prompt, completion and total tokens as integers."),
-    must("chat:answer:usage-total", "chat-api object", "Total tokens are prompt plus completion tokens."),
-    should("chat:answer:usage-counted", "chat-api object", "An answer has used some tokens of both kinds."),
-    must("chat:answer:ids-differ", "chat-api object", "Different questions get answers of different ids."),
-    must("chat:answer:system", "chat-api messages", "A message of the role `system` is taken."),
-    should("chat:answer:developer", "chat-api messages", "A message of the role `developer` is taken."),
-    must("chat:answer:several-turns", "chat-api messages", "A history of several turns is taken."),
-    must("chat:answer:parts", "chat-api messages", "Content may be a list of text parts."),
-    should("chat:answer:system-parts", "chat-api messages", "A system message's content may be a list of text parts."),
-    should("chat:answer:assistant-parts", "chat-api messages", "An assistant's content may be a list of text parts."),
-    should("chat:answer:named-user", "chat-api messages", "A message may have a `name`."),
+    must("chat:answer:usage-total", "chat-api object", "Total tokens are the sum of prompt and completion tokens."),
+    should("chat:answer:usage-counted", "chat-api object", "The counts of prompt and completion tokens are above 0."),
+    must("chat:answer:ids-differ", "chat-api object", "Different requests return completions with different ids."),
+    must("chat:answer:system", "chat-api messages", "A message with the role `system` is accepted."),
+    should("chat:answer:developer", "chat-api messages", "A message with the role `developer` is accepted."),
+    must("chat:answer:several-turns", "chat-api messages", "A history of several turns is accepted."),
+    must("chat:answer:parts", "chat-api messages", "A message's content can be a list of text parts."),
+    should(
+        "chat:answer:system-parts", "chat-api messages", "The content of a system message can be a list of text parts."
+    ),
+    should(
+        "chat:answer:assistant-parts",
+        "chat-api messages",
+        "The content of an assistant message can be a list of text parts.",
+    ),
+    should("chat:answer:named-user", "chat-api messages", "A message can have a `name`."),
     must(
-        "chat:answer:any-script", "chat-api messages", "A text may be of any script, with emoji and marks of direction."
+        "chat:answer:any-script",
+        "chat-api messages",
+        "Text in any script is accepted, including emoji and bidirectional control characters.",
     ),
     capability(should("chat:answer:answers", "chat-api object", "The model answers a simple question.")),
-    capability(should("chat:answer:recalls", "chat-api messages", "The model recalls a word of an earlier turn.")),
-    capability(should("chat:answer:obeys", "chat-api messages", "The model does as the system message says.")),
+    capability(should("chat:answer:recalls", "chat-api messages", "The model recalls a word from an earlier turn.")),
+    capability(should("chat:answer:obeys", "chat-api messages", "The model follows the system message.")),
 )
 
 
@@ -50,22 +60,22 @@ REASONS = ("stop", "length", "tool_calls", "content_filter", "function_call")
 COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
 
 THOUGHTS = ("reasoning_content", "reasoning", "thinking")
-"""Keys under which servers tell reasoning, which may be all that there was room for."""
+"""Keys in which servers return reasoning, which can use up the whole token limit."""
 
 
 def text_of(completion: Any) -> str:
-    """Return the first choice's text, empty where there is none."""
+    """Return the text of the first choice, empty without one."""
     content = at(completion, "choices", 0, "message", "content")
     return content if isinstance(content, str) else ""
 
 
 def is_thinking(message: Any) -> bool:
-    """Whether a message, or a delta, tells reasoning."""
+    """Whether a message, or a delta, contains reasoning."""
     return any(at(message, key) for key in THOUGHTS)
 
 
 def is_usage(usage: Any) -> bool:
-    """Whether the three counts are there."""
+    """Whether the three token counts are present."""
     return all(is_integer(at(usage, key)) for key in COUNTS)
 
 
@@ -74,12 +84,12 @@ PARTS = (
     *("chat:answer:content", "chat:answer:finish-reason", "chat:answer:refusal", "chat:answer:logprobs"),
     *("chat:answer:usage", "chat:answer:usage-total", "chat:answer:usage-counted", "chat:answer:answers"),
 )
-"""What can be judged only where an answer came."""
+"""Requirements that can be judged only if the server answered."""
 
 
 @case("chat:answer:object", asides=PARTS)
 def a_question_is_answered(trial: Trial) -> Steps:
-    """Ask something simple."""
+    """Send a simple question."""
     completion = trial.whole((yield from trial.chat("What is the capital of France? Answer in one word.")))
     judge_completion(trial, completion)
     usage = at(completion, "usage")
@@ -91,7 +101,7 @@ def a_question_is_answered(trial: Trial) -> Steps:
 
 
 def judge_completion(trial: Trial, completion: dict[str, Any]) -> None:
-    """Judge the object, its one choice and that one's message."""
+    """Judge the object, its one choice and the choice's message."""
     trial.expect("chat:answer:object", at(completion, "object") == "chat.completion", shown(at(completion, "object")))
     trial.expect("chat:answer:id", is_text(at(completion, "id")), shown(at(completion, "id")))
     created = at(completion, "created")
@@ -114,7 +124,7 @@ def judge_completion(trial: Trial, completion: dict[str, Any]) -> None:
 
 @case("chat:answer:made")
 def a_completion_is_made(trial: Trial) -> Steps:
-    """Send a model and a message, and nothing else that is not needed."""
+    """Send a model and a message, and only the required parameters."""
     exchange = yield from trial.chat("Say hello.", max_tokens=MISSING, max_completion_tokens=MISSING)
     trial.served(exchange)
     trial.expect("chat:answer:made", exchange.is_ok and is_completion(exchange.json), exchange.came)
@@ -122,7 +132,7 @@ def a_completion_is_made(trial: Trial) -> Steps:
 
 @case("chat:answer:plain-by-default")
 def a_completion_is_no_stream_unless_asked(trial: Trial) -> Steps:
-    """Do not mention `stream`."""
+    """Send a request without `stream`."""
     exchange = yield from trial.chat("Say hello.", stream=MISSING)
     trial.served(exchange)
     trial.expect("chat:answer:plain-by-default", is_completion(exchange.json), exchange.came)
@@ -130,7 +140,7 @@ def a_completion_is_no_stream_unless_asked(trial: Trial) -> Steps:
 
 @case("chat:answer:ids-differ")
 def two_questions_have_two_ids(trial: Trial) -> Steps:
-    """Ask two things."""
+    """Send two requests."""
     first = trial.completion((yield from trial.chat("Say hello.")))
     second = trial.completion((yield from trial.chat("Say goodbye.")))
     ids = [at(one, "id") for one in (first, second)]
@@ -151,7 +161,7 @@ TAKEN: dict[str, list[dict[str, Any]]] = {
     "named-user": [HELLO | {"name": "ada"}],
     "any-script": [{"role": "user", "content": f"Say hello to {TEA}."}],
 }
-"""By the requirement's name: messages that a server takes."""
+"""By the requirement's name: messages that a server accepts."""
 
 
 TAKING = taken_by_chat("answer", {name: {"messages": row} for name, row in TAKEN.items()})
@@ -159,7 +169,7 @@ TAKING = taken_by_chat("answer", {name: {"messages": row} for name, row in TAKEN
 
 @case("chat:answer:several-turns", "chat:answer:recalls")
 def turns_are_remembered(trial: Trial) -> Steps:
-    """Tell a word, and ask for it in the next turn."""
+    """State a word, and request it in the next turn."""
     turns = ("Remember this word: zanzibar.", "I will.", "Which word did I ask you to remember?")
     roles = ("user", "assistant", "user")
     messages = [{"role": role, "content": text} for role, text in zip(roles, turns, strict=True)]
@@ -170,8 +180,8 @@ def turns_are_remembered(trial: Trial) -> Steps:
 
 @case("chat:answer:system", "chat:answer:obeys")
 def a_system_message_is_taken(trial: Trial) -> Steps:
-    """Tell the model by a system message what to say."""
-    system = {"role": "system", "content": "Whatever you are asked, your answer has the word BANANA in it."}
+    """Request a word by a system message."""
+    system = {"role": "system", "content": "Always include the word BANANA in your answer."}
     completion = trial.completion((yield from trial.chat([system, HELLO])))
     trial.expect("chat:answer:system", True)
     trial.expect("chat:answer:obeys", "banana" in text_of(completion).lower(), text_of(completion) or "no text")

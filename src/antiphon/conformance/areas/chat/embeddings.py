@@ -1,4 +1,4 @@
-"""Embeddings: of servers and models that have them."""
+"""Embeddings, if the server and the model support them."""
 
 import base64
 import math
@@ -14,35 +14,35 @@ from antiphon.conformance.trial import Asking, Steps, Trial
 API = "chat-api embeddings"
 
 TABLE: Table = (
-    must("chat:embeddings:made", API, "A text gets an embedding: a list of numbers in `data`."),
-    must("chat:embeddings:several", API, "Several texts get as many embeddings, with their `index`, in order."),
-    must("chat:embeddings:same-size", API, "All embeddings of a model have the same number of numbers."),
-    should("chat:embeddings:repeated", API, "The same text gets the same embedding again."),
-    should("chat:embeddings:base64", API, "With `base64` an embedding is the same numbers, as 32-bit floats."),
+    must("chat:embeddings:made", API, "A text returns an embedding: a list of numbers in `data`."),
+    must("chat:embeddings:several", API, "Several texts return as many embeddings, each with its `index`, in order."),
+    must("chat:embeddings:same-size", API, "All embeddings of a model have the same length."),
+    should("chat:embeddings:repeated", API, "The same text returns the same embedding again."),
+    should("chat:embeddings:base64", API, "With `base64`, an embedding contains the same numbers, as 32-bit floats."),
     should("chat:embeddings:usage", API, "`usage` counts the tokens of the texts."),
-    should("chat:embeddings:object", API, "The answer is a `list` of `embedding` objects, with the model's name."),
-    must("chat:embeddings:no-input", API, "A request for embeddings without `input` is refused with a 4xx."),
+    should("chat:embeddings:object", API, "The response is a `list` of `embedding` objects, with the model's name."),
+    must("chat:embeddings:no-input", API, "An embeddings request without `input` is rejected with a 4xx."),
 )
 
 TEXTS = ["The cat sleeps on the mat.", "Rain is expected on Tuesday."]
 
-NO_EMBEDDINGS = "The model makes no embeddings."
+NO_EMBEDDINGS = "The model does not support embeddings."
 
 
 def embed(trial: Trial, text: Any, **fields: Any) -> Asking:
-    """Ask for embeddings."""
+    """Request embeddings."""
     return trial.post("/embeddings", {"model": trial.model, "input": text, **fields})
 
 
 def embeds(trial: Trial, exchange: Exchange) -> None:
-    """End the case where the model makes no embeddings: most models of chats do not."""
+    """End the case if the model does not support embeddings: most chat models do not."""
     trial.served(exchange)
     if not exchange.is_ok:
         raise Stop("skipped", f"{NO_EMBEDDINGS} {exchange.came}")
 
 
 def vectors_of(exchange: Exchange) -> list[Any]:
-    """Return the embeddings of an answer."""
+    """Return the embeddings of a response."""
     return [at(one, "embedding") for one in listed(at(exchange.json, "data"))]
 
 
@@ -52,7 +52,7 @@ def is_vector(value: Any) -> bool:
 
 
 def is_near(one: Any, other: Any) -> bool:
-    """Whether two vectors are the same but for rounding."""
+    """Whether two vectors are equal except for rounding."""
     if not (is_vector(one) and is_vector(other) and len(one) == len(other)):
         return False
     return all(math.isclose(a, b, rel_tol=1e-3, abs_tol=1e-4) for a, b in zip(one, other, strict=True))
@@ -99,7 +99,7 @@ def an_embedding_is_base64(trial: Trial) -> Steps:
 
 
 def unpacked(text: Any) -> list[float]:
-    """Return the numbers of a base64 text; none where it is no such text."""
+    """Return the numbers of a base64 text; none if the text is not valid base64 of 32-bit floats."""
     try:
         raw = base64.b64decode(text, validate=True)
         return list(struct.unpack(f"<{len(raw) // 4}f", raw))
@@ -109,7 +109,7 @@ def unpacked(text: Any) -> list[float]:
 
 @case("chat:embeddings:no-input")
 def a_request_without_input_is_refused(trial: Trial) -> Steps:
-    """Ask for the embeddings of nothing."""
+    """Request embeddings without an input."""
     good = yield from embed(trial, TEXTS[0])
     embeds(trial, good)
     exchange = yield from trial.post("/embeddings", {"model": trial.model})

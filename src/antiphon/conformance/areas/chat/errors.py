@@ -1,4 +1,4 @@
-"""Bad requests to Chat Completions."""
+"""Invalid requests to Chat Completions."""
 
 import json
 from typing import Any
@@ -14,76 +14,84 @@ from antiphon.conformance.trial import Steps, Trial, given
 API = "chat-api errors"
 
 BODIES: Table = (
-    must("chat:errors:empty-body", API, "A chat request with an empty body is refused with a 4xx."),
-    must("chat:errors:cut-json", API, "A chat body whose JSON is cut short is refused with a 4xx."),
-    must("chat:errors:array", API, "A chat body that is an array is refused with a 4xx."),
-    should("chat:errors:deep-json", API, "A chat body nested 10,000 deep is refused with a 4xx."),
-    may("chat:errors:not-utf8", "http", "A chat body that is no UTF-8 is refused with a 4xx."),
+    must("chat:errors:empty-body", API, "A chat request with an empty body is rejected with a 4xx."),
+    must("chat:errors:cut-json", API, "A chat request with truncated JSON is rejected with a 4xx."),
+    must("chat:errors:array", API, "A chat request body that is an array is rejected with a 4xx."),
+    should("chat:errors:deep-json", API, "A chat request body nested 10,000 levels deep is rejected with a 4xx."),
+    may("chat:errors:not-utf8", "http", "A chat request body that is not UTF-8 is rejected with a 4xx."),
 )
-"""Bytes that are no request at all."""
+"""Bytes that are not a request."""
 
 FAULTS: Table = (
-    must("chat:errors:missing-messages", API, "A chat request without `messages` is refused with a 4xx."),
-    should("chat:errors:empty-messages", API, "An empty list of `messages` is refused with a 4xx."),
-    must("chat:errors:messages-text", API, "A text as `messages` is refused with a 4xx."),
-    must("chat:errors:message-text", API, "A text as one of the messages is refused with a 4xx."),
-    should("chat:errors:message-without-role", API, "A chat message without `role` is refused with a 4xx."),
-    should("chat:errors:unknown-role", API, "A chat message of an unknown role is refused with a 4xx."),
-    should("chat:errors:missing-content", API, "A chat message of the user without `content` is refused with a 4xx."),
-    must("chat:errors:content-number", API, "A number as a chat message's `content` is refused with a 4xx."),
+    must("chat:errors:missing-messages", API, "A chat request without `messages` is rejected with a 4xx."),
+    should("chat:errors:empty-messages", API, "An empty list of `messages` is rejected with a 4xx."),
+    must("chat:errors:messages-text", API, "A string as `messages` is rejected with a 4xx."),
+    must("chat:errors:message-text", API, "A string as one of the messages is rejected with a 4xx."),
+    should("chat:errors:message-without-role", API, "A chat message without `role` is rejected with a 4xx."),
+    should("chat:errors:unknown-role", API, "A chat message with an unknown role is rejected with a 4xx."),
+    should("chat:errors:missing-content", API, "A user message without `content` is rejected with a 4xx."),
+    must("chat:errors:content-number", API, "A number as the `content` of a chat message is rejected with a 4xx."),
     must(
         "chat:errors:content-type",
         API,
-        "A chat content part of an unknown type is refused with a 4xx.",
+        "A chat content part of an unknown type is rejected with a 4xx.",
     ),
-    should("chat:errors:missing-model", API, "A chat request without `model` is refused with a 4xx."),
-    should("chat:errors:model-number", API, "A number as a chat request's `model` is refused with a 4xx."),
-    should("chat:errors:temperature-word", API, "A word as a chat `temperature` is refused with a 4xx."),
-    should("chat:errors:temperature-high", API, "A chat `temperature` of 99 is refused with a 4xx."),
-    should("chat:errors:max-tokens-word", API, "A word as `max_tokens` is refused with a 4xx."),
-    should("chat:errors:stream-word", API, "A word as a chat request's `stream` is refused with a 4xx."),
-    must("chat:errors:tools-object", API, "An object as a chat request's `tools` is refused with a 4xx."),
-    should("chat:errors:tool-without-function", API, "A chat tool without its `function` is refused with a 4xx."),
-    should("chat:errors:tool-without-name", API, "A chat tool whose function has no name is refused with a 4xx."),
+    should("chat:errors:missing-model", API, "A chat request without `model` is rejected with a 4xx."),
+    should("chat:errors:model-number", API, "A number as the `model` of a chat request is rejected with a 4xx."),
     should(
-        "chat:errors:tool-choice-word", API, "An unknown word as a chat request's `tool_choice` is refused with a 4xx."
+        "chat:errors:temperature-word", API, "A string as the `temperature` of a chat request is rejected with a 4xx."
+    ),
+    should("chat:errors:temperature-high", API, "A chat `temperature` of 99 is rejected with a 4xx."),
+    should("chat:errors:max-tokens-word", API, "A string as `max_tokens` is rejected with a 4xx."),
+    should("chat:errors:stream-word", API, "A string as the `stream` of a chat request is rejected with a 4xx."),
+    must("chat:errors:tools-object", API, "An object as the `tools` of a chat request is rejected with a 4xx."),
+    should("chat:errors:tool-without-function", API, "A chat tool without its `function` is rejected with a 4xx."),
+    should("chat:errors:tool-without-name", API, "A chat tool without a function name is rejected with a 4xx."),
+    should(
+        "chat:errors:tool-choice-word",
+        API,
+        "An unknown string as the `tool_choice` of a chat request is rejected with a 4xx.",
     ),
     should(
         "chat:errors:tool-choice-absent",
         API,
-        "A chat `tool_choice` of a function that is not among the tools is refused with a 4xx.",
+        "A chat `tool_choice` that names a function missing from `tools` is rejected with a 4xx.",
     ),
-    should("chat:errors:tool-choice-alone", API, "A chat `tool_choice` without `tools` is refused with a 4xx."),
-    should("chat:errors:format-word", API, "An unknown type of `response_format` is refused with a 4xx."),
-    should("chat:errors:schema-missing", API, "A `json_schema` format without a schema object is refused with a 4xx."),
+    should("chat:errors:tool-choice-alone", API, "A chat `tool_choice` without `tools` is rejected with a 4xx."),
+    should("chat:errors:format-word", API, "An unknown `response_format` type is rejected with a 4xx."),
+    should("chat:errors:schema-missing", API, "A `json_schema` format without a schema object is rejected with a 4xx."),
 )
-"""Requests with one fault."""
+"""Requests with one error each."""
 
 MANNERS: Table = (
-    must("chat:errors:never-ours", "issue vllm#55974", "No bad chat request is answered by a 5xx."),
-    must("chat:errors:envelope", API, "A refusal's body is an object `error` with a `message` and a `type`."),
-    should("chat:errors:bad-request", API, "The status of a bad chat request is 400."),
+    must("chat:errors:never-ours", "issue vllm#55974", "An invalid chat request never returns a 5xx."),
+    must(
+        "chat:errors:envelope",
+        API,
+        "The body of an error is an object with `error`, which has a `message` and a `type`.",
+    ),
+    should("chat:errors:bad-request", API, "An invalid chat request returns 400."),
     should("chat:errors:four-keys", API, "An error has the keys `message`, `type`, `param` and `code`."),
     may("chat:errors:code-text", API, "An error's `code` is a string or null."),
 )
-"""How all of them are refused."""
+"""Requirements on every rejection."""
 
 TABLE: Table = (
     *BODIES,
     *FAULTS,
     *MANNERS,
-    should("chat:errors:unknown-model", API, "An unknown chat model is refused with a 404 or a 400."),
-    should("chat:errors:unknown-model-named", API, "The error about an unknown model has the code `model_not_found`."),
-    must("chat:errors:streamed", API, "With `stream: true` bad messages get an HTTP error, not a stream."),
-    must("chat:errors:streamed-tools", API, "With `stream: true` bad tools get an HTTP error, not a stream."),
+    should("chat:errors:unknown-model", API, "An unknown chat model is rejected with 404 or 400."),
+    should("chat:errors:unknown-model-named", API, "The error for an unknown model has the code `model_not_found`."),
+    must("chat:errors:streamed", API, "With `stream: true`, invalid messages return an HTTP error, not a stream."),
+    must("chat:errors:streamed-tools", API, "With `stream: true`, invalid tools return an HTTP error, not a stream."),
     must(
         "chat:errors:streamed-tool-choice",
         API,
-        "With `stream: true` a `tool_choice` that is refused gets an HTTP error, not a stream.",
+        "With `stream: true`, a rejected `tool_choice` returns an HTTP error, not a stream.",
     ),
-    must("chat:errors:path", "http", "A path below `/chat` that is not served is a 404."),
-    must("chat:errors:method", "http", "DELETE on `/chat/completions` is a 405 or a 404."),
-    must("chat:errors:alive", "issue vllm#55974", "After a bad chat request the server answers a good one."),
+    must("chat:errors:path", "http", "An unknown path below `/chat` returns 404."),
+    must("chat:errors:method", "http", "DELETE on `/chat/completions` returns 405 or 404."),
+    must("chat:errors:alive", "issue vllm#55974", "After an invalid chat request the server answers a valid one."),
 )
 
 
@@ -99,7 +107,7 @@ RAW = {
     "array": b"[]",
     "deep-json": b'{"messages": ' + b"[" * DEEP + b"]" * DEEP + b"}",
 }
-"""By the requirement's name: bytes that are no request at all."""
+"""By the requirement's name: bytes that are not a request."""
 
 NO_UTF8 = b"\xff\xfe"
 
@@ -112,7 +120,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "messages-text": {"messages": "Say hello."},
     "message-text": {"messages": ["Say hello."]},
     "message-without-role": {"messages": [{"content": "Say hello."}]},
-    "unknown-role": {"messages": [USER | {"role": "nobody"}]},
+    "unknown-role": {"messages": [USER | {"role": "visitor"}]},
     "missing-content": {"messages": [{"role": "user"}]},
     "content-number": {"messages": [USER | {"content": 7}]},
     "content-type": {"messages": [USER | {"content": [{"type": "smell", "text": "x"}]}]},
@@ -135,20 +143,20 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "format-word": {"response_format": {"type": "xml"}},
     "schema-missing": {"response_format": {"type": "json_schema"}},
 }
-"""By the requirement's name: what makes a good body bad."""
+"""By the requirement's name: the change that makes a valid body invalid."""
 
 STREAMED = {
     "streamed": "messages-text",
     "streamed-tools": "tools-object",
     "streamed-tool-choice": "tool-choice-absent",
 }
-"""By the requirement's name: the fault of a request for a stream."""
+"""By the requirement's name: the error in a streaming request."""
 
 SHARED = tuple(requirement.id for requirement in MANNERS)
 
 
 def bad_body(trial: Trial, name: str, **more: Any) -> bytes:
-    """Return a bad request's body: a good one but for its fault, or it would be refused for another."""
+    """Return the body of an invalid request: valid except for one error, so that nothing else can be the reason."""
     if name in RAW:
         return RAW[name]
     good = trial.chat_body([USER], **more)
@@ -156,12 +164,12 @@ def bad_body(trial: Trial, name: str, **more: Any) -> bytes:
 
 
 def is_refusal(exchange: Exchange) -> bool:
-    """Whether the request was refused as the client's fault."""
+    """Whether the request was rejected as the client's error."""
     return 400 <= exchange.status < 500
 
 
 def refusing(requirement: Requirement) -> Script:
-    """Return the script that sends a bad request."""
+    """Return the script that sends an invalid request."""
     name = requirement.id.rpartition(":")[2]
 
     def script(trial: Trial) -> Steps:
@@ -170,12 +178,12 @@ def refusing(requirement: Requirement) -> Script:
         trial.expect(requirement.id, is_refusal(exchange), exchange.came)
         judge_manners(trial, exchange)
 
-    script.__doc__ = f"Send what must not be taken: {name.replace('-', ' ')}."
+    script.__doc__ = f"Send an invalid request: {name.replace('-', ' ')}."
     return script
 
 
 def judge_manners(trial: Trial, exchange: Exchange) -> None:
-    """Judge how a bad request was refused; whether it was is another question."""
+    """Judge the form of a rejection; whether the request was rejected is a requirement of its own."""
     trial.expect("chat:errors:never-ours", exchange.status < 500, exchange.came)
     if not is_refusal(exchange):
         return
@@ -195,29 +203,29 @@ CASES = tuple(
 
 @case("chat:errors:unknown-model", "chat:errors:unknown-model-named")
 def an_unknown_chat_model_is_refused(trial: Trial) -> Steps:
-    """Name a model that nobody has."""
+    """Name an unknown model."""
     body = bad_body(trial, "unknown-model")
     exchange = yield from trial.post("/chat/completions", content=body, headers=JSON)
     trial.served(exchange)
     if not trial.expect("chat:errors:unknown-model", exchange.status in (400, 404), exchange.came):
-        raise Stop("skipped", "It was not refused.")
+        raise Stop("skipped", "The request was not rejected.")
     code = at(exchange.json, "error", "code")
     trial.expect("chat:errors:unknown-model-named", code == "model_not_found", exchange.came)
 
 
 def streaming(name: str, fault: str) -> Script:
-    """Return the script that asks for a stream by a bad request."""
+    """Return the script that sends an invalid request with `stream: true`."""
 
     def script(trial: Trial) -> Steps:
         body = bad_body(trial, fault, stream=True)
         exchange = yield from trial.post("/chat/completions", content=body, headers=JSON)
         trial.served(exchange)
         if exchange.is_ok and any(listed(event, "choices") for event in exchange.events):
-            raise Stop("skipped", "The server takes such a request.")
+            raise Stop("skipped", "The server accepts such a request.")
         is_plain = not exchange.headers.get("content-type", "").startswith("text/event-stream")
         trial.expect(f"chat:errors:{name}", is_plain and is_refusal(exchange), exchange.came)
 
-    script.__doc__ = f"Ask for a stream with a fault: {fault.replace('-', ' ')}."
+    script.__doc__ = f"Request a stream, with an error: {fault.replace('-', ' ')}."
     return script
 
 
@@ -229,7 +237,7 @@ STREAMING = tuple(
 
 @case("chat:errors:method", "chat:errors:path")
 def what_chat_does_not_serve_is_refused(trial: Trial) -> Steps:
-    """DELETE a path that takes POST, and POST to a path that is not there."""
+    """DELETE a path that supports POST, and POST to a path that does not exist."""
     served = yield from trial.post("/chat/completions", content=b"", headers=JSON)
     trial.served(served)
     refused = yield from trial.delete("/chat/completions")
@@ -240,7 +248,7 @@ def what_chat_does_not_serve_is_refused(trial: Trial) -> Steps:
 
 @case("chat:errors:alive")
 def chat_survives(trial: Trial) -> Steps:
-    """Send broken JSON, then a good request."""
+    """Send malformed JSON, then a valid request."""
     first = yield from trial.post("/chat/completions", content=RAW["cut-json"], headers=JSON)
     second = yield from trial.chat("Say hello.")
     trial.served(second)

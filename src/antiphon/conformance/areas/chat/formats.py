@@ -15,19 +15,19 @@ from antiphon.conformance.trial import Steps, Trial, is_completion
 API = "chat-api response_format"
 
 TABLE: Table = (
-    must("chat:formats:text", API, "A `response_format` of type `text` is taken."),
-    must("chat:formats:object", API, "With `json_object` the text is a JSON object."),
-    must("chat:formats:strict", API, "With a strict `json_schema` the text is JSON that fits the schema."),
-    should("chat:formats:loose", API, "With a `json_schema` that is not strict the text is JSON."),
-    must("chat:formats:nested", API, "Nested objects, lists and enums of a strict schema are kept to."),
-    must("chat:formats:object-streamed", API, "With `json_object` a streamed text is a JSON object."),
-    must("chat:formats:strict-streamed", API, "A streamed text fits a strict schema too."),
-    should("chat:formats:with-tools", API, "A format is taken together with tools."),
+    must("chat:formats:text", API, "A `response_format` of type `text` is accepted."),
+    must("chat:formats:object", API, "With `json_object`, the text is a JSON object."),
+    must("chat:formats:strict", API, "With a strict `json_schema`, the text is JSON that matches the schema."),
+    should("chat:formats:loose", API, "With a non-strict `json_schema`, the text is JSON."),
+    must("chat:formats:nested", API, "The text matches the nested objects, lists and enums of a strict schema."),
+    must("chat:formats:object-streamed", API, "With `json_object`, a streamed text is a JSON object."),
+    must("chat:formats:strict-streamed", API, "A streamed text matches a strict schema."),
+    should("chat:formats:with-tools", API, "A format is accepted together with tools."),
 )
 
 
 def schema(name: str, schema: dict[str, Any], *, strict: bool = True) -> dict[str, Any]:
-    """Return a format of this schema."""
+    """Return a format with this schema."""
     return {"type": "json_schema", "json_schema": {"name": name, "schema": schema, "strict": strict}}
 
 
@@ -39,27 +39,27 @@ ASKED: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "loose": (CAPITAL, schema("city", CITY, strict=False), {"type": "object"}),
     "nested": ("Describe one day of a journey to Paris, as JSON.", schema("journey", NESTED), NESTED),
 }
-"""By the requirement's name: what is asked, the format, and the schema that the text must fit."""
+"""By the requirement's name: the prompt, the format, and the schema that the text must match."""
 
 UNFINISHED = "The model did not finish its text."
 
 
 def judge_text(trial: Trial, id: str, text: str, reason: Any, wanted: dict[str, Any]) -> None:
-    """Judge whether a whole text is JSON that fits."""
+    """Judge whether a complete text is JSON that matches."""
     if reason != "stop" or not text:
         raise Stop("skipped", UNFINISHED)
     trial.expect(id, fits(parsed(text.encode("utf-8", "replace")), wanted), text)
 
 
 def fitting(name: str, asked: str, form: dict[str, Any], wanted: dict[str, Any]) -> Script:
-    """Return the script that asks for a format."""
+    """Return the script that requests a format."""
 
     def script(trial: Trial) -> Steps:
         completion = trial.completion((yield from trial.chat(asked, response_format=form)))
         reason = at(completion, "choices", 0, "finish_reason")
         judge_text(trial, f"chat:formats:{name}", text_of(completion), reason, wanted)
 
-    script.__doc__ = f"Ask for JSON: {name}."
+    script.__doc__ = f"Request JSON: {name}."
     return script
 
 
@@ -87,7 +87,7 @@ STREAMING = tuple(
 
 @case("chat:formats:text")
 def text_is_a_format(trial: Trial) -> Steps:
-    """Ask for text by name."""
+    """Request the format `text` explicitly."""
     exchange = yield from trial.chat("Say hello.", response_format={"type": "text"})
     trial.offered(exchange)
     trial.expect("chat:formats:text", exchange.is_ok and is_completion(exchange.json), exchange.came)
@@ -95,7 +95,7 @@ def text_is_a_format(trial: Trial) -> Steps:
 
 @case("chat:formats:with-tools")
 def a_format_goes_with_tools(trial: Trial) -> Steps:
-    """Ask for JSON, and offer tools."""
+    """Request JSON, and offer tools."""
     exchange = yield from trial.chat(CAPITAL, response_format=schema("city", CITY), tools=CHAT_TOOLS)
     trial.offered(exchange)
     trial.expect("chat:formats:with-tools", exchange.is_ok and is_completion(exchange.json), exchange.came)

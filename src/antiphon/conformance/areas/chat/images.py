@@ -12,16 +12,16 @@ from antiphon.conformance.trial import Steps, Trial
 API = "chat-api images"
 
 TABLE: Table = (
-    must("chat:images:data-url", API, "An image is taken as a data URL."),
-    must("chat:images:several", API, "Several images in one message are taken."),
-    must("chat:images:over-turns", API, "Images over several turns are taken."),
-    should("chat:images:detail", API, "An image may have a `detail`."),
-    must("chat:images:any-order", API, "Images and texts stand in any order."),
-    must("chat:images:streamed", API, "An answer about an image can be streamed."),
-    must("chat:images:bad-data", API, "An image that is no image is refused with a 4xx, or taken, but no 5xx."),
-    should("chat:images:file-url", API, "An image at a `file:` URL is not taken."),
-    capability(should("chat:images:colour", API, "The model tells the colour of a picture.")),
-    capability(should("chat:images:told-apart", API, "The model tells two pictures apart.")),
+    must("chat:images:data-url", API, "An image as a data URL is accepted."),
+    must("chat:images:several", API, "Several images in one message are accepted."),
+    must("chat:images:over-turns", API, "Images in several turns are accepted."),
+    should("chat:images:detail", API, "An image can have a `detail`."),
+    must("chat:images:any-order", API, "Images and texts are accepted in any order."),
+    must("chat:images:streamed", API, "A response about an image can be streamed."),
+    must("chat:images:bad-data", API, "Invalid image data is accepted or rejected with a 4xx, never a 5xx."),
+    should("chat:images:file-url", API, "An image at a `file:` URL is rejected."),
+    capability(should("chat:images:colour", API, "The model names the colour of a picture.")),
+    capability(should("chat:images:told-apart", API, "The model distinguishes two pictures.")),
 )
 
 
@@ -36,7 +36,7 @@ def image(url: str, **fields: Any) -> dict[str, Any]:
 
 
 def user(*parts: dict[str, Any]) -> dict[str, Any]:
-    """Return a message of the user."""
+    """Return a user message."""
     return {"role": "user", "content": list(parts)}
 
 
@@ -50,7 +50,7 @@ TAKEN: dict[str, list[dict[str, Any]]] = {
     "detail": [user(text("Look."), image(RED, detail="low"))],
     "any-order": [user(image(RED), text("Look at the first,"), image(BLUE), text("then at the second."))],
 }
-"""By the requirement's name: messages that are taken."""
+"""By the requirement's name: messages that are accepted."""
 
 
 TAKING = taken_by_chat("images", {name: {"messages": row} for name, row in TAKEN.items()})
@@ -58,7 +58,7 @@ TAKING = taken_by_chat("images", {name: {"messages": row} for name, row in TAKEN
 
 @case("chat:images:data-url", "chat:images:colour")
 def a_picture_is_looked_at(trial: Trial) -> Steps:
-    """Show a red picture."""
+    """Send a red picture."""
     completion = trial.completion((yield from trial.chat([user(text(WHICH), image(RED))])))
     trial.expect("chat:images:data-url", True)
     trial.expect("chat:images:colour", "red" in text_of(completion).lower(), text_of(completion) or "no text")
@@ -66,7 +66,7 @@ def a_picture_is_looked_at(trial: Trial) -> Steps:
 
 @case("chat:images:told-apart")
 def two_pictures_are_told_apart(trial: Trial) -> Steps:
-    """Show a red picture and a blue one."""
+    """Send a red picture and a blue one."""
     asked = text("Which colour is the second picture? Answer in one word.")
     completion = trial.completion((yield from trial.chat([user(image(RED), image(BLUE), asked)])))
     said = text_of(completion).lower()
@@ -75,7 +75,7 @@ def two_pictures_are_told_apart(trial: Trial) -> Steps:
 
 @case("chat:images:streamed")
 def a_picture_is_streamed_about(trial: Trial) -> Steps:
-    """Show a picture, and stream the answer."""
+    """Send a picture, and stream the response."""
     exchange = yield from trial.chat([user(text(WHICH), image(RED))], stream=True)
     trial.offered(exchange)
     is_stream = exchange.is_ok and at(exchange.events, 0, "object") == "chat.completion.chunk"
@@ -84,7 +84,7 @@ def a_picture_is_streamed_about(trial: Trial) -> Steps:
 
 @case("chat:images:bad-data")
 def a_broken_picture_is_no_fault_of_the_server(trial: Trial) -> Steps:
-    """Show what is no picture."""
+    """Send invalid image data."""
     exchange = yield from trial.chat([user(text("Look."), image("data:image/png;base64,!!!"))])
     trial.served(exchange)
     is_right = is_taken(exchange) or 400 <= exchange.status < 500
@@ -93,7 +93,7 @@ def a_broken_picture_is_no_fault_of_the_server(trial: Trial) -> Steps:
 
 @case("chat:images:file-url")
 def a_file_of_the_server_is_not_read(trial: Trial) -> Steps:
-    """Show a file of the server."""
+    """Send the URL of a file on the server."""
     exchange = yield from trial.chat([user(text("Look."), image("file:///etc/hostname"))])
     trial.served(exchange)
     trial.expect("chat:images:file-url", exchange.status >= 400, exchange.came)

@@ -1,4 +1,4 @@
-"""Parameters of Chat Completions, and whether they are honoured."""
+"""Parameters of Chat Completions, and whether they take effect."""
 
 from typing import Any
 
@@ -12,47 +12,47 @@ from antiphon.conformance.samples import is_token, taken_by_chat
 from antiphon.conformance.trial import Steps, Trial
 
 TABLE: Table = (
-    must("chat:parameters:stop", "chat-api create", "A `stop` sequence ends the text before it."),
-    must("chat:parameters:stop-list", "chat-api create", "`stop` may be a list."),
+    must("chat:parameters:stop", "chat-api create", "A `stop` sequence ends the text before the sequence."),
+    must("chat:parameters:stop-list", "chat-api create", "`stop` can be a list."),
     should(
         "chat:parameters:stop-reason",
         "chat-api create",
         "A text that a `stop` sequence ended has the finish reason `stop`.",
     ),
-    should("chat:parameters:stop-streamed", "chat-api create", "A `stop` sequence ends a streamed text too."),
-    must("chat:parameters:max-tokens", "chat-api create", "`max_tokens` bounds the completion's tokens."),
-    must("chat:parameters:length", "chat-api create", "A text that `max_tokens` cut has the finish reason `length`."),
+    should("chat:parameters:stop-streamed", "chat-api create", "A `stop` sequence ends a streamed text."),
+    must("chat:parameters:max-tokens", "chat-api create", "`max_tokens` limits the number of completion tokens."),
+    must("chat:parameters:length", "chat-api create", "A text cut off by `max_tokens` has the finish reason `length`."),
     should(
         "chat:parameters:max-completion-tokens",
         "chat-api create",
-        "`max_completion_tokens` bounds the completion's tokens as `max_tokens` does.",
+        "`max_completion_tokens` limits the number of completion tokens as `max_tokens` does.",
     ),
     must(
         "chat:parameters:length-streamed",
         "chat-api create",
-        "A stream that `max_tokens` cut has the finish reason `length`.",
+        "A stream cut off by `max_tokens` has the finish reason `length`.",
     ),
-    must("chat:parameters:temperature", "chat-api create", "A `temperature` of 2 is taken."),
-    must("chat:parameters:temperature-zero", "chat-api create", "A `temperature` of 0 is taken."),
-    must("chat:parameters:top-p", "chat-api create", "`top_p` is taken."),
-    should("chat:parameters:penalties", "chat-api create", "`presence_penalty` and `frequency_penalty` are taken."),
-    should("chat:parameters:seed", "chat-api create", "`seed` is taken."),
+    must("chat:parameters:temperature", "chat-api create", "A `temperature` of 2 is accepted."),
+    must("chat:parameters:temperature-zero", "chat-api create", "A `temperature` of 0 is accepted."),
+    must("chat:parameters:top-p", "chat-api create", "`top_p` is accepted."),
+    should("chat:parameters:penalties", "chat-api create", "`presence_penalty` and `frequency_penalty` are accepted."),
+    should("chat:parameters:seed", "chat-api create", "`seed` is accepted."),
     capability(
         should(
-            "chat:parameters:seed-repeats", "chat-api create", "The same seed gives the same text, at temperature 0."
+            "chat:parameters:seed-repeats", "chat-api create", "The same seed returns the same text at temperature 0."
         )
     ),
-    should("chat:parameters:n", "chat-api create", "`n: 2` gives two choices of the indexes 0 and 1."),
+    should("chat:parameters:n", "chat-api create", "`n: 2` returns two choices, with the indexes 0 and 1."),
     should(
         "chat:parameters:logprobs",
         "chat-api create",
-        "`logprobs: true` gives a list of tokens, each with its `logprob`.",
+        "`logprobs: true` returns a list of tokens, each with its `logprob`.",
     ),
     may("chat:parameters:logprobs-bytes", "chat-api create", "Each token has `bytes`, a list of integers or null."),
-    should("chat:parameters:top-logprobs", "chat-api create", "`top_logprobs` bounds the alternatives of each token."),
-    should("chat:parameters:logprobs-streamed", "chat-api create", "Log probabilities come in streams too."),
-    should("chat:parameters:user", "chat-api create", "`user` is taken."),
-    should("chat:parameters:nulls", "chat-api create", "Optional parameters may be null."),
+    should("chat:parameters:top-logprobs", "chat-api create", "`top_logprobs` limits the alternatives of each token."),
+    should("chat:parameters:logprobs-streamed", "chat-api create", "Streams contain log probabilities when requested."),
+    should("chat:parameters:user", "chat-api create", "`user` is accepted."),
+    should("chat:parameters:nulls", "chat-api create", "Optional parameters can be null."),
 )
 
 
@@ -65,13 +65,13 @@ BEFORE = "beta"
 LONG = "Count from 1 to 100 in words, separated by blanks: one two three and so on."
 
 FEW = 8
-"""Tokens that are too few for it."""
+"""A number of tokens too small for the text."""
 
 SHORT = "The text was shorter than the limit."
 
 
 def judge_stop(trial: Trial, id: str, text: str) -> bool:
-    """Judge whether the text ends before the stop sequence. One that does not repeat the words shows nothing."""
+    """Judge whether the text ends before the stop sequence. A text that does not repeat the words shows nothing."""
     if STOP not in text and BEFORE not in text:
         raise Stop("skipped", f"The model did not repeat the words: {shown(text)}")
     return trial.expect(id, STOP not in text, text)
@@ -102,7 +102,7 @@ def a_stream_is_stopped(trial: Trial) -> Steps:
 
 @case("chat:parameters:max-tokens", "chat:parameters:length")
 def a_long_text_is_cut(trial: Trial) -> Steps:
-    """Ask for a long text, and allow few tokens."""
+    """Request a long text with a low token limit."""
     completion = trial.completion((yield from trial.chat(LONG, max_tokens=FEW)))
     judge_cut(trial, completion, "chat:parameters:max-tokens")
     reason = at(completion, "choices", 0, "finish_reason")
@@ -111,13 +111,13 @@ def a_long_text_is_cut(trial: Trial) -> Steps:
 
 @case("chat:parameters:max-completion-tokens")
 def a_long_text_is_cut_by_the_newer_name(trial: Trial) -> Steps:
-    """Ask for a long text, and allow few completion tokens."""
+    """Request a long text with a low limit of completion tokens."""
     completion = trial.completion((yield from trial.chat(LONG, max_tokens=MISSING, max_completion_tokens=FEW)))
     judge_cut(trial, completion, "chat:parameters:max-completion-tokens")
 
 
 def judge_cut(trial: Trial, completion: dict[str, Any], id: str) -> None:
-    """Judge whether no more tokens were made than were allowed."""
+    """Judge whether the number of tokens stays within the limit."""
     used = at(completion, "usage", "completion_tokens")
     if is_integer(used):
         trial.expect(id, used <= FEW, f"{used} tokens")
@@ -128,7 +128,7 @@ def judge_cut(trial: Trial, completion: dict[str, Any], id: str) -> None:
 
 
 def tokens_of(chunks: list[dict[str, Any]]) -> int:
-    """Return how many tokens a stream used; where it does not say so, how many pieces or words it has at least."""
+    """Return how many tokens a stream used; if it does not report them, how many deltas or words it has at least."""
     told = [used for chunk in chunks if is_integer(used := at(chunk, "usage", "completion_tokens"))]
     pieces = [one for one in choices_of(chunks) if at(one, "delta", "content")]
     return told[-1] if told else max(len(pieces), len(streamed_text(chunks).split()))
@@ -136,7 +136,7 @@ def tokens_of(chunks: list[dict[str, Any]]) -> int:
 
 @case("chat:parameters:length-streamed")
 def a_long_chat_stream_is_cut(trial: Trial) -> Steps:
-    """Stream a long text, and allow few tokens."""
+    """Stream a long text with a low token limit."""
     chunks = chunks_of(trial, (yield from trial.chat(LONG, max_tokens=FEW, stream=True)))
     reasons = [reason for one in choices_of(chunks) if (reason := at(one, "finish_reason"))]
     if reasons == ["stop"] and tokens_of(chunks) < FEW:
@@ -155,7 +155,7 @@ TAKEN: dict[str, dict[str, Any]] = {
     "user": {"user": "user-1"},
     "nulls": dict.fromkeys(NULLS),
 }
-"""By the requirement's name: parameters that are taken."""
+"""By the requirement's name: parameters that are accepted."""
 
 
 TAKING = taken_by_chat("parameters", TAKEN)
@@ -163,30 +163,30 @@ TAKING = taken_by_chat("parameters", TAKEN)
 
 @case("chat:parameters:seed-repeats")
 def a_seed_repeats_itself(trial: Trial) -> Steps:
-    """Ask the same twice with a seed."""
+    """Send the same request twice with a seed."""
     asked = {"seed": 7, "temperature": 0}
-    first = text_of(trial.completion((yield from trial.chat("Tell a short joke.", **asked))))
-    second = text_of(trial.completion((yield from trial.chat("Tell a short joke.", **asked))))
+    first = text_of(trial.completion((yield from trial.chat("Write a short joke.", **asked))))
+    second = text_of(trial.completion((yield from trial.chat("Write a short joke.", **asked))))
     trial.expect("chat:parameters:seed-repeats", first == second, [first, second])
 
 
 @case("chat:parameters:n")
 def two_choices_are_given(trial: Trial) -> Steps:
-    """Ask for two choices."""
+    """Request two choices."""
     completion = trial.completion((yield from trial.chat("Say hello.", n=2, temperature=1)))
     indexes = [at(choice, "index") for choice in listed(completion, "choices")]
     trial.expect("chat:parameters:n", indexes in ([0, 1], [1, 0]), indexes)
 
 
 def has_bytes(token: Any) -> bool:
-    """Whether a token tells its bytes, or that it has none to tell."""
+    """Whether a token has `bytes`, null or a list of integers."""
     octets = at(token, "bytes")
     return octets is None or (isinstance(octets, list) and all(map(is_integer, octets)))
 
 
 @case("chat:parameters:logprobs", asides=("chat:parameters:logprobs-bytes", "chat:parameters:top-logprobs"))
 def log_probabilities_are_given(trial: Trial) -> Steps:
-    """Ask for log probabilities."""
+    """Request log probabilities."""
     completion = trial.completion((yield from trial.chat("Say hello.", logprobs=True, top_logprobs=2)))
     tokens = listed(completion, "choices", 0, "logprobs", "content")
     are_right = bool(tokens) and all(map(is_token, tokens))

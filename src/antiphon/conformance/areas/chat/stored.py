@@ -1,4 +1,4 @@
-"""Stored chat completions: of servers that have them."""
+"""Stored chat completions, if the server supports them."""
 
 from typing import Any
 
@@ -11,32 +11,30 @@ from antiphon.conformance.trial import Asking, Steps, Trial
 SOURCE = "chat-api stored completions"
 
 TABLE: Table = (
-    should("chat:stored:retrieved", SOURCE, "A completion that was made with `store: true` can be retrieved."),
-    should("chat:stored:metadata", SOURCE, "A stored completion keeps the metadata of its request."),
-    should("chat:stored:updated", SOURCE, "A stored completion's metadata can be changed."),
+    should("chat:stored:retrieved", SOURCE, "A completion with `store: true` can be retrieved."),
+    should("chat:stored:metadata", SOURCE, "A stored completion has the metadata of its request."),
+    should("chat:stored:updated", SOURCE, "The metadata of a stored completion can be changed."),
     should("chat:stored:messages", SOURCE, "The messages of a stored completion's request are listed, with ids."),
-    should("chat:stored:deleted", SOURCE, "A stored completion can be deleted, and is then a 404."),
-    should(
-        "chat:stored:deleted-body", SOURCE, "Deletion answers with `chat.completion.deleted`, `deleted` and the id."
-    ),
-    should("chat:stored:streamed", SOURCE, "A streamed completion can be retrieved whole, by the id of its chunks."),
-    should("chat:stored:listed", SOURCE, "Stored completions are listed, the oldest first."),
+    should("chat:stored:deleted", SOURCE, "A deleted stored completion returns 404."),
+    should("chat:stored:deleted-body", SOURCE, "A deletion returns `chat.completion.deleted`, `deleted` and the id."),
+    should("chat:stored:streamed", SOURCE, "A streamed completion can be retrieved in full by the id of its chunks."),
+    should("chat:stored:listed", SOURCE, "Stored completions are listed, oldest first."),
     should("chat:stored:filtered", SOURCE, "The list can be filtered by `metadata[key]=value`."),
     should("chat:stored:paged", SOURCE, "`limit` and `after` page through the list."),
-    should("chat:stored:unknown", SOURCE, "An unknown stored completion is a 404."),
-    should("chat:stored:unstored", SOURCE, "A completion that was made without `store` cannot be retrieved."),
+    should("chat:stored:unknown", SOURCE, "An unknown stored completion returns 404."),
+    should("chat:stored:unstored", SOURCE, "A completion without `store` cannot be retrieved."),
 )
 
 UNKNOWN = "chatcmpl-00000000000000000000000000000000"
 
 
 def create(trial: Trial, **parameters: Any) -> Asking:
-    """Make a completion that is to be stored."""
+    """Create a completion with `store: true`."""
     return trial.chat("Say hello.", store=True, **parameters)
 
 
 def text_of(completion: Any) -> Any:
-    """Return what a completion says."""
+    """Return the text of a completion."""
     return at(completion, "choices", 0, "message", "content")
 
 
@@ -85,7 +83,7 @@ def a_stream_is_stored(trial: Trial) -> Steps:
 
 @case("chat:stored:listed", "chat:stored:filtered", "chat:stored:paged")
 def stored_completions_are_listed(trial: Trial) -> Steps:
-    """Make two stored completions with metadata of their own, list them, and page through the list."""
+    """Create two stored completions with metadata, list them, and page through the list."""
     names = []
     for _ in range(2):
         names.append(id_of(trial.completion((yield from create(trial)))))
@@ -109,7 +107,7 @@ def stored_completions_are_listed(trial: Trial) -> Steps:
 
 @case("chat:stored:unknown")
 def an_unknown_completion_is_not_found(trial: Trial) -> Steps:
-    """Retrieve a completion that never was."""
+    """Retrieve an unknown completion."""
     exchange = yield from trial.get(f"/chat/completions/{UNKNOWN}")
     trial.served(exchange)
     trial.expect("chat:stored:unknown", exchange.status == 404, exchange.came)
@@ -117,7 +115,7 @@ def an_unknown_completion_is_not_found(trial: Trial) -> Steps:
 
 @case("chat:stored:unstored")
 def an_unstored_completion_is_not_found(trial: Trial) -> Steps:
-    """Make a completion without `store`, and try to retrieve it."""
+    """Create a completion without `store`, and try to retrieve it."""
     made = trial.completion((yield from trial.chat("Say hello.")))
     exchange = yield from trial.get(f"/chat/completions/{id_of(made)}")
     trial.served(exchange)

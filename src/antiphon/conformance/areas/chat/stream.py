@@ -1,4 +1,4 @@
-"""Streamed answers of Chat Completions, chunk by chunk."""
+"""Streamed responses of Chat Completions, chunk by chunk."""
 
 from typing import Any
 
@@ -10,38 +10,48 @@ from antiphon.conformance.requirement import Stop, Table, may, must, should
 from antiphon.conformance.trial import Steps, Trial
 
 TABLE: Table = (
-    must("chat:stream:streams", "chat-api streaming", "`stream: true` gives a whole stream of JSON objects, no error."),
-    must("chat:stream:content-type", "chat-api streaming", "A stream's content type is `text/event-stream`."),
-    must("chat:stream:object", "chat-api streaming", "Every chunk is an object `chat.completion.chunk`."),
+    must(
+        "chat:stream:streams",
+        "chat-api streaming",
+        "`stream: true` returns a complete stream of JSON objects without an error.",
+    ),
+    must("chat:stream:content-type", "chat-api streaming", "The content type of a stream is `text/event-stream`."),
+    must("chat:stream:object", "chat-api streaming", "Every chunk is a `chat.completion.chunk` object."),
     must("chat:stream:one-id", "chat-api streaming", "All chunks have the same `id`."),
     must("chat:stream:created", "chat-api streaming", "Every chunk has an integer `created`."),
     should("chat:stream:one-created", "chat-api streaming", "All chunks have the same `created`."),
-    must("chat:stream:model", "chat-api streaming", "Every chunk names the model."),
+    must("chat:stream:model", "chat-api streaming", "Every chunk contains the name of the model."),
     must(
         "chat:stream:choices",
         "issue langchain#34654",
         "Every chunk has a list of choices, each with an index and a `delta`.",
     ),
-    should("chat:stream:role-first", "chat-api streaming", "The first delta tells the role `assistant`."),
-    must("chat:stream:content", "chat-api streaming", "A delta's `content` is a string or null."),
-    must("chat:stream:finish-reason", "issue bifrost#1821", "One chunk tells the `finish_reason`, one of the API's."),
-    should("chat:stream:finish-null", "chat-api streaming", "Until the end `finish_reason` is null or absent."),
-    must("chat:stream:finish-last", "issue litellm#17652", "Nothing is said after the `finish_reason`."),
+    should("chat:stream:role-first", "chat-api streaming", "The first delta has the role `assistant`."),
+    must("chat:stream:content", "chat-api streaming", "The `content` of a delta is a string or null."),
+    must(
+        "chat:stream:finish-reason",
+        "issue bifrost#1821",
+        "One chunk has the `finish_reason`, one of the values that the API defines.",
+    ),
+    should(
+        "chat:stream:finish-null", "chat-api streaming", "Before the last choice, `finish_reason` is null or absent."
+    ),
+    must("chat:stream:finish-last", "issue litellm#17652", "No delta has content after the `finish_reason`."),
     must("chat:stream:done", "chat-api streaming", "The stream ends with `[DONE]`."),
-    must("chat:stream:usage", "chat-api streaming", "With `include_usage` the stream reports its usage."),
-    should("chat:stream:usage-last", "chat-api streaming", "Usage comes in the last chunk, which has no choices."),
-    should("chat:stream:usage-same", "chat-api streaming", "A streamed prompt counts as many tokens as a plain one."),
-    should("chat:stream:usage-null", "chat-api streaming", "Without `include_usage` no chunk tells usage."),
-    must("chat:stream:some-text", "chat-api streaming", "A text comes in deltas."),
-    may("chat:stream:several-deltas", "chat-api streaming", "A text of some length comes in more than one delta."),
-    must("chat:stream:plain", "chat-api streaming", "`stream: false` gives one JSON object."),
+    must("chat:stream:usage", "chat-api streaming", "With `include_usage`, the stream reports its usage."),
+    should("chat:stream:usage-last", "chat-api streaming", "Usage is in the last chunk, which has no choices."),
+    should("chat:stream:usage-same", "chat-api streaming", "A prompt counts as many tokens streamed as not streamed."),
+    should("chat:stream:usage-null", "chat-api streaming", "Without `include_usage`, no chunk has usage."),
+    must("chat:stream:some-text", "chat-api streaming", "A text is sent in deltas."),
+    may("chat:stream:several-deltas", "chat-api streaming", "A longer text is sent in more than one delta."),
+    must("chat:stream:plain", "chat-api streaming", "`stream: false` returns one JSON object."),
 )
 
 
 Chunks = list[dict[str, Any]]
 
 LONG = 20
-"""Characters that no model says at once."""
+"""Characters of a text that no model sends in one delta."""
 
 
 def choices_of(chunks: Chunks) -> list[Any]:
@@ -56,7 +66,7 @@ def text_of(chunks: Chunks) -> str:
 
 
 def chunks_of(trial: Trial, exchange: Exchange) -> Chunks:
-    """Return a stream's chunks. Ends the case where there is none, and where one of them is an error."""
+    """Return the chunks of a stream. Ends the case without chunks, or if one of them is an error."""
     chunks = trial.streamed(exchange)
     if wrong := [chunk for chunk in chunks if chunk.get("error")]:
         raise Stop("failed", f"The stream has an error: {shown(wrong[0])}")
@@ -64,7 +74,7 @@ def chunks_of(trial: Trial, exchange: Exchange) -> Chunks:
 
 
 def has_said(choice: Any) -> bool:
-    """Whether a choice's delta says anything."""
+    """Whether the delta of a choice has content."""
     delta = at(choice, "delta")
     return bool(at(delta, "content") or at(delta, "tool_calls") or at(delta, "refusal"))
 
@@ -75,7 +85,7 @@ PARTS = (
     *("chat:stream:content", "chat:stream:finish-reason", "chat:stream:finish-null", "chat:stream:finish-last"),
     *("chat:stream:done", "chat:stream:some-text", "chat:stream:several-deltas", "chat:stream:usage-null"),
 )
-"""What can be judged only where a stream came."""
+"""Requirements that can be judged only if a stream arrived."""
 
 
 @case("chat:stream:streams", asides=PARTS)
@@ -92,7 +102,7 @@ def an_answer_is_streamed(trial: Trial) -> Steps:
 
 
 def judge_frames(trial: Trial, exchange: Exchange) -> None:
-    """Judge the stream as one of events."""
+    """Judge the stream as an event stream."""
     kind = exchange.headers.get("content-type", "")
     trial.expect("chat:stream:content-type", kind.startswith("text/event-stream"), kind or "no content type")
     data = [frame.data for frame in exchange.frames if frame.data is not None]
@@ -101,7 +111,7 @@ def judge_frames(trial: Trial, exchange: Exchange) -> None:
 
 
 def judge_heads(trial: Trial, chunks: Chunks) -> None:
-    """Judge what every chunk has."""
+    """Judge what every chunk must have."""
     kinds, ids, times = ([chunk.get(key) for chunk in chunks] for key in ("object", "id", "created"))
     trial.expect("chat:stream:object", all(kind == "chat.completion.chunk" for kind in kinds), kinds[0])
     trial.expect("chat:stream:one-id", is_text(ids[0]) and all(one == ids[0] for one in ids), ids)
@@ -111,7 +121,7 @@ def judge_heads(trial: Trial, chunks: Chunks) -> None:
 
 
 def judge_choices(trial: Trial, chunks: Chunks) -> None:
-    """Judge the choices, and how they end."""
+    """Judge the choices, and their end."""
     choices = choices_of(chunks)
     are_lists = all(isinstance(chunk.get("choices"), list) for chunk in chunks)
     are_right = all(is_integer(at(one, "index")) and isinstance(at(one, "delta"), dict) for one in choices)
@@ -128,7 +138,7 @@ def judge_choices(trial: Trial, chunks: Chunks) -> None:
 
 
 def judge_text(trial: Trial, chunks: Chunks) -> None:
-    """Judge what the deltas say."""
+    """Judge the content of the deltas."""
     deltas = [at(one, "delta") for one in choices_of(chunks)]
     contents = [content for one in deltas if (content := at(one, "content")) is not MISSING]
     trial.expect("chat:stream:content", all(one is None or isinstance(one, str) for one in contents), contents)
@@ -140,7 +150,7 @@ def judge_text(trial: Trial, chunks: Chunks) -> None:
 
 @case("chat:stream:usage", asides=("chat:stream:usage-last", "chat:stream:usage-same"))
 def usage_is_streamed(trial: Trial) -> Steps:
-    """Stream a text with its usage, and ask the same without a stream."""
+    """Stream a text with its usage, and send the same request without a stream."""
     asked = {"stream": True, "stream_options": {"include_usage": True}}
     chunks = chunks_of(trial, (yield from trial.chat("Say hello.", **asked)))
     told = [chunk for chunk in chunks if chunk.get("usage")]
@@ -155,7 +165,7 @@ def usage_is_streamed(trial: Trial) -> Steps:
 
 @case("chat:stream:plain")
 def no_stream_is_one_answer(trial: Trial) -> Steps:
-    """Say that no stream is wanted."""
+    """Send `stream: false`."""
     exchange = yield from trial.chat("Say hello.", stream=False)
     trial.succeed(exchange)
     trial.expect("chat:stream:plain", at(exchange.json, "object") == "chat.completion", exchange.came)

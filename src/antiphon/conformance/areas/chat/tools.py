@@ -14,47 +14,49 @@ from antiphon.conformance.trial import Steps, Trial
 API = "chat-api tools"
 
 TABLE: Table = (
-    must("chat:tools:required", API, "`tool_choice: required` makes the model call a tool."),
-    must("chat:tools:named", API, "A `tool_choice` that names a function makes the model call that one."),
-    must("chat:tools:none", API, "`tool_choice: none` keeps the model from calling."),
-    must("chat:tools:shape", API, "A call has an `id`, the type `function`, and a function with a name."),
-    must("chat:tools:name", API, "A call's function is one that was offered."),
-    must("chat:tools:arguments", API, "A call's `arguments` are a string of JSON, an object."),
-    must("chat:tools:content", API, "Beside calls `content` is a string or null."),
-    must("chat:tools:finish-reason", API, "An answer that calls has the finish reason `tool_calls`."),
+    must("chat:tools:required", API, "With `tool_choice: required` the model calls a tool."),
+    must("chat:tools:named", API, "With a `tool_choice` that names a function the model calls this function."),
+    must("chat:tools:none", API, "With `tool_choice: none` the model does not call a tool."),
+    must("chat:tools:shape", API, "A tool call has an `id`, the type `function`, and a function with a name."),
+    must("chat:tools:name", API, "The function of a tool call is one of the tools in the request."),
+    must("chat:tools:arguments", API, "The `arguments` of a tool call are a string with a JSON object."),
+    must("chat:tools:content", API, "With tool calls, `content` is a string or null."),
+    must("chat:tools:finish-reason", API, "A response with tool calls has the finish reason `tool_calls`."),
     should(
-        "chat:tools:finish-reason-named", API, "An answer that calls a named function ends with `stop` or `tool_calls`."
+        "chat:tools:finish-reason-named",
+        API,
+        "A response to a named `tool_choice` has the finish reason `stop` or `tool_calls`.",
     ),
-    should("chat:tools:strict-fits", API, "The arguments of a strict tool fit its schema."),
+    should("chat:tools:strict-fits", API, "The arguments of a strict tool match its schema."),
     must(
         "chat:tools:streamed",
         "issue langchain#34654",
-        "A streamed call tells id and name once, and its arguments in pieces.",
+        "A streamed tool call has its id and name once, and its arguments in deltas.",
     ),
-    must("chat:tools:streamed-index", "issue litellm#21331", "Every delta of a call has its index."),
-    must("chat:tools:streamed-finish-reason", API, "A stream that calls has the finish reason `tool_calls`."),
-    must("chat:tools:streamed-none", API, "`tool_choice: none` keeps a stream from calling."),
-    must("chat:tools:distinct", API, "Calls of one answer have ids of their own."),
-    should("chat:tools:one-at-a-time", API, "With `parallel_tool_calls: false` there is at most one call."),
-    must("chat:tools:result", API, "A call and its result in the history are taken."),
-    must("chat:tools:null-content", "issue agents#2238", "A message with calls may have null as its content."),
-    should("chat:tools:no-content", "issue agents#2238", "A message with calls may have no content."),
-    must("chat:tools:results", API, "The results of several calls are taken."),
-    should("chat:tools:result-parts", API, "A result may be a list of text parts."),
-    must("chat:tools:empty-result", "issue agents#3310", "A result may be an empty string."),
-    must("chat:tools:three-turns", API, "Calls and results of several turns are taken."),
-    should("chat:tools:result-alone", API, "A result without a call is refused with 400."),
+    must("chat:tools:streamed-index", "issue litellm#21331", "Every delta of a tool call has its index."),
+    must("chat:tools:streamed-finish-reason", API, "A stream with tool calls has the finish reason `tool_calls`."),
+    must("chat:tools:streamed-none", API, "With `tool_choice: none` a stream has no tool calls."),
+    must("chat:tools:distinct", API, "The tool calls of one response have different ids."),
+    should("chat:tools:one-at-a-time", API, "With `parallel_tool_calls: false` a response has at most one tool call."),
+    must("chat:tools:result", API, "A tool call and its result in the history are accepted."),
+    must("chat:tools:null-content", "issue agents#2238", "The `content` of a message with tool calls can be null."),
+    should("chat:tools:no-content", "issue agents#2238", "The `content` of a message with tool calls can be absent."),
+    must("chat:tools:results", API, "The results of several tool calls are accepted."),
+    should("chat:tools:result-parts", API, "A tool result can be a list of text parts."),
+    must("chat:tools:empty-result", "issue agents#3310", "A tool result can be an empty string."),
+    must("chat:tools:three-turns", API, "Tool calls and results of several turns are accepted."),
+    should("chat:tools:result-alone", API, "A tool result without a tool call is rejected with 400."),
     must("chat:tools:no-parameters", API, "A tool without parameters can be offered and called."),
     must(
         "chat:tools:empty-list",
         "client agents-sdk",
-        "An offer of tools that is unused changes nothing in a plain answer.",
+        "Tools that the model does not call do not change a text response.",
     ),
-    capability(should("chat:tools:unforced", API, "The model calls a tool where it is needed, unforced.")),
+    capability(should("chat:tools:unforced", API, "The model calls a tool that it needs without being forced.")),
     capability(should("chat:tools:chosen", API, "The model chooses the right tool of two.")),
-    capability(should("chat:tools:argued", API, "The model gives the right argument.")),
-    capability(should("chat:tools:parallel", API, "The model calls both tools where it is asked for both.")),
-    capability(should("chat:tools:used", API, "The model uses a tool's result in its answer.")),
+    capability(should("chat:tools:argued", API, "The model passes the right argument.")),
+    capability(should("chat:tools:parallel", API, "The model calls both tools when the prompt requires both.")),
+    capability(should("chat:tools:used", API, "The model uses the result of a tool in its answer.")),
 )
 
 
@@ -68,29 +70,29 @@ USER = {"role": "user", "content": ASK_WEATHER}
 
 
 def named(name: str) -> dict[str, Any]:
-    """Return the choice of a function."""
+    """Return the `tool_choice` of a function."""
     return {"type": "function", "function": {"name": name}}
 
 
 def calls_of(completion: Any) -> list[Any]:
-    """Return the calls of the first choice."""
+    """Return the tool calls of the first choice."""
     return listed(completion, "choices", 0, "message", "tool_calls")
 
 
 def name_of(call: Any) -> str:
-    """Return the name of a call's function, empty where there is none."""
+    """Return the name of the function of a tool call, empty without one."""
     name = at(call, "function", "name")
     return name if isinstance(name, str) else ""
 
 
 def arguments_of(call: Any) -> Any:
-    """Return a call's arguments as JSON, `MISSING` where they are none."""
+    """Return the arguments of a tool call as JSON, `MISSING` if they are not JSON."""
     text = at(call, "function", "arguments")
     return parsed(text.encode("utf-8", "replace")) if isinstance(text, str) else parsed(b"")
 
 
 def came(completion: Any) -> str:
-    """Say what came instead of a call."""
+    """Return in words what the response has instead of a tool call."""
     return shown(at(completion, "choices", 0))
 
 
@@ -104,7 +106,7 @@ def came(completion: Any) -> str:
     "chat:tools:strict-fits",
 )
 def a_chat_call_is_required(trial: Trial) -> Steps:
-    """Require a call."""
+    """Require a tool call."""
     completion = trial.completion((yield from trial.chat(ASK_WEATHER, tools=CHAT_TOOLS, tool_choice="required")))
     calls = calls_of(completion)
     if not trial.expect("chat:tools:required", bool(calls), came(completion)):
@@ -134,7 +136,7 @@ def a_named_chat_function_is_called(trial: Trial) -> Steps:
 
 @case("chat:tools:none", "chat:tools:empty-list")
 def no_chat_call_is_made(trial: Trial) -> Steps:
-    """Forbid calls."""
+    """Forbid tool calls."""
     completion = trial.completion((yield from trial.chat(ASK_WEATHER, tools=CHAT_TOOLS, tool_choice="none")))
     if trial.expect("chat:tools:none", not calls_of(completion), came(completion)):
         reason = at(completion, "choices", 0, "finish_reason")
@@ -143,7 +145,7 @@ def no_chat_call_is_made(trial: Trial) -> Steps:
 
 @case("chat:tools:streamed-none")
 def no_call_is_streamed(trial: Trial) -> Steps:
-    """Forbid calls in a stream."""
+    """Forbid tool calls in a stream."""
     asked = {"tools": CHAT_TOOLS, "tool_choice": "none", "stream": True}
     choices = choices_of(trial.streamed((yield from trial.chat(ASK_WEATHER, **asked))))
     calling = [one for one in choices if at(one, "delta", "tool_calls")]
@@ -152,7 +154,7 @@ def no_call_is_streamed(trial: Trial) -> Steps:
 
 @case("chat:tools:streamed", "chat:tools:streamed-index", "chat:tools:streamed-finish-reason")
 def a_chat_call_is_streamed(trial: Trial) -> Steps:
-    """Stream a required call."""
+    """Stream a required tool call."""
     asked = {"tools": CHAT_TOOLS, "tool_choice": "required", "stream": True}
     choices = choices_of(trial.streamed((yield from trial.chat(ASK_WEATHER, **asked))))
     deltas = [delta for one in choices for delta in listed(one, "delta", "tool_calls")]
@@ -166,7 +168,7 @@ def a_chat_call_is_streamed(trial: Trial) -> Steps:
 
 
 def grouped(deltas: list[Any]) -> list[list[Any]]:
-    """Return the deltas of each call."""
+    """Return the deltas of each tool call."""
     calls: dict[int, list[Any]] = {}
     for delta in deltas:
         calls.setdefault(delta["index"], []).append(delta)
@@ -174,7 +176,7 @@ def grouped(deltas: list[Any]) -> list[list[Any]]:
 
 
 def is_whole(deltas: list[Any]) -> bool:
-    """Whether a call's deltas tell its id and name once, at first, and arguments that join to an object."""
+    """Whether the deltas of a tool call have id and name once, at first, and arguments that join to an object."""
     names = [name for one in deltas if (name := name_of(one))]
     ids = {str(one) for delta in deltas if (one := at(delta, "id"))}
     pieces = [piece for one in deltas if isinstance(piece := at(one, "function", "arguments"), str)]
@@ -184,7 +186,7 @@ def is_whole(deltas: list[Any]) -> bool:
 
 @case("chat:tools:distinct", "chat:tools:parallel")
 def two_chat_calls_are_asked_for(trial: Trial) -> Steps:
-    """Ask for two calls."""
+    """Request two tool calls."""
     completion = trial.completion((yield from trial.chat(BOTH, tools=CHAT_TOOLS, tool_choice="required")))
     calls = calls_of(completion)
     trial.expect("chat:tools:parallel", {name_of(one) for one in calls} == NAMES, came(completion))
@@ -195,7 +197,7 @@ def two_chat_calls_are_asked_for(trial: Trial) -> Steps:
 
 @case("chat:tools:one-at-a-time")
 def chat_calls_come_one_at_a_time(trial: Trial) -> Steps:
-    """Ask for two calls, and allow one."""
+    """Request two tool calls, and allow one."""
     asked = {"tools": CHAT_TOOLS, "tool_choice": "required", "parallel_tool_calls": False}
     calls = calls_of(trial.completion((yield from trial.chat(BOTH, **asked))))
     if calls:
@@ -203,14 +205,14 @@ def chat_calls_come_one_at_a_time(trial: Trial) -> Steps:
 
 
 def calling(*ids: str, **fields: Any) -> dict[str, Any]:
-    """Return an assistant's message that calls get_weather under these ids."""
+    """Return an assistant message that calls get_weather under these ids."""
     function = {"name": "get_weather", "arguments": '{"city": "Paris"}'}
     calls = [{"id": one, "type": "function", "function": function} for one in ids]
     return {"role": "assistant", "content": "", "tool_calls": calls, **fields}
 
 
 def result(id: str, content: Any = "It is 21 degrees.") -> dict[str, Any]:
-    """Return a tool's message."""
+    """Return a tool message."""
     return {"role": "tool", "tool_call_id": id, "content": content}
 
 
@@ -227,7 +229,7 @@ HISTORIES: dict[str, list[dict[str, Any]]] = {
         *(USER, calling("call_2"), result("call_2")),
     ],
 }
-"""By the requirement's name: histories that are taken."""
+"""By the requirement's name: histories that are accepted."""
 
 
 TAKING = taken_by_chat("tools", {name: {"messages": row} for name, row in HISTORIES.items()}, tools=CHAT_TOOLS)
@@ -235,7 +237,7 @@ TAKING = taken_by_chat("tools", {name: {"messages": row} for name, row in HISTOR
 
 @case("chat:tools:result", "chat:tools:used")
 def a_result_is_used(trial: Trial) -> Steps:
-    """Send a call's result."""
+    """Send the result of a tool call."""
     completion = trial.completion((yield from trial.chat([USER, ONE, result("call_1")], tools=CHAT_TOOLS)))
     trial.expect("chat:tools:result", True)
     trial.expect("chat:tools:used", "21" in text_of(completion), came(completion))
@@ -243,7 +245,7 @@ def a_result_is_used(trial: Trial) -> Steps:
 
 @case("chat:tools:result-alone")
 def a_result_without_a_call_is_refused(trial: Trial) -> Steps:
-    """Send a result for which there is no call."""
+    """Send a tool result without a tool call."""
     exchange = yield from trial.chat([USER, result("call_9")], tools=CHAT_TOOLS)
     trial.served(exchange)
     trial.expect("chat:tools:result-alone", exchange.status == 400, exchange.came)
@@ -252,7 +254,7 @@ def a_result_without_a_call_is_refused(trial: Trial) -> Steps:
 @case("chat:tools:no-parameters")
 def a_chat_tool_without_parameters_is_called(trial: Trial) -> Steps:
     """Require a call of a tool without parameters."""
-    tool = {"type": "function", "function": {"name": "get_news", "description": "Tell the news."}}
+    tool = {"type": "function", "function": {"name": "get_news", "description": "Report the news."}}
     completion = trial.completion((yield from trial.chat("Call get_news.", tools=[tool], tool_choice="required")))
     names = {name_of(one) for one in calls_of(completion)}
     trial.expect("chat:tools:no-parameters", names == {"get_news"}, came(completion))
@@ -260,7 +262,7 @@ def a_chat_tool_without_parameters_is_called(trial: Trial) -> Steps:
 
 @case("chat:tools:unforced", "chat:tools:chosen", "chat:tools:argued")
 def the_chat_model_chooses(trial: Trial) -> Steps:
-    """Ask what one of two tools can tell."""
+    """Send a question that one of two tools can answer."""
     completion = trial.completion((yield from trial.chat("What is the weather in Paris now?", tools=CHAT_TOOLS[::-1])))
     calls = calls_of(completion)
     if trial.expect("chat:tools:unforced", bool(calls), came(completion)):

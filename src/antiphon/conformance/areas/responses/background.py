@@ -1,4 +1,4 @@
-"""Responses that are made in the background."""
+"""Background responses."""
 
 from collections.abc import Generator
 from typing import Any
@@ -16,30 +16,30 @@ TABLE: Table = (
     must(
         "responses:background:at-once",
         "spec 9",
-        "A background response is answered at once, `queued` or `in_progress`.",
+        "A background request returns at once, with the status `queued` or `in_progress`.",
     ),
     must(
         "responses:background:empty",
         "spec 9",
-        "Until a background response is made, its output is empty and its usage null.",
+        "Until a background response ends, its output is empty and its usage null.",
     ),
-    must("responses:background:told", "spec 3", "A background response shows `background: true`."),
+    must("responses:background:told", "spec 3", "A background response has `background: true`."),
     must(
         "responses:background:completed",
         "spec 9",
-        "A background response that is asked for again and again is `completed` some time.",
+        "A background response that a client polls eventually becomes `completed`.",
     ),
     must("responses:background:whole", "spec 9", "A completed background response has its output and its usage."),
     should(
         "responses:background:opening",
         "spec 16",
-        "A background response's stream begins with created, queued and in_progress.",
+        "The stream of a background response begins with created, queued and in_progress.",
     ),
-    must("responses:background:streamed", "spec 9", "A background response's stream comes to its end like any other."),
+    must("responses:background:streamed", "spec 9", "The stream of a background response ends like any other stream."),
     must(
         "responses:background:stream-stored",
         "spec 9",
-        "After its stream a background response can be retrieved, completed.",
+        "After its stream has ended, a background response can be retrieved, completed.",
     ),
     should("responses:background:unstored", "spec 9", "`store: false` is accepted with `background: true`."),
 )
@@ -48,13 +48,13 @@ TABLE: Table = (
 LOOKS = 60
 
 BETWEEN = 0.25
-"""Seconds between two looks."""
+"""Seconds between two polls."""
 
 OPEN = ("queued", "in_progress")
 
 
 def ended(trial: Trial, response_id: str) -> Generator[Step, Any, dict[str, Any]]:
-    """Look at a response until it has ended, or for so long; return it."""
+    """Poll a response until it has ended, or for this many seconds; return it."""
     response: dict[str, Any] = {}
     for _ in range(LOOKS):
         response = trial.whole((yield from trial.get(f"/responses/{response_id}")))
@@ -72,7 +72,7 @@ def ended(trial: Trial, response_id: str) -> Generator[Step, Any, dict[str, Any]
     "responses:background:whole",
 )
 def work_is_left_in_the_background(trial: Trial) -> Steps:
-    """Create a background response, and look at it until it has ended."""
+    """Create a background response, and poll it until it has ended."""
     exchange = yield from trial.respond("Say hello.", background=True)
     queued = trial.whole(exchange)
     status = at(queued, "status")
@@ -109,7 +109,7 @@ def background_work_is_streamed(trial: Trial) -> Steps:
 
 @case("responses:background:unstored")
 def unstored_work_is_left_in_the_background(trial: Trial) -> Steps:
-    """Create a background response that is not to be stored."""
+    """Create a background response with `store: false`."""
     exchange = yield from trial.respond("Say hello.", background=True, store=False)
     trial.offered(exchange)
     trial.expect("responses:background:unstored", exchange.is_ok and is_response(exchange.json), exchange.came)

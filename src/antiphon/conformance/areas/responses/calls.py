@@ -12,42 +12,52 @@ from antiphon.conformance.soundness import STREAM_IDS, judge_stream
 from antiphon.conformance.trial import Steps, Trial, is_response
 
 TABLE: Table = (
-    must("responses:calls:required", "spec 6", "`tool_choice: required` makes the model call a tool."),
-    must("responses:calls:named", "spec 6", "A `tool_choice` that names a function makes the model call that one."),
-    must("responses:calls:none", "spec 6", "`tool_choice: none` keeps the model from calling."),
-    must("responses:calls:name", "spec 5", "A call's `name` is that of a tool that was offered."),
+    must("responses:calls:required", "spec 6", "With `tool_choice: required` the model calls a tool."),
+    must(
+        "responses:calls:named", "spec 6", "With a `tool_choice` that names a function the model calls this function."
+    ),
+    must("responses:calls:none", "spec 6", "With `tool_choice: none` the model does not call a tool."),
+    must("responses:calls:name", "spec 5", "The `name` of a call is that of a tool in the request."),
     must("responses:calls:call-id", "spec 5", "A call has a `call_id`."),
-    must("responses:calls:arguments", "spec 5", "A call's `arguments` are a string of JSON, an object."),
-    must("responses:calls:id", "client pydantic-ai", "A call has an `id` besides its `call_id`."),
-    should("responses:calls:id-prefix", "spec 3", "A call's id begins with `fc_`."),
-    should("responses:calls:status", "spec 5", "A call that is whole is `completed`."),
-    must("responses:calls:response-status", "spec 3", "A response that ends in a call is `completed`."),
-    must("responses:calls:distinct", "issue litellm#21331", "Calls of one response have call ids of their own."),
-    must("responses:calls:one-at-a-time", "spec 2", "With `parallel_tool_calls: false` there is at most one call."),
-    should("responses:calls:strict-fits", "spec 6", "The arguments of a strict tool fit its schema."),
-    must("responses:calls:output", "spec 5", "A call's output, sent with `previous_response_id`, is taken."),
-    must("responses:calls:outputs", "spec 5", "The outputs of several calls are taken in any order."),
-    should("responses:calls:allowed", "open-responses 8", "With `allowed_tools` no other tool is called."),
+    must("responses:calls:arguments", "spec 5", "The `arguments` of a call are a string with a JSON object."),
+    must("responses:calls:id", "client pydantic-ai", "A call has an `id` in addition to its `call_id`."),
+    should("responses:calls:id-prefix", "spec 3", "The id of a call begins with `fc_`."),
+    should("responses:calls:status", "spec 5", "The status of a complete call is `completed`."),
+    must("responses:calls:response-status", "spec 3", "The status of a response that ends with a call is `completed`."),
+    must("responses:calls:distinct", "issue litellm#21331", "The calls of one response have different call ids."),
+    must(
+        "responses:calls:one-at-a-time", "spec 2", "With `parallel_tool_calls: false` a response has at most one call."
+    ),
+    should("responses:calls:strict-fits", "spec 6", "The arguments of a strict tool match its schema."),
+    must("responses:calls:output", "spec 5", "The output of a call, sent with `previous_response_id`, is accepted."),
+    must("responses:calls:outputs", "spec 5", "The outputs of several calls are accepted in any order."),
+    should("responses:calls:allowed", "open-responses 8", "With `allowed_tools`, the model calls no other tool."),
     must("responses:calls:no-parameters", "spec 6", "A tool without parameters can be offered and called."),
-    must("responses:calls:streamed", "issue litellm#21090", "A forced call comes in a stream as it comes plain."),
+    must("responses:calls:streamed", "issue litellm#21090", "A forced call is the same streamed and not streamed."),
     must(
         "responses:calls:streamed-deltas",
         "client langchain",
-        "A streamed call's arguments come in deltas before their end.",
+        "The arguments of a streamed call arrive in deltas before `done`.",
     ),
-    should("responses:calls:custom", "spec 6", "A custom tool's call is a `custom_tool_call` with a string `input`."),
-    should("responses:calls:custom-deltas", "spec 16", "A streamed custom tool's `input` comes in deltas."),
     should(
-        "responses:calls:namespace", "client codex", "A call of a namespace's tool has `name` and `namespace` apart."
+        "responses:calls:custom", "spec 6", "The call of a custom tool is a `custom_tool_call` with a string `input`."
     ),
-    capability(should("responses:calls:unforced", "spec 6", "The model calls a tool where it is needed, unforced.")),
-    capability(should("responses:calls:chosen", "spec 6", "The model chooses the right tool of two.")),
-    capability(should("responses:calls:argued", "spec 6", "The model gives the right argument.")),
-    capability(should("responses:calls:parallel", "spec 6", "The model calls both tools where it is asked for both.")),
+    should("responses:calls:custom-deltas", "spec 16", "The `input` of a streamed custom tool call arrives in deltas."),
+    should(
+        "responses:calls:namespace", "client codex", "A call of a namespaced tool has separate `name` and `namespace`."
+    ),
     capability(
-        should("responses:calls:twice", "spec 6", "The model calls one tool twice where two cities are asked for.")
+        should("responses:calls:unforced", "spec 6", "The model calls a tool that it needs without being forced.")
     ),
-    capability(should("responses:calls:used", "spec 5", "The model's answer uses what a call's output says.")),
+    capability(should("responses:calls:chosen", "spec 6", "The model chooses the right tool of two.")),
+    capability(should("responses:calls:argued", "spec 6", "The model passes the right argument.")),
+    capability(
+        should("responses:calls:parallel", "spec 6", "The model calls both tools when the prompt requires both.")
+    ),
+    capability(
+        should("responses:calls:twice", "spec 6", "The model calls one tool twice when the prompt names two cities.")
+    ),
+    capability(should("responses:calls:used", "spec 5", "The model's answer uses the output of a call.")),
 )
 
 
@@ -66,18 +76,18 @@ def calls_of(response: Any) -> list[dict[str, Any]]:
 
 
 def arguments_of(call: dict[str, Any]) -> Any:
-    """Return a call's arguments as JSON, `MISSING` where they are none."""
+    """Return the arguments of a call as JSON, `MISSING` if they are not JSON."""
     text = call.get("arguments")
     return parsed(text.encode("utf-8", "replace")) if isinstance(text, str) else parsed(b"")
 
 
 def cities_of(calls: list[dict[str, Any]]) -> list[str]:
-    """Return the cities that calls ask for, in lower case."""
+    """Return the cities in the arguments of calls, in lower case."""
     return [str(at(arguments_of(call), "city")).lower() for call in calls]
 
 
 def came(response: Any) -> str:
-    """Say what came instead of a call."""
+    """Return in words what the response has instead of a call."""
     return shown(at(response, "output"))
 
 
@@ -107,7 +117,7 @@ def a_call_is_required(trial: Trial) -> Steps:
 
 
 def judge_calls(trial: Trial, calls: list[dict[str, Any]]) -> None:
-    """Judge calls by what every call has."""
+    """Judge what every call must have."""
     ids = [call.get("id") for call in calls]
     arguments = [arguments_of(call) for call in calls]
     trial.expect("responses:calls:name", all(is_text(n := call.get("name")) and n in NAMES for call in calls), calls)
@@ -137,7 +147,7 @@ def no_call_is_made(trial: Trial) -> Steps:
 
 @case("responses:calls:distinct", "responses:calls:parallel")
 def two_calls_are_asked_for(trial: Trial) -> Steps:
-    """Ask for two calls."""
+    """Request two calls."""
     response = trial.response((yield from trial.respond(BOTH, tools=TOOLS, tool_choice="required")))
     calls = calls_of(response)
     names = sorted(str(call.get("name")) for call in calls)
@@ -149,7 +159,7 @@ def two_calls_are_asked_for(trial: Trial) -> Steps:
 
 @case("responses:calls:one-at-a-time")
 def calls_come_one_at_a_time(trial: Trial) -> Steps:
-    """Ask for two calls, and allow one."""
+    """Request two calls, and allow one."""
     asked = {"tools": TOOLS, "tool_choice": "required", "parallel_tool_calls": False}
     calls = calls_of(trial.response((yield from trial.respond(BOTH, **asked))))
     if calls:
@@ -169,7 +179,7 @@ def an_output_is_sent(trial: Trial) -> Steps:
 
 @case("responses:calls:outputs")
 def several_outputs_are_sent(trial: Trial) -> Steps:
-    """Send a history with two calls, and their outputs the other way round."""
+    """Send a history with two calls, and their outputs in reverse order."""
     calls = [
         {
             "type": "function_call",
@@ -186,7 +196,7 @@ def several_outputs_are_sent(trial: Trial) -> Steps:
 
 
 def outputs_for(calls: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return an output for each call. Ends the case where there is none."""
+    """Return an output for each call. Ends the case without calls."""
     if not calls:
         raise Stop("skipped", "There was no call.")
     return [{"type": "function_call_output", "call_id": call.get("call_id"), "output": "Sunny."} for call in calls]
@@ -194,7 +204,7 @@ def outputs_for(calls: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 @case("responses:calls:allowed")
 def only_allowed_tools_are_called(trial: Trial) -> Steps:
-    """Allow one tool of two, and ask for the other."""
+    """Allow one tool of two, and prompt for the other."""
     choice = {"type": "allowed_tools", "mode": "required", "tools": [{"type": "function", "name": "get_time"}]}
     response = trial.response((yield from trial.respond(ASK_WEATHER, tools=TOOLS, tool_choice=choice)))
     names = [str(call.get("name")) for call in calls_of(response)]
@@ -204,7 +214,7 @@ def only_allowed_tools_are_called(trial: Trial) -> Steps:
 @case("responses:calls:no-parameters")
 def a_tool_without_parameters_is_called(trial: Trial) -> Steps:
     """Force a call of a tool without parameters."""
-    tool = {"type": "function", "name": "get_news", "description": "Tell the news."}
+    tool = {"type": "function", "name": "get_news", "description": "Report the news."}
     response = trial.response((yield from trial.respond("Call get_news.", tools=[tool], tool_choice="required")))
     calls = calls_of(response)
     trial.expect(
@@ -227,7 +237,7 @@ def a_forced_call_comes_in_a_stream(trial: Trial) -> Steps:
 
 
 def comes_in_deltas(events: list[dict[str, Any]], name: str) -> bool:
-    """Whether an event `name.delta` stands before the first `name.done`."""
+    """Whether an event `name.delta` comes before the first `name.done`."""
     kinds = [kind for event in events if isinstance(kind := event.get("type"), str) and kind.startswith(name)]
     return kinds[:1] == [f"{name}.delta"]
 
@@ -269,7 +279,7 @@ def a_tool_of_a_namespace_is_called(trial: Trial) -> Steps:
 
 @case("responses:calls:unforced", "responses:calls:chosen", "responses:calls:argued")
 def the_model_chooses(trial: Trial) -> Steps:
-    """Ask what one of two tools can tell."""
+    """Send a question that one of two tools can answer."""
     response = trial.response((yield from trial.respond("What is the weather in Paris now?", tools=[TIME, WEATHER])))
     calls = calls_of(response)
     if trial.expect("responses:calls:unforced", bool(calls), came(response)):
@@ -281,7 +291,7 @@ def the_model_chooses(trial: Trial) -> Steps:
 
 @case("responses:calls:twice")
 def two_cities_are_asked_for(trial: Trial) -> Steps:
-    """Ask for the weather in two cities."""
+    """Request the weather in two cities."""
     calls = calls_of(trial.response((yield from trial.respond(f"{TWO_CITIES} Use get_weather.", tools=[WEATHER]))))
     cities = sorted(cities_of(calls))
     are_both = len(cities) == 2 and "paris" in cities[0] and "rome" in cities[1]

@@ -1,8 +1,8 @@
-"""Background responses, cancelled."""
+"""Cancelled background responses."""
 
 from antiphon.conformance.areas.responses.background import BETWEEN
 from antiphon.conformance.areas.responses.chain import id_of
-from antiphon.conformance.areas.responses.mcp.items import ASKED, CALL, UNUSED, calls_heard, items_of
+from antiphon.conformance.areas.responses.mcp.items import ASKED, CALL, UNUSED, items_of, received_calls
 from antiphon.conformance.areas.responses.store import UNKNOWN
 from antiphon.conformance.case import case
 from antiphon.conformance.mcp import SILENT
@@ -11,26 +11,34 @@ from antiphon.conformance.requirement import Stop, Table, must, should
 from antiphon.conformance.trial import Steps, Trial
 
 TABLE: Table = (
-    must("responses:cancel:cancelled", "spec 9", "A background response can be cancelled, unless it has ended before."),
-    must("responses:cancel:twice", "spec 9", "Cancelling again gives the response as it is."),
-    must("responses:cancel:stays", "issue ogx#5363", "What was cancelled stays so."),
+    must("responses:cancel:cancelled", "spec 9", "A background response can be cancelled until it has ended."),
+    must("responses:cancel:twice", "spec 9", "Cancelling a cancelled response returns it unchanged."),
+    must("responses:cancel:stays", "issue ogx#5363", "A cancelled response stays cancelled."),
     should("responses:cancel:no-usage", "spec 3", "A cancelled response has no usage."),
-    should("responses:cancel:call-kept", "spec 9", "A call in progress is in the output of the cancelled response."),
-    should("responses:cancel:call-closed", "spec 16", "That call is neither in progress nor completed."),
-    must("responses:cancel:foreground", "spec 13", "A foreground response cannot be cancelled: 400."),
-    must("responses:cancel:unknown", "spec 13", "Cancelling an unknown response is a 404."),
+    should(
+        "responses:cancel:call-kept",
+        "spec 9",
+        "The output of a cancelled response contains the call that was in progress.",
+    ),
+    should(
+        "responses:cancel:call-closed",
+        "spec 16",
+        "The status of the interrupted call is neither `in_progress` nor `completed`.",
+    ),
+    must("responses:cancel:foreground", "spec 13", "Cancelling a foreground response is rejected with 400."),
+    must("responses:cancel:unknown", "spec 13", "Cancelling an unknown response returns 404."),
 )
 
 
 ENDED = ("completed", "incomplete", "failed")
 
 LOOKS = 40
-"""How often a case looks whether the MCP server was called."""
+"""How often a case checks whether the MCP server was called."""
 
 
 @case("responses:cancel:cancelled", "responses:cancel:twice", "responses:cancel:stays", "responses:cancel:no-usage")
 def background_work_is_cancelled(trial: Trial) -> Steps:
-    """Cancel a background response twice, and look at it."""
+    """Cancel a background response twice, and retrieve it."""
     asked = "Count from 1 to 1000 in words."
     queued = trial.response((yield from trial.respond(asked, background=True)))
     path = f"/responses/{id_of(queued)}"
@@ -47,10 +55,10 @@ def background_work_is_cancelled(trial: Trial) -> Steps:
 
 @case("responses:cancel:call-kept", "responses:cancel:call-closed")
 def a_call_in_progress_is_cancelled(trial: Trial) -> Steps:
-    """Cancel a background response while the tool of an MCP server is called."""
+    """Cancel a background response during the call of an MCP server's tool."""
     queued = trial.response((yield from trial.respond(ASKED, tools=[trial.mcp_tool(SILENT)], background=True)))
     for _ in range(LOOKS):
-        if (yield from calls_heard(trial, SILENT)):
+        if (yield from received_calls(trial, SILENT)):
             break
         yield from trial.pause(BETWEEN)
     else:
@@ -73,7 +81,7 @@ def foreground_work_cannot_be_cancelled(trial: Trial) -> Steps:
 
 @case("responses:cancel:unknown")
 def nothing_cannot_be_cancelled(trial: Trial) -> Steps:
-    """Cancel a response that never was."""
+    """Cancel an unknown response."""
     exchange = yield from trial.post(f"/responses/{UNKNOWN}/cancel")
     trial.served(exchange)
     trial.expect("responses:cancel:unknown", exchange.status == 404, exchange.came)

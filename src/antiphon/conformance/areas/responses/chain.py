@@ -1,4 +1,4 @@
-"""Responses that go on from others."""
+"""Responses that continue other responses."""
 
 from typing import Any
 
@@ -10,25 +10,31 @@ from antiphon.conformance.requirement import Stop, Table, capability, must, shou
 from antiphon.conformance.trial import Steps, Trial, is_response
 
 TABLE: Table = (
-    must("responses:chain:taken", "spec 10", "A response goes on from another by `previous_response_id`."),
+    must("responses:chain:taken", "spec 10", "`previous_response_id` continues another response."),
     must("responses:chain:echoed", "spec 3", "The response echoes its `previous_response_id`."),
     should(
-        "responses:chain:counted", "issue ollama#15954", "A chained turn takes more input tokens than the same alone."
+        "responses:chain:counted",
+        "issue ollama#15954",
+        "A chained turn uses more input tokens than the same turn alone.",
     ),
-    must("responses:chain:after-stream", "issue lmstudio#1188", "A streamed response can be gone on from at once."),
+    must(
+        "responses:chain:after-stream",
+        "issue lmstudio#1188",
+        "A streamed response can be continued as soon as it has ended.",
+    ),
     must("responses:chain:streamed", "spec 10", "A chained response can be streamed."),
-    must("responses:chain:three-deep", "issue ogx#2522", "A chain of three turns holds."),
-    must("responses:chain:fork", "spec 10", "Two responses can go on from the same one."),
-    must("responses:chain:unstored", "spec 10", "An unstored response cannot be gone on from, and the server says so."),
-    must("responses:chain:deleted", "spec 10", "A deleted response cannot be gone on from, and the server says so."),
+    must("responses:chain:three-deep", "issue ogx#2522", "A chain of three turns works."),
+    must("responses:chain:fork", "spec 10", "Two responses can continue the same response."),
+    must("responses:chain:unstored", "spec 10", "Continuing a response with `store: false` is rejected."),
+    must("responses:chain:deleted", "spec 10", "Continuing a deleted response is rejected."),
     should(
         "responses:chain:repeated-id",
         "spec 13",
-        "An input item that repeats the id of an item in the chain is refused with 400.",
+        "An input item with the id of an item in the chain is rejected with 400.",
     ),
-    should("responses:chain:instructions", "spec 2", "`instructions` are not carried over to the next response."),
+    should("responses:chain:instructions", "spec 2", "`instructions` do not carry over to the next response."),
     capability(
-        should("responses:chain:recalled", "issue ollama#15954", "The model recalls a word of the turn before.")
+        should("responses:chain:recalled", "issue ollama#15954", "The model recalls a word from the previous turn.")
     ),
 )
 
@@ -37,7 +43,7 @@ WORD = "zanzibar"
 
 
 def id_of(response: object) -> str:
-    """Return a response's id. Ends the case where there is none."""
+    """Return the id of a response. Ends the case without one."""
     found = at(response, "id")
     if not is_text(found):
         raise Stop("failed", f"The response's id is {shown(found)}.")
@@ -45,7 +51,7 @@ def id_of(response: object) -> str:
 
 
 def with_ids(response: object) -> list[Any]:
-    """Return a response's output items that have an id. Ends the case where there are none."""
+    """Return the output items of a response that have an id. Ends the case without any."""
     items = [item for item in listed(response, "output") if is_text(at(item, "id"))]
     if not items:
         raise Stop("skipped", "The items of the output have no id.")
@@ -79,7 +85,7 @@ def a_chain_is_followed(trial: Trial) -> Steps:
 
 @case("responses:chain:after-stream", "responses:chain:streamed")
 def a_stream_is_gone_on_from_at_once(trial: Trial) -> Steps:
-    """Go on from a streamed response as soon as it has ended, in a stream too."""
+    """Continue a streamed response as soon as it has ended, in a stream as well."""
     last = trial.streamed((yield from trial.respond("Say hello.", stream=True, store=True)))[-1]
     previous = id_of(at(last, "response"))
     second = yield from trial.respond("Say it again.", previous_response_id=previous)
@@ -93,7 +99,7 @@ def a_stream_is_gone_on_from_at_once(trial: Trial) -> Steps:
 
 @case("responses:chain:fork")
 def a_chain_is_forked(trial: Trial) -> Steps:
-    """Go on from one response twice, at once."""
+    """Continue one response twice, at the same time."""
     first = trial.response((yield from trial.respond("Say hello.", store=True)))
     body = trial.response_body("Say it again.", previous_response_id=id_of(first))
     exchanges = yield from trial.together(*[Request(method="POST", path="/responses", body=body)] * 2)
@@ -106,7 +112,7 @@ def a_chain_is_forked(trial: Trial) -> Steps:
 
 @case("responses:chain:unstored")
 def an_unstored_response_ends_a_chain(trial: Trial) -> Steps:
-    """Go on from a response that was not stored."""
+    """Continue a response that was not stored."""
     first = trial.response((yield from trial.respond("Say hello.", store=False)))
     exchange = yield from trial.respond("Say it again.", previous_response_id=id_of(first))
     trial.understood(exchange)
@@ -115,7 +121,7 @@ def an_unstored_response_ends_a_chain(trial: Trial) -> Steps:
 
 @case("responses:chain:deleted")
 def a_deleted_response_ends_a_chain(trial: Trial) -> Steps:
-    """Go on from a response that was deleted."""
+    """Continue a deleted response."""
     first = trial.response((yield from trial.respond("Say hello.", store=True)))
     trial.succeed((yield from trial.delete(f"/responses/{id_of(first)}")))
     exchange = yield from trial.respond("Say it again.", previous_response_id=id_of(first))
@@ -125,7 +131,7 @@ def a_deleted_response_ends_a_chain(trial: Trial) -> Steps:
 
 @case("responses:chain:repeated-id")
 def an_item_of_the_chain_is_sent_again(trial: Trial) -> Steps:
-    """Go on from a response, and send its output again."""
+    """Continue a response, and send its output again."""
     first = trial.response((yield from trial.respond("Say hello.", store=True)))
     exchange = yield from trial.respond(
         [*with_ids(first), {"role": "user", "content": "Say it again."}], previous_response_id=id_of(first)
@@ -136,7 +142,7 @@ def an_item_of_the_chain_is_sent_again(trial: Trial) -> Steps:
 
 @case("responses:chain:instructions")
 def instructions_hold_once(trial: Trial) -> Steps:
-    """Go on from a response that had instructions, without any."""
+    """Continue a response that had instructions, without instructions."""
     first = trial.response((yield from trial.respond("Say hello.", instructions="Answer in one word.", store=True)))
     second = trial.response((yield from trial.respond("Say it again.", previous_response_id=id_of(first))))
     told = at(second, "instructions")

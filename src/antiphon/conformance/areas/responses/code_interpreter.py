@@ -1,6 +1,6 @@
-"""Code that the server runs: the items and events of calls, their outputs, and the files that they read and make.
+"""Code that the server runs: items and events of calls, their outputs, and the files that they read and create.
 
-Each case has a container of its own, which expires by itself.
+Each case has its own container, which expires automatically.
 """
 
 from typing import Any
@@ -40,24 +40,24 @@ TABLE: Table = (
     must(
         "responses:code-interpreter:item",
         "spec 5",
-        "A call is a `code_interpreter_call` that is completed and has its code and the id of its container.",
+        "A call is a completed `code_interpreter_call` with its code and the id of its container.",
     ),
     must(
         "responses:code-interpreter:order",
         "spec 16",
-        "A call opens and is in progress; deltas and the whole code follow; it is interpreting, completed and done.",
+        "The events of a call are: item added, in progress, code delta, code done, interpreting, completed, item done.",
     ),
     must(
         "responses:code-interpreter:code",
         "spec 4",
-        "The deltas of the code join into the code of the `done` event, which is the code of the item.",
+        "The code deltas join into the code of the `done` event, which equals the code of the item.",
     ),
     should(
         "responses:code-interpreter:opened",
         "spec 4",
-        "A call opens `in_progress`, with empty code and the container in which it will run.",
+        "A call starts as `in_progress`, with empty code and the container in which it will run.",
     ),
-    must("responses:code-interpreter:goes-on", "spec 16", "After its calls a response continues to a message."),
+    must("responses:code-interpreter:goes-on", "spec 16", "After its calls a response continues with a message."),
     should(
         "responses:code-interpreter:outputs-unasked",
         "spec 10",
@@ -68,11 +68,11 @@ TABLE: Table = (
         "spec 5",
         "With the `include`, outputs are a list of `logs` with a text and `image` with a URL.",
     ),
-    must("responses:code-interpreter:printed", "spec 5", "What the code prints is in the `logs` of the call."),
+    must("responses:code-interpreter:printed", "spec 5", "The `logs` of a call contain what the code prints."),
     should(
         "responses:code-interpreter:value",
         "spec 5",
-        "Printed text is one `logs`, and the value of the last expression is another one after it.",
+        "Printed text is one `logs` output, followed by another with the value of the last expression.",
     ),
     should(
         "responses:code-interpreter:outputs-later",
@@ -82,42 +82,44 @@ TABLE: Table = (
     should(
         "responses:code-interpreter:exception",
         "spec 5",
-        "Code that raises an exception is a completed call; its `logs` have the printed text and the traceback.",
+        "A call of code that raises an exception is completed; its `logs` have the printed text and the traceback.",
     ),
-    must("responses:code-interpreter:one-container", "spec 6", "All calls of a response run in one container."),
-    should("responses:code-interpreter:state", "spec 6", "A call has the variables of the calls before it."),
+    must("responses:code-interpreter:one-container", "spec 6", "All calls of a response run in the same container."),
+    should("responses:code-interpreter:state", "spec 6", "A call can use the variables of earlier calls."),
     should(
         "responses:code-interpreter:auto-again",
         "spec 6",
-        "With `auto`, the next turn runs its code in the container of the newest call.",
+        "With `auto`, the next turn runs its code in the container of the latest call.",
     ),
     must(
         "responses:code-interpreter:made-file",
         "spec 6",
-        "A file that code writes is a file of the container, with the source `assistant`, and can be downloaded.",
+        "A file written by code is a file of the container with the source `assistant`, and can be downloaded.",
     ),
     must(
         "responses:code-interpreter:citation",
         "spec 5",
-        "A citation of a made file has its container, id and name, and covers `sandbox:` and the path in the text.",
+        "A file citation has the container, id and filename, and spans the `sandbox:` path in the text.",
     ),
     capability(
-        should("responses:code-interpreter:cited", "spec 16", "The model's answer links to the file that it made.")
+        should(
+            "responses:code-interpreter:cited", "spec 16", "The model's answer links to the file that the code created."
+        )
     ),
     should(
         "responses:code-interpreter:figure",
         "spec 5",
-        "A figure that the code shows is an `image` output with a URL of an image.",
+        "A plot that the code shows is an `image` output with the URL of an image.",
     ),
     should(
         "responses:code-interpreter:figure-cited",
         "spec 5",
-        "A figure that the code shows is cited as a PNG file of the container.",
+        "A plot that the code shows is cited as a PNG file of the container.",
     ),
     must(
         "responses:code-interpreter:by-id",
         "spec 6",
-        "A container that the tool names by its id runs the code, and has the files that were uploaded.",
+        "Code runs in the container that the tool names by id, with the files uploaded to it.",
     ),
     should(
         "responses:code-interpreter:auto-files",
@@ -125,25 +127,29 @@ TABLE: Table = (
         "The `file_ids` of an `auto` container are files in its `/mnt/data`.",
     ),
     should("responses:code-interpreter:echoed", "spec 6", "The tool is echoed with its container."),
-    should("responses:code-interpreter:chosen", "spec 6", "A `tool_choice` of `code_interpreter` makes a call."),
+    should(
+        "responses:code-interpreter:chosen",
+        "spec 6",
+        "With a `tool_choice` of `code_interpreter` the model makes a call.",
+    ),
     should(
         "responses:code-interpreter:container-gone",
         "issue pydantic-ai#7461",
-        "A conversation with calls in a container that was deleted continues.",
+        "A conversation with calls in a deleted container can continue.",
     ),
     should(
         "responses:code-interpreter:shell",
         "spec 6",
-        "A `shell` with the environment `container_auto` runs: a `shell_call` and then its `shell_call_output`.",
+        "A `shell` tool with the environment `container_auto` runs: a `shell_call`, then its `shell_call_output`.",
     ),
-    must("responses:code-interpreter:unknown-container", "spec 13", "An unknown container is refused with a 4xx."),
-    should("responses:code-interpreter:memory-limit", "spec 13", "An unknown `memory_limit` is refused with a 4xx."),
+    must("responses:code-interpreter:unknown-container", "spec 13", "An unknown container is rejected with a 4xx."),
+    should("responses:code-interpreter:memory-limit", "spec 13", "An unknown `memory_limit` is rejected with a 4xx."),
 )
 
 PREFIX = "response.code_interpreter_call"
 
 STEPS = ["added", ".in_progress", "_code.delta", "_code.done", ".interpreting", ".completed", "done"]
-"""Events of a call in their order; deltas that follow one another count once."""
+"""Events of a call in their order; consecutive deltas count once."""
 
 
 @case(
@@ -152,7 +158,7 @@ STEPS = ["added", ".in_progress", "_code.delta", "_code.done", ".interpreting", 
     *("responses:code-interpreter:outputs-unasked",),
 )
 def code_is_run(trial: Trial) -> Steps:
-    """Have code run, in a stream."""
+    """Run code in a stream."""
     exchange = yield from run(trial, PRINTING, stream=True)
     events = trial.streamed(exchange)
     trial.offered(exchange)
@@ -192,7 +198,7 @@ def _judge_events(trial: Trial, item: Item, events: list[Any]) -> None:
     *("responses:code-interpreter:outputs-later",),
 )
 def outputs_are_included(trial: Trial) -> Steps:
-    """Have code run, and include the outputs, at once and later."""
+    """Run code, and include the outputs, at once and later."""
     exchange = yield from run(trial, VALUED, include=OUTPUTS)
     found = calls(trial, exchange)
     outputs = outputs_of(found)
@@ -212,11 +218,11 @@ def outputs_are_included(trial: Trial) -> Steps:
 
 @case("responses:code-interpreter:exception")
 def code_raises_an_exception(trial: Trial) -> Steps:
-    """Have code run that prints and then divides by zero."""
+    """Run code that prints and then divides by zero."""
     exchange = yield from run(trial, RAISING, include=OUTPUTS)
     found = calls(trial, exchange)
     if RAISING not in [str(at(item, "code")).strip() for item in found]:
-        raise Stop("skipped", "Other code was run.")
+        raise Stop("skipped", "Different code was run.")
     logs = logs_of(found)
     is_shown = "before" in logs and "ZeroDivisionError" in logs and at(found, 0, "status") == "completed"
     trial.expect("responses:code-interpreter:exception", is_shown, found)
@@ -227,7 +233,7 @@ def code_raises_an_exception(trial: Trial) -> Steps:
     *("responses:code-interpreter:auto-again",),
 )
 def code_continues(trial: Trial) -> Steps:
-    """Have two programs run in a response and a third one in the next, each using a variable of the first."""
+    """Run two programs in a response and a third one in the next, each using a variable of the first."""
     first = yield from run(trial, "x = 41", "print(x + 1)", include=OUTPUTS)
     found = calls(trial, first)
     if len(found) < 2:
@@ -245,7 +251,7 @@ def code_continues(trial: Trial) -> Steps:
     *("responses:code-interpreter:citation",),
 )
 def code_writes_a_file(trial: Trial) -> Steps:
-    """Have code write a file, and download it."""
+    """Run code that writes a file, and download the file."""
     exchange = yield from run(trial, WRITING, words=f"Then link to the file as [verify.txt]({LINK}).")
     path = f"/containers/{at(calls(trial, exchange), 0, 'container_id')}/files"
     page = yield from trial.get(path)
@@ -262,7 +268,7 @@ def code_writes_a_file(trial: Trial) -> Steps:
 
 
 def _is_citation(annotation: Any, text: str, made: list[Any]) -> bool:
-    """Whether a citation names the file that was made, and covers the link to it."""
+    """Whether a citation names the file that was created, and spans the link to it."""
     first, last = at(annotation, "start_index"), at(annotation, "end_index")
     is_named = at(annotation, "filename") == "verify.txt" and at(annotation, "file_id") == at(made, 0, "id")
     is_placed = is_integer(first) and is_integer(last) and text[first:last] == LINK
@@ -271,7 +277,7 @@ def _is_citation(annotation: Any, text: str, made: list[Any]) -> bool:
 
 @case("responses:code-interpreter:figure", "responses:code-interpreter:figure-cited")
 def code_shows_a_figure(trial: Trial) -> Steps:
-    """Have code draw a figure with matplotlib."""
+    """Run code that draws a figure with matplotlib."""
     exchange = yield from run(trial, DRAWING, include=OUTPUTS)
     found = calls(trial, exchange)
     if "ModuleNotFoundError" in logs_of(found):
@@ -285,7 +291,7 @@ def code_shows_a_figure(trial: Trial) -> Steps:
 
 @case("responses:code-interpreter:by-id", "responses:code-interpreter:container-gone")
 def code_runs_in_a_named_container(trial: Trial) -> Steps:
-    """Have code read a file in a container by its id, delete the container, and continue the conversation."""
+    """Run code that reads a file in a container by its id, delete the container, and continue the conversation."""
     made, path = yield from create(trial)
     trial.succeed((yield from add_file(trial, path, FACT.encode())))
     tool = AUTO | {"container": id_of(made.json)}
@@ -303,7 +309,7 @@ def code_runs_in_a_named_container(trial: Trial) -> Steps:
 
 @case("responses:code-interpreter:auto-files")
 def an_auto_container_has_files(trial: Trial) -> Steps:
-    """Have code read a stored file that the tool names."""
+    """Run code that reads a stored file that the tool names."""
     stored = yield from upload(trial, "user_data", FACT.encode())
     trial.succeed(stored)
     tool = AUTO | {"container": {"type": "auto", "file_ids": [id_of(stored.json)]}}
@@ -318,7 +324,7 @@ def an_auto_container_has_files(trial: Trial) -> Steps:
     *("responses:code-interpreter:memory-limit",),
 )
 def a_code_interpreter_is_offered(trial: Trial) -> Steps:
-    """Offer the tool as it should be, in an unknown container, and with an unknown memory limit."""
+    """Offer the tool correctly, in an unknown container, and with an unknown memory limit."""
     plain = yield from trial.respond("Say hello.", tools=[AUTO])
     trial.offered(plain)
     echoed = at(plain.json, "tools", 0)
@@ -332,7 +338,7 @@ def a_code_interpreter_is_offered(trial: Trial) -> Steps:
 
 @case("responses:code-interpreter:chosen")
 def a_call_is_demanded(trial: Trial) -> Steps:
-    """Demand a call of the code interpreter."""
+    """Force a call of the code interpreter."""
     exchange = yield from run(trial, PRINTING, tool_choice={"type": "code_interpreter"})
     trial.offered(exchange)
     kinds = [at(item, "type") for item in listed(trial.response(exchange), "output")]
@@ -341,7 +347,7 @@ def a_call_is_demanded(trial: Trial) -> Steps:
 
 @case("responses:code-interpreter:shell")
 def commands_run_in_a_container(trial: Trial) -> Steps:
-    """Have a command run in a container of the server."""
+    """Run a command in a container of the server."""
     asked = spelled("Run the command `echo tide` in your shell.", 'shell {"commands": ["echo tide"]}')
     exchange = yield from trial.respond(asked, tools=[SHELL])
     trial.offered(exchange)

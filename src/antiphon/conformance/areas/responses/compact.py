@@ -1,4 +1,4 @@
-"""A context made shorter."""
+"""Compaction of a context."""
 
 from typing import Any
 
@@ -10,29 +10,39 @@ from antiphon.conformance.requirement import Table, must, should
 from antiphon.conformance.trial import Steps, Trial, is_response
 
 TABLE: Table = (
-    must("responses:compact:object", "spec 11", "`/responses/compact` answers with an object `response.compaction`."),
+    must("responses:compact:object", "spec 11", "`/responses/compact` returns a `response.compaction` object."),
     must(
         "responses:compact:item",
         "client codex",
-        "A compaction's output holds exactly one compaction item, with `encrypted_content`.",
+        "The output of a compaction has exactly one compaction item, with `encrypted_content`.",
     ),
     should(
-        "responses:compact:users-kept", "spec 11", "The user's messages stand in a compaction's output word for word."
+        "responses:compact:users-kept", "spec 11", "The output of a compaction contains the user's messages unchanged."
     ),
-    should("responses:compact:usage", "spec 11", "A compaction has usage."),
-    must("responses:compact:missing-model", "open-responses", "Without a model compaction is refused with 400 or 422."),
-    must("responses:compact:taken-back", "spec 11", "A compaction's output is taken as the next request's input."),
-    must("responses:compact:chained", "spec 11", "A response that ends in a compaction item can be gone on from."),
-    should("responses:compact:by-id", "spec 11", "`/responses/compact` takes a `previous_response_id` alone."),
-    must("responses:compact:trigger", "client codex", "A last item `compaction_trigger` gives one compaction item."),
-    should("responses:compact:threshold", "spec 11", "`context_management` is accepted."),
+    should("responses:compact:usage", "spec 11", "A compaction has `usage`."),
     must(
-        "responses:compact:foreign", "spec 13", "A compaction item made by nobody is refused with a 4xx, or left out."
+        "responses:compact:missing-model",
+        "open-responses",
+        "A compaction request without a model is rejected with 400 or 422.",
     ),
+    must(
+        "responses:compact:taken-back", "spec 11", "The output of a compaction is accepted as the next request's input."
+    ),
+    must("responses:compact:chained", "spec 11", "A response that ends with a compaction item can be continued."),
+    should(
+        "responses:compact:by-id", "spec 11", "`/responses/compact` accepts a `previous_response_id` without `input`."
+    ),
+    must(
+        "responses:compact:trigger",
+        "client codex",
+        "A last input item of type `compaction_trigger` returns one compaction item.",
+    ),
+    should("responses:compact:threshold", "spec 11", "`context_management` is accepted."),
+    must("responses:compact:foreign", "spec 13", "A forged compaction item is rejected with a 4xx, or ignored."),
     should(
         "responses:compact:items-before",
         "spec 11",
-        "The model reads the items that the input has before a compaction item.",
+        "The model reads the input items before a compaction item.",
     ),
 )
 
@@ -45,7 +55,7 @@ TURNS = [
 
 
 def compactions_of(response: Any) -> list[dict[str, Any]]:
-    """Return the compaction items that hold something."""
+    """Return the compaction items that have content."""
     items = [item for item in output_of(response) if item.get("type") == "compaction"]
     return [item for item in items if is_text(item.get("encrypted_content"))]
 
@@ -58,7 +68,7 @@ def compactions_of(response: Any) -> list[dict[str, Any]]:
     "responses:compact:taken-back",
 )
 def a_context_is_compacted(trial: Trial) -> Steps:
-    """Compact a short conversation, and go on from it."""
+    """Compact a short conversation, and continue it."""
     exchange = yield from trial.post("/responses/compact", {"model": trial.model, "input": TURNS})
     compacted = trial.whole(exchange)
     is_one = at(compacted, "object") == "response.compaction" and is_text(at(compacted, "id"))
@@ -76,13 +86,13 @@ def a_context_is_compacted(trial: Trial) -> Steps:
 
 
 def words_of(item: Any) -> str:
-    """Return the text of a message's parts."""
+    """Return the text of the parts of a message."""
     return "".join(text for part in listed(item, "content") if isinstance(text := at(part, "text"), str))
 
 
 @case("responses:compact:missing-model")
 def compaction_needs_a_model(trial: Trial) -> Steps:
-    """Compact without naming a model."""
+    """Compact without a model."""
     exchange = yield from trial.post("/responses/compact", {"input": TURNS})
     trial.served(exchange)
     trial.expect("responses:compact:missing-model", exchange.status in (400, 422), exchange.came)
@@ -90,7 +100,7 @@ def compaction_needs_a_model(trial: Trial) -> Steps:
 
 @case("responses:compact:by-id")
 def a_stored_chain_is_compacted(trial: Trial) -> Steps:
-    """Store a response, and compact what led to it by its id."""
+    """Store a response, and compact its conversation by its id."""
     first = trial.response((yield from trial.respond(TURNS, store=True)))
     body = {"model": trial.model, "previous_response_id": id_of(first)}
     exchange = yield from trial.post("/responses/compact", body)
@@ -100,7 +110,7 @@ def a_stored_chain_is_compacted(trial: Trial) -> Steps:
 
 @case("responses:compact:trigger", "responses:compact:chained")
 def compaction_is_triggered(trial: Trial) -> Steps:
-    """Ask for a compaction by the last item of the input, and go on from it."""
+    """Request a compaction by the last item of the input, and continue from it."""
     response = trial.response((yield from trial.respond([*TURNS, {"type": "compaction_trigger"}])))
     if trial.expect("responses:compact:trigger", len(compactions_of(response)) == 1, shown(at(response, "output"))):
         again = yield from trial.respond("What is my name?", previous_response_id=at(response, "id"))
@@ -110,7 +120,7 @@ def compaction_is_triggered(trial: Trial) -> Steps:
 
 @case("responses:compact:threshold")
 def compaction_is_left_to_the_server(trial: Trial) -> Steps:
-    """Leave compaction to the server."""
+    """Let the server decide when to compact."""
     management = [{"type": "compaction", "compact_threshold": 100_000}]
     exchange = yield from trial.respond("Say hello.", context_management=management)
     trial.offered(exchange)
@@ -119,7 +129,7 @@ def compaction_is_left_to_the_server(trial: Trial) -> Steps:
 
 @case("responses:compact:foreign")
 def a_forged_compaction_is_seen(trial: Trial) -> Steps:
-    """Send a compaction item that nobody made."""
+    """Send a forged compaction item."""
     probe = yield from trial.post("/responses/compact", {"model": trial.model, "input": "Hello."})
     trial.succeed(probe)
     forged = {"type": "compaction", "encrypted_content": "forged"}
@@ -131,7 +141,7 @@ def a_forged_compaction_is_seen(trial: Trial) -> Steps:
 
 @case("responses:compact:items-before")
 def items_before_a_compaction_are_read(trial: Trial) -> Steps:
-    """Compact a conversation, and send a long answer in front of the compaction item: the input tokens show it."""
+    """Compact a conversation, and send a long text before the compaction item: the token count shows if it is read."""
     exchange = yield from trial.post("/responses/compact", {"model": trial.model, "input": TURNS})
     made = compactions_of(trial.whole(exchange))
     counts: list[Any] = []

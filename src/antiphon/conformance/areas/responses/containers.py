@@ -1,4 +1,4 @@
-"""Containers and their files: of servers that have them. Each case deletes what it creates."""
+"""Containers and their files, if the server supports them. Each case deletes what it creates."""
 
 from collections.abc import Generator
 from typing import Any
@@ -14,7 +14,7 @@ from antiphon.conformance.trial import Asking, Steps, Trial
 SOURCE = "spec containers"
 
 TABLE: Table = (
-    must("responses:containers:created", SOURCE, "A body with a `name` creates a container that is `running`."),
+    must("responses:containers:created", SOURCE, "A request with a `name` creates a container that is `running`."),
     must(
         "responses:containers:object",
         SOURCE,
@@ -31,8 +31,8 @@ TABLE: Table = (
     must("responses:containers:listed", SOURCE, "Containers are listed, newest first."),
     should("responses:containers:named", SOURCE, "`name` filters the list of containers."),
     should("responses:containers:paged", SOURCE, "`limit`, `order` and `after` page through the list of containers."),
-    must("responses:containers:deleted", SOURCE, "A container can be deleted, and is then a 404."),
-    should("responses:containers:deleted-body", SOURCE, "The reply to a deletion has `deleted` and the id."),
+    must("responses:containers:deleted", SOURCE, "A deleted container returns 404."),
+    should("responses:containers:deleted-body", SOURCE, "The response to a deletion has `deleted` and the id."),
     must("responses:containers:file-uploaded", SOURCE, "A form with `file` adds a file to a container."),
     must(
         "responses:containers:file-object",
@@ -44,17 +44,17 @@ TABLE: Table = (
         SOURCE,
         "The `path` of a file is in `/mnt/data/` and ends with the name of the file.",
     ),
-    must("responses:containers:file-attached", SOURCE, "A body with `file_id` adds a stored file to a container."),
+    must("responses:containers:file-attached", SOURCE, "A request with `file_id` adds a stored file to a container."),
     must("responses:containers:file-retrieved", SOURCE, "A file of a container can be retrieved by its id."),
     must("responses:containers:file-listed", SOURCE, "The files of a container are listed."),
     should("responses:containers:file-paged", SOURCE, "`limit`, `order` and `after` page through the list of files."),
-    must("responses:containers:file-content", SOURCE, "The content of a container's file is returned byte for byte."),
-    must("responses:containers:file-deleted", SOURCE, "A file of a container can be deleted, and is then a 404."),
-    must("responses:containers:unknown", SOURCE, "An unknown container is a 404."),
-    must("responses:containers:unknown-file", SOURCE, "An unknown file of a container is a 404."),
-    must("responses:containers:no-name", SOURCE, "A container without a name is a 400."),
-    should("responses:containers:no-file", SOURCE, "A file upload without `file` is a 400."),
-    should("responses:containers:memory-limit", SOURCE, "An unknown `memory_limit` is a 400."),
+    must("responses:containers:file-content", SOURCE, "The content of a container file is returned byte for byte."),
+    must("responses:containers:file-deleted", SOURCE, "A deleted container file returns 404."),
+    must("responses:containers:unknown", SOURCE, "An unknown container returns 404."),
+    must("responses:containers:unknown-file", SOURCE, "An unknown container file returns 404."),
+    must("responses:containers:no-name", SOURCE, "A container without a name is rejected with 400."),
+    should("responses:containers:no-file", SOURCE, "A file upload without `file` is rejected with 400."),
+    should("responses:containers:memory-limit", SOURCE, "An unknown `memory_limit` is rejected with 400."),
 )
 
 PATH = "/containers"
@@ -63,7 +63,7 @@ NAME = "antiphon verify"
 NAMED = "name=antiphon%20verify%20list"
 
 Made = Generator[Step, Any, tuple[Exchange, str]]
-"""Steps that create something; their result is the exchange, and the path of what was created."""
+"""Steps that create an object; their result is the exchange, and the path of the object."""
 
 
 def create(trial: Trial, name: str = NAME, **fields: Any) -> Made:

@@ -1,4 +1,4 @@
-"""Conversations: their own eight operations, and responses made in them."""
+"""Conversations: their eight operations, and responses in them."""
 
 from typing import Any
 
@@ -11,62 +11,64 @@ from antiphon.conformance.requirement import Table, capability, may, must, shoul
 from antiphon.conformance.trial import Asking, Steps, Trial, is_response
 
 TABLE: Table = (
-    must("responses:conversations:created", "spec 1", "A conversation is created, an object with id and `created_at`."),
-    should("responses:conversations:id-prefix", "spec 3", "A conversation's id begins with `conv_`."),
-    must("responses:conversations:metadata", "spec 1", "A conversation keeps its metadata."),
+    must("responses:conversations:created", "spec 1", "A new conversation is an object with an id and `created_at`."),
+    should("responses:conversations:id-prefix", "spec 3", "The id of a conversation begins with `conv_`."),
+    must("responses:conversations:metadata", "spec 1", "A conversation stores its metadata."),
     must("responses:conversations:retrieved", "spec 1", "A conversation can be retrieved."),
-    must("responses:conversations:updated", "spec 1", "A conversation's metadata can be changed."),
+    must("responses:conversations:updated", "spec 1", "The metadata of a conversation can be changed."),
     may(
         "responses:conversations:updated-replaces",
         "spec 1",
-        "A change of a conversation's metadata replaces all of it, and does not merge.",
+        "Changing the metadata of a conversation replaces all of it instead of merging.",
     ),
-    must("responses:conversations:deleted", "spec 1", "A conversation can be deleted, and is then a 404."),
-    should(
-        "responses:conversations:deleted-body", "spec 1", "Deletion answers with `conversation.deleted` and the id."
-    ),
-    must("responses:conversations:deleted-twice", "spec 1", "Deleting a conversation again is a 404."),
-    must("responses:conversations:unknown", "spec 13", "An unknown conversation is a 404."),
-    must("responses:conversations:first-items", "spec 1", "Items given at creation are in the conversation."),
-    must("responses:conversations:items-added", "spec 1", "Items can be added, and come back as a list with ids."),
-    must("responses:conversations:items-listed", "spec 1", "Items are listed newest first, unless told otherwise."),
+    must("responses:conversations:deleted", "spec 1", "A deleted conversation returns 404."),
+    should("responses:conversations:deleted-body", "spec 1", "A deletion returns `conversation.deleted` and the id."),
+    must("responses:conversations:deleted-twice", "spec 1", "Deleting a conversation again returns 404."),
+    must("responses:conversations:unknown", "spec 13", "An unknown conversation returns 404."),
+    must("responses:conversations:first-items", "spec 1", "A new conversation contains the items of its request."),
+    must("responses:conversations:items-added", "spec 1", "Items can be added, and are returned as a list with ids."),
+    must("responses:conversations:items-listed", "spec 1", "Items are listed newest first by default."),
     must("responses:conversations:items-ascending", "spec 1", "`order=asc` lists the oldest item first."),
     must("responses:conversations:items-paged", "spec 1", "`limit` and `after` page through the items."),
     must("responses:conversations:item-retrieved", "spec 1", "An item can be retrieved by its id."),
-    must(
-        "responses:conversations:item-deleted", "spec 1", "An item can be deleted, which answers with the conversation."
-    ),
-    should("responses:conversations:many-items", "spec 1", "More than 20 items at once are refused with 400."),
-    must("responses:conversations:used", "spec 10", "A response can be made in a conversation, given by its id."),
-    must("responses:conversations:used-object", "spec 2", "`conversation` may be an object with an id."),
-    must("responses:conversations:echoed", "spec 3", "The response shows its `conversation` as an object with the id."),
+    must("responses:conversations:item-deleted", "spec 1", "Deleting an item returns the conversation."),
+    should("responses:conversations:many-items", "spec 1", "Adding more than 20 items at once is rejected with 400."),
+    must("responses:conversations:used", "spec 10", "A response can use a conversation by its id."),
+    must("responses:conversations:used-object", "spec 2", "`conversation` can be an object with an id."),
+    must("responses:conversations:echoed", "spec 3", "The response has its `conversation` as an object with the id."),
     must(
         "responses:conversations:appended",
         "spec 10",
-        "Input and output are in the conversation when the response has ended.",
+        "When a response has ended, the conversation contains its input and output.",
     ),
     should(
-        "responses:conversations:counted", "spec 10", "A turn in a conversation takes more input tokens than alone."
+        "responses:conversations:counted",
+        "spec 10",
+        "A turn in a conversation uses more input tokens than the same turn alone.",
     ),
     must(
         "responses:conversations:streamed",
         "issue ogx#3888",
-        "What was streamed is in the conversation after the last event.",
+        "After the last event of a stream, the conversation contains its items.",
     ),
     must(
-        "responses:conversations:exclusive", "spec 13", "`conversation` and `previous_response_id` exclude each other."
+        "responses:conversations:exclusive",
+        "spec 13",
+        "`conversation` and `previous_response_id` are mutually exclusive.",
     ),
     should(
         "responses:conversations:repeated-id",
         "spec 13",
-        "An input item that repeats the id of an item in the conversation is refused with 400.",
+        "An input item with the id of an item in the conversation is rejected with 400.",
     ),
     must(
         "responses:conversations:use-unknown",
         "spec 13",
-        "A response in an unknown conversation is refused with 404 or 400.",
+        "A response in an unknown conversation is rejected with 404 or 400.",
     ),
-    capability(should("responses:conversations:recalled", "spec 10", "The model recalls a word of the conversation.")),
+    capability(
+        should("responses:conversations:recalled", "spec 10", "The model recalls a word from the conversation.")
+    ),
 )
 
 
@@ -74,7 +76,7 @@ UNKNOWN = "conv_00000000000000000000000000000000"
 
 
 def message(text: str) -> dict[str, Any]:
-    """Return a message of the user."""
+    """Return a user message."""
     return {"type": "message", "role": "user", "content": text}
 
 
@@ -126,7 +128,7 @@ def a_conversation_lives(trial: Trial) -> Steps:
 
 @case("responses:conversations:unknown")
 def an_unknown_conversation_is_not_found(trial: Trial) -> Steps:
-    """Retrieve a conversation that never was."""
+    """Retrieve an unknown conversation."""
     exchange = yield from trial.get(f"/conversations/{UNKNOWN}")
     trial.served(exchange)
     trial.expect("responses:conversations:unknown", exchange.status == 404, exchange.came)
@@ -183,7 +185,7 @@ def many_items_are_refused(trial: Trial) -> Steps:
     "responses:conversations:recalled",
 )
 def a_conversation_is_held(trial: Trial) -> Steps:
-    """Make two responses in a conversation."""
+    """Create two responses in a conversation."""
     name = id_of(trial.whole((yield from create(trial))))
     first = trial.response((yield from trial.respond(f"Remember this word: {WORD}.", conversation=name)))
     trial.expect("responses:conversations:used", True)
@@ -204,7 +206,7 @@ def a_conversation_is_held(trial: Trial) -> Steps:
 
 @case("responses:conversations:streamed")
 def a_conversation_is_streamed_in(trial: Trial) -> Steps:
-    """Stream a response in a conversation, and look at its items at once."""
+    """Stream a response in a conversation, and list its items at once."""
     name = id_of(trial.whole((yield from create(trial))))
     trial.streamed((yield from trial.respond("Say hello.", conversation=name, stream=True)))
     page = trial.whole((yield from trial.get(f"/conversations/{name}/items?order=asc")))
@@ -214,7 +216,7 @@ def a_conversation_is_streamed_in(trial: Trial) -> Steps:
 
 @case("responses:conversations:exclusive")
 def a_response_has_one_past(trial: Trial) -> Steps:
-    """Give a response both a conversation and a previous response."""
+    """Create a response with both a conversation and a previous response."""
     name = id_of(trial.whole((yield from create(trial))))
     first = trial.response((yield from trial.respond("Say hello.")))
     exchange = yield from trial.respond("Say it again.", conversation=name, previous_response_id=id_of(first))
@@ -223,7 +225,7 @@ def a_response_has_one_past(trial: Trial) -> Steps:
 
 @case("responses:conversations:repeated-id")
 def an_item_of_the_conversation_is_sent_again(trial: Trial) -> Steps:
-    """Make a response in a conversation, and send its output again."""
+    """Create a response in a conversation, and send its output again."""
     name = id_of(trial.whole((yield from create(trial))))
     first = trial.response((yield from trial.respond("Say hello.", conversation=name)))
     exchange = yield from trial.respond([*with_ids(first), message("Say it again.")], conversation=name)
@@ -233,7 +235,7 @@ def an_item_of_the_conversation_is_sent_again(trial: Trial) -> Steps:
 
 @case("responses:conversations:use-unknown")
 def an_unknown_conversation_is_refused(trial: Trial) -> Steps:
-    """Make a response in a conversation that never was."""
+    """Create a response in an unknown conversation."""
     trial.offered((yield from trial.get(f"/conversations/{UNKNOWN}")))
     exchange = yield from trial.respond("Say hello.", conversation=UNKNOWN)
     trial.understood(exchange)

@@ -1,4 +1,4 @@
-"""Whether the response tells its parameters back."""
+"""Whether the response echoes the parameters of the request."""
 
 from typing import Any
 
@@ -9,10 +9,10 @@ from antiphon.conformance.samples import CITY, WEATHER
 from antiphon.conformance.trial import Steps, Trial
 
 TABLE: Table = (
-    should("responses:echo:temperature", "spec 3", "A `temperature` that was set is echoed."),
-    should("responses:echo:top-p", "spec 3", "A `top_p` that was set is echoed."),
-    must("responses:echo:metadata", "spec 3", "`metadata` is echoed as the client sent it."),
-    should("responses:echo:instructions", "spec 3", "`instructions` are echoed as the client sent them."),
+    should("responses:echo:temperature", "spec 3", "`temperature` is echoed."),
+    should("responses:echo:top-p", "spec 3", "`top_p` is echoed."),
+    must("responses:echo:metadata", "spec 3", "`metadata` is echoed as sent."),
+    should("responses:echo:instructions", "spec 3", "`instructions` are echoed as sent."),
     should("responses:echo:max-output-tokens", "spec 3", "`max_output_tokens` is echoed."),
     must("responses:echo:tools", "spec 3", "Function tools are echoed with name, description and parameters."),
     should("responses:echo:tools-strict", "spec 3", "A function tool is echoed with a boolean `strict`."),
@@ -28,9 +28,9 @@ TABLE: Table = (
     should(
         "responses:echo:service-tier",
         "spec 3",
-        "The `service_tier` of an ended response is the one that it got, not `auto`.",
+        "The `service_tier` of an ended response is the tier that was used, not `auto`.",
     ),
-    should("responses:echo:in-stream", "spec 7", "The first event's response tells the parameters back already."),
+    should("responses:echo:in-stream", "spec 7", "The first event's response already echoes the parameters."),
 )
 
 
@@ -55,11 +55,11 @@ ECHOED: dict[str, tuple[str, dict[str, Any]]] = {
         {"tools": [WEATHER], "tool_choice": "none", "parallel_tool_calls": False},
     ),
 }
-"""By case: the requirements' names, which are the parameters', and the parameters."""
+"""By case: the names of the requirements, which are those of the parameters, and the parameters."""
 
 
 def telling_back(names: list[str], parameters: dict[str, Any]) -> Script:
-    """Return the script that looks for each parameter as it was given."""
+    """Return the script that compares each parameter with the value sent."""
 
     def script(trial: Trial) -> Steps:
         response = trial.response((yield from trial.respond("Say hello.", **parameters)))
@@ -72,12 +72,12 @@ def telling_back(names: list[str], parameters: dict[str, Any]) -> Script:
 
 
 def is_same(value: Any, given: Any) -> bool:
-    """Whether a value is the one given; JSON tells true from 1, Python does not."""
+    """Whether a value equals the value sent; JSON distinguishes true from 1, Python does not."""
     return type(value) is type(given) and value == given
 
 
 def told(response: dict[str, Any], *path: str | int) -> str:
-    """Say what stands at a path."""
+    """Return in words the value at a path."""
     name, value = ".".join(map(str, path)), at(response, *path)
     return f"There is no `{name}`." if value is MISSING else f"`{name}` is {shown(value)}."
 
@@ -103,7 +103,7 @@ def tools_are_told_back(trial: Trial) -> Steps:
 
 @case("responses:echo:text-format")
 def a_format_is_told_back(trial: Trial) -> Steps:
-    """Ask for structured output."""
+    """Request structured output."""
     response = trial.response((yield from trial.respond("Name a city.", text={"format": FORMAT})))
     is_told = all(is_same(at(response, "text", "format", key), FORMAT[key]) for key in ("type", "name", "schema"))
     trial.expect("responses:echo:text-format", is_told, told(response, "text"))
@@ -119,7 +119,7 @@ def an_effort_is_told_back(trial: Trial) -> Steps:
 
 @case("responses:echo:service-tier")
 def the_tier_that_was_got_is_told(trial: Trial) -> Steps:
-    """Leave the service tier to the server."""
+    """Send no service tier."""
     response = trial.response((yield from trial.respond("Say hello.", service_tier="auto")))
     tier = at(response, "service_tier")
     trial.expect(
@@ -129,7 +129,7 @@ def the_tier_that_was_got_is_told(trial: Trial) -> Steps:
 
 @case("responses:echo:in-stream")
 def parameters_are_told_at_once(trial: Trial) -> Steps:
-    """Set parameters of a stream."""
+    """Send parameters with a stream."""
     given = {"temperature": 0.5, "metadata": {"a": "1"}, "instructions": "Answer in one word."}
     events = trial.streamed((yield from trial.respond("Say hello.", stream=True, **given)))
     response = at(events, 0, "response")

@@ -1,4 +1,4 @@
-"""What a server supplies that a model lacks: judged with models of known weaknesses, if the server lists them."""
+"""What a server emulates for a model that lacks it: judged with models of known weaknesses, if they are listed."""
 
 from typing import Any
 
@@ -16,28 +16,28 @@ TABLE: Table = (
         should(
             "responses:emulation:text-call",
             "issue hermes-agent#58197",
-            "A call that the model writes as text is a `function_call`.",
+            "A tool call that the model writes as text is returned as a `function_call`.",
         )
     ),
     capability(
         should(
             "responses:emulation:no-tools",
             "issue LLMKube#126",
-            "A function can be called by a model whose server rejects `tools`.",
+            "A model can call a function even if its backend rejects `tools`.",
         )
     ),
     capability(
         should(
             "responses:emulation:arguments",
             "issue qwen-code#10692",
-            "Arguments from which the model leaves out a bracket are whole in the `function_call`.",
+            "Arguments without their last bracket are completed in the `function_call`.",
         )
     ),
     capability(
         should(
             "responses:emulation:schema",
             "issue llama.cpp#25895",
-            "A schema with a keyword that the model's server rejects is accepted, and the text fits it.",
+            "A schema with a keyword that the backend rejects is accepted, and the text matches it.",
         )
     ),
 )
@@ -54,7 +54,7 @@ CODE: dict[str, Any] = {
 
 
 def _weak(trial: Trial, model: str, input: str, **parameters: Any) -> Asking:
-    """Ask a model with a weakness. Ends the case if the server does not list the model."""
+    """Send a request to a model with a weakness. Ends the case if the server does not list the model."""
     names = [at(one, "id") for one in listed((yield from trial.get("/models")).json, "data")]
     if model not in names:
         raise Stop("not offered", f"The server does not list '{model}', a model of `antiphon demo-backend --weak`.")
@@ -62,7 +62,7 @@ def _weak(trial: Trial, model: str, input: str, **parameters: Any) -> Asking:
 
 
 def _calls_paris(response: Any) -> bool:
-    """Whether the response has one call of the function, with the arguments that were spelled out."""
+    """Whether the response has one call of the function, with the arguments of the prompt."""
     calls = calls_of(response)
     return [(call.get("name"), arguments_of(call)) for call in calls] == [("get_weather", PARIS)]
 
@@ -75,25 +75,25 @@ def _calling(trial: Trial, model: str, id: str) -> Steps:
 
 @case("responses:emulation:text-call")
 def a_call_in_the_text_is_found(trial: Trial) -> Steps:
-    """Have a model call a function that writes its calls as text."""
+    """Request a call from a model that writes its calls as text."""
     yield from _calling(trial, "demo-text-calls", "responses:emulation:text-call")
 
 
 @case("responses:emulation:no-tools")
 def a_model_without_tools_calls_one(trial: Trial) -> Steps:
-    """Have a model call a function whose server rejects tools."""
+    """Request a call from a model with a backend that rejects tools."""
     yield from _calling(trial, "demo-no-tools", "responses:emulation:no-tools")
 
 
 @case("responses:emulation:arguments")
 def broken_arguments_are_made_whole(trial: Trial) -> Steps:
-    """Have a model call a function that leaves out the last bracket."""
+    """Request a call from a model that omits the last bracket."""
     yield from _calling(trial, "demo-broken-json", "responses:emulation:arguments")
 
 
 @case("responses:emulation:schema")
 def a_schema_is_held_that_the_server_rejects(trial: Trial) -> Steps:
-    """Send a pattern to a model whose server rejects patterns."""
+    """Send a pattern to a model with a backend that rejects patterns."""
     form = {"type": "json_schema", "name": "code", "schema": CODE, "strict": True}
     answer = 'Write the code dvor.\nanswer {"code": "dvor"}'
     exchange: Exchange = yield from _weak(trial, "demo-small-grammar", answer, text={"format": form})

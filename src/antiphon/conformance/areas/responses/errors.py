@@ -1,4 +1,4 @@
-"""Bad requests."""
+"""Invalid requests."""
 
 import json
 import re
@@ -13,17 +13,17 @@ from antiphon.conformance.samples import CITY, WEATHER
 from antiphon.conformance.trial import Steps, Trial, given, is_response
 
 REFUSALS: dict[str, Refusal] = {
-    # What is no JSON, or no object.
+    # Not JSON, or not an object.
     "empty-body": Refusal("A request with an empty body", source="issue vllm#55974"),
-    "cut-json": Refusal("A body whose JSON is cut short", source="issue vllm#55974"),
-    "trailing-garbage": Refusal("A body with something behind its JSON", source="issue vllm#55974"),
-    "array": Refusal("A body that is an array", source="spec 13"),
-    "not-a-number": Refusal("A body with `NaN` in it", level="should", source="spec 13"),
-    "not-utf-8": Refusal("A body that is no UTF-8", source="spec 13"),
-    "lone-surrogate": Refusal("A text with half a character in it", level="should", source="spec 13"),
-    "deep-nesting": Refusal("A body nested 10,000 levels deep", source="spec 13"),
-    "huge-integer": Refusal("A number of 5,000 digits", level="should", source="spec 13"),
-    # What is missing.
+    "cut-json": Refusal("A request body with truncated JSON", source="issue vllm#55974"),
+    "trailing-garbage": Refusal("A request body with content after its JSON", source="issue vllm#55974"),
+    "array": Refusal("A request body that is an array", source="spec 13"),
+    "not-a-number": Refusal("A request body with `NaN` in it", level="should", source="spec 13"),
+    "not-utf-8": Refusal("A request body that is not UTF-8", source="spec 13"),
+    "lone-surrogate": Refusal("A text with an unpaired surrogate", level="should", source="spec 13"),
+    "deep-nesting": Refusal("A request body nested 10,000 levels deep", source="spec 13"),
+    "huge-integer": Refusal("A number with 5,000 digits", level="should", source="spec 13"),
+    # Missing.
     "missing-model": Refusal("A request without `model`", "missing_required_parameter", "model"),
     "missing-input": Refusal(
         "A request without `input`",
@@ -37,33 +37,31 @@ REFUSALS: dict[str, Refusal] = {
         others=(("empty_array", "input"), ("missing_required_parameter", "input")),
         level="should",
     ),
-    # What is unknown.
-    "unknown-model": Refusal(
-        "A model that nobody has", "model_not_found", "model", level="should", statuses=(400, 404)
-    ),
-    "unknown-parameter": Refusal("A parameter that the API does not have", "unknown_parameter", "temprature", "should"),
+    # Unknown.
+    "unknown-model": Refusal("An unknown model", "model_not_found", "model", level="should", statuses=(400, 404)),
+    "unknown-parameter": Refusal("An unknown parameter", "unknown_parameter", "temprature", "should"),
     "chat-messages": Refusal(
         "A request with `messages` as in Chat Completions",
         "unsupported_parameter",
         others=(("missing_required_parameter", "input"), ("unsupported_parameter", "messages")),
     ),
-    # What is of the wrong type.
+    # Of the wrong type.
     "input-number": Refusal("A number as `input`", "invalid_type", "input", source="issue litellm#36947"),
     "input-null": Refusal(
         "Null as `input`", "invalid_type", "input", others=(("missing_required_parameter", "input"),)
     ),
     "model-number": Refusal("A number as `model`", "invalid_type", "model"),
     "instructions-number": Refusal("A number as `instructions`", "invalid_type", "instructions"),
-    "stream-word": Refusal("A word as `stream`", "invalid_type", "stream"),
-    "store-word": Refusal("A word as `store`", "invalid_type", "store"),
-    "temperature-word": Refusal("A word as `temperature`", "invalid_type", "temperature"),
-    "max-output-tokens-word": Refusal("A word as `max_output_tokens`", "invalid_type", "max_output_tokens"),
+    "stream-word": Refusal("A string as `stream`", "invalid_type", "stream"),
+    "store-word": Refusal("A string as `store`", "invalid_type", "store"),
+    "temperature-word": Refusal("A string as `temperature`", "invalid_type", "temperature"),
+    "max-output-tokens-word": Refusal("A string as `max_output_tokens`", "invalid_type", "max_output_tokens"),
     "max-output-tokens-fraction": Refusal("A fraction as `max_output_tokens`", "invalid_type", "max_output_tokens"),
-    "metadata-word": Refusal("A word as `metadata`", "invalid_type", "metadata"),
+    "metadata-word": Refusal("A string as `metadata`", "invalid_type", "metadata"),
     "metadata-value": Refusal("A number as a value of `metadata`", "invalid_type", "metadata.a", "should"),
     "tools-object": Refusal("An object as `tools`", "invalid_type", "tools"),
     "previous-response-number": Refusal("A number as `previous_response_id`", "invalid_type", "previous_response_id"),
-    # What is out of range.
+    # Out of range.
     "temperature-high": Refusal("A `temperature` of 99", "decimal_above_max_value", "temperature"),
     "temperature-low": Refusal("A `temperature` of -1", "decimal_below_min_value", "temperature"),
     "top-p-high": Refusal("A `top_p` of 1.5", "decimal_above_max_value", "top_p"),
@@ -72,15 +70,15 @@ REFUSALS: dict[str, Refusal] = {
         "A `max_output_tokens` of 15", "integer_below_min_value", "max_output_tokens", "should"
     ),
     "top-logprobs-high": Refusal("A `top_logprobs` of 21", "integer_above_max_value", "top_logprobs"),
-    "metadata-many": Refusal("`metadata` of 17 pairs", "object_above_max_properties", "metadata", "should"),
+    "metadata-many": Refusal("`metadata` with 17 pairs", "object_above_max_properties", "metadata", "should"),
     "metadata-long": Refusal("A `metadata` value of 513 characters", "string_above_max_length", "metadata.a", "should"),
-    # What is none of the allowed values.
+    # Not one of the allowed values.
     "truncation-word": Refusal("An unknown `truncation`", "invalid_value", "truncation"),
-    "tool-choice-word": Refusal("An unknown word as `tool_choice`", "invalid_value", "tool_choice"),
+    "tool-choice-word": Refusal("An unknown string as `tool_choice`", "invalid_value", "tool_choice"),
     "include-word": Refusal("An unknown value in `include`", "invalid_value", "include[0]", "should"),
     "service-tier-word": Refusal("An unknown `service_tier`", "invalid_value", "service_tier", "should"),
     "effort-word": Refusal("An unknown `reasoning.effort`", "invalid_value", "reasoning.effort"),
-    "format-word": Refusal("An unknown type of `text.format`", "invalid_value", "text.format.type"),
+    "format-word": Refusal("An unknown `text.format` type", "invalid_value", "text.format.type"),
     # Items.
     "item-type": Refusal(
         "An input item of an unknown type",
@@ -90,7 +88,7 @@ REFUSALS: dict[str, Refusal] = {
         others=(("invalid_value", "input[0].type"),),
     ),
     "role": Refusal(
-        "A message of an unknown role", "invalid_value", "input[0]", others=(("invalid_value", "input[0].role"),)
+        "A message with an unknown role", "invalid_value", "input[0]", others=(("invalid_value", "input[0].role"),)
     ),
     "missing-content": Refusal("A message without `content`", "missing_required_parameter", "input[0].content"),
     "content-type": Refusal(
@@ -104,8 +102,8 @@ REFUSALS: dict[str, Refusal] = {
     "item-reference": Refusal(
         "A reference to an item that was never stored", param="input", level="should", statuses=(404, 400)
     ),
-    "duplicate-items": Refusal("Two input items of one id", param="input", level="should"),
-    "output-without-call": Refusal("A tool's output for which there is no call", param="input", level="should"),
+    "duplicate-items": Refusal("Two input items with the same id", param="input", level="should"),
+    "output-without-call": Refusal("A tool output without a call", param="input", level="should"),
     "call-without-output": Refusal("A call in the history without its output", param="input", level="should"),
     # Tools and formats.
     "tool-without-name": Refusal("A function tool without a name", "missing_required_parameter", "tools[0].name"),
@@ -118,13 +116,13 @@ REFUSALS: dict[str, Refusal] = {
         "tools[0].type",
         others=(("invalid_value", "tools[0]"), ("unsupported_value", "tools[0].type")),
     ),
-    "tool-choice-absent": Refusal("A `tool_choice` of a function that is not among the tools", param="tool_choice"),
+    "tool-choice-absent": Refusal("A `tool_choice` that names a function missing from `tools`", param="tool_choice"),
     "schema-without-name": Refusal(
         "A `json_schema` format without a name", "missing_required_parameter", "text.format.name"
     ),
     # State.
     "unknown-previous-response": Refusal(
-        "A `previous_response_id` that names no response",
+        "An unknown `previous_response_id`",
         "previous_response_not_found",
         "previous_response_id",
         statuses=(400, 404),
@@ -135,21 +133,25 @@ REFUSALS: dict[str, Refusal] = {
 
 TABLE: Table = (
     *refusal_table("responses:errors", REFUSALS),
-    must("responses:errors:never-ours", "issue vllm#55974", "No bad request is answered by a 5xx."),
+    must("responses:errors:never-ours", "issue vllm#55974", "An invalid request never returns a 5xx."),
     should(
         "responses:errors:status",
         "spec 13",
-        "An unknown model or previous response is a 400, an unknown item a 404: not the other way round.",
+        "An unknown model or previous response returns 400, and an unknown item 404.",
     ),
     should("responses:errors:four-keys", "spec 13", "An error has the keys `message`, `type`, `param` and `code`."),
-    should("responses:errors:type", "spec 13", "The type of a bad request's error is `invalid_request_error`."),
-    must("responses:errors:json", "spec 13", "An error comes as `application/json`."),
-    should("responses:errors:no-traceback", "spec 13", "No error shows a traceback or a path of the server."),
+    should("responses:errors:type", "spec 13", "The error of an invalid request has the type `invalid_request_error`."),
+    must("responses:errors:json", "spec 13", "The content type of an invalid request's error is `application/json`."),
+    should("responses:errors:no-traceback", "spec 13", "No error contains a traceback or a path of the server."),
     must(
-        "responses:errors:plain-before-a-stream", "spec 7", "With `stream: true` a bad request gets a plain HTTP error."
+        "responses:errors:plain-before-a-stream",
+        "spec 7",
+        "With `stream: true`, an invalid request returns an HTTP error, not a stream.",
     ),
-    may("responses:errors:did-you-mean", "spec 2", "An unknown parameter that is nearly a known one is told that one."),
-    must("responses:errors:alive", "issue vllm#55974", "After a bad request the server answers a good one."),
+    may(
+        "responses:errors:did-you-mean", "spec 2", "The error for a misspelled parameter suggests the known parameter."
+    ),
+    must("responses:errors:alive", "issue vllm#55974", "After an invalid request the server answers a valid one."),
 )
 
 
@@ -200,7 +202,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "effort-word": {"reasoning": {"effort": "some"}},
     "format-word": {"text": {"format": {"type": "xml"}}},
     "item-type": {"input": [{"type": "no_such_item"}]},
-    "role": {"input": [USER | {"role": "nobody"}]},
+    "role": {"input": [USER | {"role": "visitor"}]},
     "missing-content": {"input": [{"role": "user"}]},
     "content-type": {"input": [USER | {"content": [{"type": "input_smell", "text": "x"}]}]},
     "item-number": {"input": [7]},
@@ -216,7 +218,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "duplicate-items": {"input": [TWIN, TWIN]},
     "unknown-previous-response": {"previous_response_id": NO_RESPONSE},
 }
-"""By the requirement's name: what makes a good body bad."""
+"""By the requirement's name: the change that makes a valid body invalid."""
 
 BODIES: dict[str, bytes] = {
     "empty-body": b"",
@@ -228,10 +230,10 @@ BODIES: dict[str, bytes] = {
     "deep-nesting": b'{"model": "x", "input": ' + b"[" * 10_000 + b"]" * 10_000 + b"}",
     "huge-integer": b'{"model": "x", "input": "Hello", "max_output_tokens": ' + b"9" * 5_000 + b"}",
 }
-"""By the requirement's name: bytes that are no request at all."""
+"""By the requirement's name: bytes that are not a request."""
 
 TRACES = re.compile(r"Traceback|File \"/|\.py\", line|goroutine \d|\bat [\w.]+\(.*:\d+\)|/(usr|home|opt|root|app)/")
-"""What an error has no business to show."""
+"""Text that an error must not contain."""
 
 JSON = {"content-type": "application/json"}
 
@@ -239,7 +241,7 @@ SHARED = ("never-ours", "four-keys", "type", "json", "no-traceback")
 
 
 def bad_body(model: str, name: str) -> bytes:
-    """Return a bad request's body. `MISSING` takes a parameter away."""
+    """Return the body of an invalid request. `MISSING` removes a parameter."""
     if name in BODIES:
         return BODIES[name]
     body = given({"model": model, "input": "Say hello.", "max_output_tokens": 64} | PARAMETERS.get(name, {}))
@@ -249,7 +251,7 @@ def bad_body(model: str, name: str) -> bytes:
 
 
 def judge_refusal(trial: Trial, area: str, name: str, refusal: Refusal, exchange: Exchange) -> None:
-    """Judge how a bad request was refused, by its own requirements."""
+    """Judge a rejection by the requirements of the request."""
     refused = is_refused(exchange, *refusal.statuses)
     trial.expect(f"{area}:{name}", refused, exchange.came)
     if refusal.is_named:
@@ -259,7 +261,7 @@ def judge_refusal(trial: Trial, area: str, name: str, refusal: Refusal, exchange
 
 
 def judge_error(trial: Trial, exchange: Exchange) -> None:
-    """Judge what every error has in common."""
+    """Judge what every error must have."""
     trial.expect("responses:errors:never-ours", exchange.status < 500, exchange.came)
     if exchange.status < 400:
         return
@@ -273,7 +275,7 @@ def judge_error(trial: Trial, exchange: Exchange) -> None:
 
 
 def refusing(name: str, refusal: Refusal) -> Script:
-    """Return the script that sends a bad request."""
+    """Return the script that sends an invalid request."""
 
     def script(trial: Trial) -> Steps:
         exchange = yield from trial.post("/responses", content=bad_body(trial.model, name), headers=JSON)
@@ -288,12 +290,12 @@ def refusing(name: str, refusal: Refusal) -> Script:
 
 
 def ids_of(area: str, name: str, refusal: Refusal) -> tuple[str, ...]:
-    """Return the ids of a refusal."""
+    """Return the ids of the requirements on a rejection."""
     return (f"{area}:{name}", *((f"{area}:{name}-named",) if refusal.is_named else ()))
 
 
 def shared_ids(refusal: Refusal) -> tuple[str, ...]:
-    """Return the ids that this refusal judges with others."""
+    """Return the ids that this rejection judges together with others."""
     names = (*SHARED, "status") if len(refusal.statuses) > 1 else SHARED
     return tuple(f"responses:errors:{name}" for name in names)
 
@@ -310,7 +312,7 @@ CASES = tuple(
 
 @case("responses:errors:plain-before-a-stream")
 def a_bad_request_gets_no_stream(trial: Trial) -> Steps:
-    """Ask for a stream with a parameter of the wrong type."""
+    """Request a stream with a parameter of the wrong type."""
     exchange = yield from trial.respond(7, stream=True)
     trial.served(exchange)
     is_plain = not exchange.headers.get("content-type", "").startswith("text/event-stream")
@@ -329,7 +331,7 @@ def a_slip_is_told(trial: Trial) -> Steps:
 
 @case("responses:errors:alive")
 def the_server_survives(trial: Trial) -> Steps:
-    """Send broken JSON, then a good request."""
+    """Send malformed JSON, then a valid request."""
     first = yield from trial.post("/responses", content=BODIES["deep-nesting"], headers=JSON)
     second = yield from trial.respond("Say hello.")
     trial.served(second)

@@ -1,4 +1,4 @@
-"""Files in a request: each format and each place once, and files that cannot be read."""
+"""Files in a request: each format and each place once, and unreadable files."""
 
 import base64
 import io
@@ -13,18 +13,24 @@ from antiphon.conformance.samples import TEA, WEATHER, is_taken, taken_by_respon
 from antiphon.conformance.trial import Steps, Trial
 
 TABLE: Table = (
-    capability(should("responses:file-inputs:pdf", "spec 5", "A message may hold a PDF as a data URL in `file_data`.")),
-    capability(should("responses:file-inputs:bare", "spec 5", "`file_data` may be bare base64 beside a `filename`.")),
-    capability(should("responses:file-inputs:docx", "spec 5", "A message may hold a Word document.")),
-    capability(should("responses:file-inputs:table", "spec 5", "A message may hold a table as CSV.")),
-    capability(should("responses:file-inputs:page", "spec 5", "A message may hold a page of HTML.")),
-    capability(should("responses:file-inputs:text", "spec 5", "A message may hold a text file of any script.")),
-    capability(may("responses:file-inputs:detail", "spec 5", "A file may name a `detail`.")),
-    capability(should("responses:file-inputs:output", "spec 5", "A tool's output may hold a file.")),
-    capability(should("responses:file-inputs:several", "spec 5", "A message may hold several files.")),
-    capability(should("responses:file-inputs:chain", "spec 10", "A chain goes on after a message with a file.")),
-    capability(should("responses:file-inputs:damaged", "spec 13", "A PDF that is damaged is refused with 400.")),
-    capability(should("responses:file-inputs:unknown", "spec 13", "An unknown `file_id` is refused with 400 or 404.")),
+    capability(
+        should("responses:file-inputs:pdf", "spec 5", "A message can contain a PDF as a data URL in `file_data`.")
+    ),
+    capability(
+        should(
+            "responses:file-inputs:bare", "spec 5", "`file_data` can be base64 without a data URL, with a `filename`."
+        )
+    ),
+    capability(should("responses:file-inputs:docx", "spec 5", "A message can contain a Word document.")),
+    capability(should("responses:file-inputs:table", "spec 5", "A message can contain a table as CSV.")),
+    capability(should("responses:file-inputs:page", "spec 5", "A message can contain an HTML page.")),
+    capability(should("responses:file-inputs:text", "spec 5", "A message can contain a text file in any script.")),
+    capability(may("responses:file-inputs:detail", "spec 5", "A file can have a `detail`.")),
+    capability(should("responses:file-inputs:output", "spec 5", "A tool output can contain a file.")),
+    capability(should("responses:file-inputs:several", "spec 5", "A message can contain several files.")),
+    capability(should("responses:file-inputs:chain", "spec 10", "A chain continues after a message with a file.")),
+    capability(should("responses:file-inputs:damaged", "spec 13", "A damaged PDF is rejected with 400.")),
+    capability(should("responses:file-inputs:unknown", "spec 13", "An unknown `file_id` is rejected with 400 or 404.")),
 )
 
 PDF = (
@@ -37,11 +43,11 @@ PDF = (
     "CjAwMDAwMDAyMTMgMDAwMDAgbiAKMDAwMDAwMDMwMCAwMDAwMCBuIAp0cmFpbGVyPDwvUm9vdCAxIDAgUi9TaXplIDY+PgpzdGFy"
     "dHhyZWYKMzYyCiUlRU9G"
 )
-"""A page that says when tea is."""
+"""A PDF page with the time of tea."""
 
 
 def docx(text: str) -> str:
-    """Return a Word document of one paragraph, in base64."""
+    """Return a Word document with one paragraph, in base64."""
     content = io.BytesIO()
     namespace = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
     with zipfile.ZipFile(content, "w") as archive:
@@ -52,7 +58,7 @@ def docx(text: str) -> str:
 
 
 def file(name: str, media_type: str, data: str, **more: Any) -> dict[str, Any]:
-    """Return the part for a file of which `data` is base64; without a media type it is bare."""
+    """Return the part for a file with the base64 text `data`; without a media type it has no data URL."""
     return {
         "type": "input_file",
         "filename": name,
@@ -67,7 +73,7 @@ def of(text: str) -> str:
 
 
 def user(*files: dict[str, Any]) -> dict[str, Any]:
-    """Return the user's message with these files."""
+    """Return a user message with these files."""
     return {"role": "user", "content": [{"type": "input_text", "text": "When is tea?"}, *files]}
 
 
@@ -93,7 +99,7 @@ FORMS: dict[str, dict[str, Any]] = {
     },
     "several": {"input": [user(A_PDF, A_DOCX)]},
 }
-"""By the requirement's name: parameters that a server takes."""
+"""By the requirement's name: parameters that a server accepts."""
 
 
 CASES = taken_by_responses("file-inputs", FORMS)
@@ -101,7 +107,7 @@ CASES = taken_by_responses("file-inputs", FORMS)
 
 @case("responses:file-inputs:chain")
 def a_chain_goes_on_after_a_file(trial: Trial) -> Steps:
-    """Send a file, and follow the response."""
+    """Send a file, and continue the response."""
     exchange = yield from trial.respond([user(A_PDF)], store=True)
     trial.offered(exchange)
     first = trial.response(exchange)
@@ -118,6 +124,6 @@ def a_damaged_file_is_refused(trial: Trial) -> Steps:
 
 @case("responses:file-inputs:unknown")
 def an_unknown_file_is_refused(trial: Trial) -> Steps:
-    """Name a file that was never uploaded."""
+    """Name an unknown file."""
     exchange = yield from trial.respond([user({"type": "input_file", "file_id": "file-AAAAAAAAAAAAAAAAAAAAAA"})])
     trial.expect("responses:file-inputs:unknown", is_refused(exchange, 400, 404), exchange.came)

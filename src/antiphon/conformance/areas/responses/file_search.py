@@ -1,6 +1,6 @@
-"""Searches of files: their items and events, what they found where it is asked for, and what the model cites of it.
+"""File searches: items, events, results on request, and the citations of the model.
 
-Each case uploads small files and puts them into a vector store of its own, which expires by itself.
+Each case uploads small files and adds them to its own vector store, which expires automatically.
 """
 
 from collections.abc import Generator, Iterator
@@ -18,17 +18,17 @@ TABLE: Table = (
     must(
         "responses:file-search:item",
         "spec 5",
-        "A search is a `file_search_call` that is completed and has its queries, a list of texts.",
+        "A search is a completed `file_search_call` with its queries, a list of strings.",
     ),
     must(
         "responses:file-search:order",
         "spec 4",
-        "A search opens without queries; `in_progress`, `searching` and `completed` follow in this order.",
+        "A search starts without queries; `in_progress`, `searching` and `completed` follow in this order.",
     ),
     must(
         "responses:file-search:goes-on",
         "spec 16",
-        "After searches of files a response goes on to its end.",
+        "After file searches a response continues to its end.",
     ),
     should(
         "responses:file-search:results-unasked",
@@ -38,30 +38,34 @@ TABLE: Table = (
     must(
         "responses:file-search:results",
         "spec 5",
-        "Results that are asked for are a list; each has the file's id and name, a text, and a score from 0 to 1.",
+        "Requested results are a list; each has the id and name of the file, a text, and a score from 0 to 1.",
     ),
     should(
         "responses:file-search:results-later",
         "spec 10",
-        "The results of a stored search can be asked for later, and a GET without `include` does not show them.",
+        "A GET with `include` returns the results of a stored search, and a GET without it does not.",
     ),
     must(
         "responses:file-search:other-store",
         "spec 6",
-        "The request chooses the stores: a search never finds what is in a store that only the model named.",
+        "A search covers only the stores in the request, never a store that only the model named.",
     ),
     should(
         "responses:file-search:echoed",
         "spec 6",
         "The tool is echoed with its stores, the number of results (20 by default) and the ranking options.",
     ),
-    must("responses:file-search:too-many", "spec 6", "More than 50 results are refused with a 4xx."),
+    must("responses:file-search:too-many", "spec 6", "A `max_num_results` above 50 is rejected with a 4xx."),
     must(
         "responses:file-search:citations",
         "spec 5",
-        "A citation of a file has the file's id and name, and an index inside its text.",
+        "A file citation has the id and name of the file, and an index inside its text.",
     ),
-    should("responses:file-search:mark-cut", "spec 5", "The mark by which the model cites a file is not in the text."),
+    should(
+        "responses:file-search:mark-cut",
+        "spec 5",
+        "The text does not contain the mark with which the model cites a file.",
+    ),
     capability(should("responses:file-search:cited", "spec 16", "The model's answer cites what was found in files.")),
 )
 
@@ -69,7 +73,7 @@ Item = dict[str, Any]
 Making = Generator[Step, Any, str]
 
 LOOKS, BETWEEN = 60, 0.5
-"""How often a store is looked at while its files are read, and the seconds between two looks."""
+"""How many times the store is polled while files are ingested, and the seconds between two polls."""
 
 TEXT = "The lighthouse of Brest was built in 1687 and is 27 metres high.\n"
 HIDDEN = "The harbour master keeps a seagull named Ys.\n"
@@ -80,7 +84,7 @@ MARKS = ("【", "<|file-")
 
 
 def uploaded(trial: Trial, name: str, text: str) -> Making:
-    """Upload a text; return the file's id."""
+    """Upload a text; return the id of the file."""
     fields = {"purpose": "assistants", "expires_after[anchor]": "created_at", "expires_after[seconds]": "3600"}
     parts = [
         f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="{key}"\r\n\r\n{value}' for key, value in fields.items()
@@ -94,7 +98,7 @@ def uploaded(trial: Trial, name: str, text: str) -> Making:
 
 
 def stocked(trial: Trial, name: str = "lighthouse.txt", text: str = TEXT) -> Making:
-    """Make a vector store of one text, and wait until it can be searched; return its id."""
+    """Create a vector store with one text, and wait until it can be searched; return its id."""
     file_id = yield from uploaded(trial, name, text)
     expiry = {"anchor": "last_active_at", "days": 1}
     body = {"name": "antiphon verify", "file_ids": [file_id], "expires_after": expiry}
@@ -114,28 +118,28 @@ def tool_of(store_id: str, **fields: Any) -> Item:
 
 
 def searches(response: Any) -> list[Item]:
-    """Return a response's searches. Ends the case where there are none."""
+    """Return the searches of a response. Ends the case without any."""
     found = [item for item in listed(response, "output") if at(item, "type") == "file_search_call"]
     if not found:
-        raise Stop("skipped", "The files were not searched.")
+        raise Stop("skipped", "The model did not search the files.")
     return found
 
 
 def is_whole(item: Item) -> bool:
-    """Whether a search has ended well and says what was searched for."""
+    """Whether a search has completed and has queries."""
     queries = listed(item, "queries")
     return at(item, "status") == "completed" and bool(queries) and all(map(is_text, queries))
 
 
 def is_result(value: Any) -> bool:
-    """Whether this is one chunk that was found."""
+    """Whether this is one result."""
     score = at(value, "score")
     texts = all(is_text(at(value, name)) for name in ("file_id", "filename", "text"))
     return texts and is_number(score) and 0 <= score <= 1
 
 
 def citations(response: Any) -> Iterator[tuple[Any, str]]:
-    """Return the citations of files, each with its text."""
+    """Return the file citations, each with its text."""
     for item in listed(response, "output"):
         for part in listed(item, "content"):
             for annotation in listed(part, "annotations"):
@@ -144,14 +148,14 @@ def citations(response: Any) -> Iterator[tuple[Any, str]]:
 
 
 def is_citation(annotation: Any, text: str) -> bool:
-    """Whether a citation names a file, and a place inside its text."""
+    """Whether a citation names a file, and a position inside its text."""
     index = at(annotation, "index")
     is_inside = is_integer(index) and 0 <= index <= len(text.encode("utf-16-le")) // 2
     return is_inside and is_text(at(annotation, "file_id")) and is_text(at(annotation, "filename"))
 
 
 def results_of(items: list[Item]) -> list[Any]:
-    """Return what all searches found."""
+    """Return the results of all searches."""
     return [one for item in items for one in listed(item, "results")]
 
 
@@ -165,7 +169,7 @@ def results_of(items: list[Item]) -> list[Any]:
     "responses:file-search:cited",
 )
 def files_are_searched(trial: Trial) -> Steps:
-    """Have a file searched, in a stream."""
+    """Search a file in a stream."""
     store_id = yield from stocked(trial)
     exchange = yield from trial.respond(ASKED, tools=[tool_of(store_id)], stream=True)
     events = trial.streamed(exchange)
@@ -200,7 +204,7 @@ def _judge_citations(trial: Trial, response: Any) -> None:
 
 @case("responses:file-search:results", "responses:file-search:results-later")
 def results_are_asked_for(trial: Trial) -> Steps:
-    """Have a file searched, and ask for the results, at once and later."""
+    """Search a file, and request the results, at once and later."""
     store_id = yield from stocked(trial)
     include = ["file_search_call.results"]
     exchange = yield from trial.respond(ASKED, tools=[tool_of(store_id)], include=include)
@@ -218,7 +222,7 @@ def results_are_asked_for(trial: Trial) -> Steps:
 
 @case("responses:file-search:other-store")
 def the_model_names_another_store(trial: Trial) -> Steps:
-    """Have the model ask for a store that the request does not name."""
+    """Make the model name a store that is not in the request."""
     store_id = yield from stocked(trial)
     other_id = yield from stocked(trial, "harbour.txt", HIDDEN)
     call = (

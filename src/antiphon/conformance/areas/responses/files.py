@@ -1,4 +1,4 @@
-"""Files: of servers that have them."""
+"""Files, if the server supports them."""
 
 from typing import Any
 
@@ -12,25 +12,23 @@ from antiphon.conformance.trial import Asking, Steps, Trial
 SOURCE = "spec files"
 
 TABLE: Table = (
-    must("responses:files:created", SOURCE, "A form with `file` and `purpose` makes a file with an id."),
-    must(
-        "responses:files:object", SOURCE, "A file has `bytes`, `created_at`, `filename` and `purpose` as it was sent."
-    ),
-    should("responses:files:status", SOURCE, "A file is `processed`, which SDKs wait for."),
+    must("responses:files:created", SOURCE, "A form with `file` and `purpose` creates a file with an id."),
+    must("responses:files:object", SOURCE, "A file has `bytes`, `created_at`, `filename` and `purpose` as sent."),
+    should("responses:files:status", SOURCE, "The status of a file is `processed`, which SDKs wait for."),
     must("responses:files:retrieved", SOURCE, "A file can be retrieved by its id."),
     must("responses:files:listed", SOURCE, "Files are listed, and `purpose` filters the list."),
     should("responses:files:paged", SOURCE, "`limit`, `order` and `after` page through the list."),
-    must("responses:files:content", SOURCE, "The content of a file comes back byte for byte."),
-    must("responses:files:deleted", SOURCE, "A file can be deleted, and is then a 404."),
-    should("responses:files:deleted-body", SOURCE, "Deletion answers with `deleted` and the id."),
+    must("responses:files:content", SOURCE, "The content of a file is returned byte for byte."),
+    must("responses:files:deleted", SOURCE, "A deleted file returns 404."),
+    should("responses:files:deleted-body", SOURCE, "A deletion returns `deleted` and the id."),
     should("responses:files:expires-after", SOURCE, "`expires_after` sets `expires_at`."),
-    should("responses:files:unknown", SOURCE, "An unknown file is a 404."),
-    should("responses:files:no-file", SOURCE, "A form without `file` is a 400."),
-    should("responses:files:purpose", SOURCE, "An unknown `purpose` is a 400."),
+    should("responses:files:unknown", SOURCE, "An unknown file returns 404."),
+    should("responses:files:no-file", SOURCE, "A form without `file` is rejected with 400."),
+    should("responses:files:purpose", SOURCE, "An unknown `purpose` is rejected with 400."),
 )
 
 CONTENT = b"one\r\n--two\r\n\0\xff"
-"""Bytes that a careless reader of forms would cut or change."""
+"""Bytes that a careless form parser would cut or change."""
 
 NAME = "notes \u00e9.txt"
 
@@ -42,7 +40,7 @@ UNKNOWN = "file-0000000000000000000000"
 
 
 def form(file: str, content: bytes, **fields: str) -> bytes:
-    """Return a form with a file in the field `file`, which is left out where it is empty."""
+    """Return a form with a file in the field `file`, omitted if it is empty."""
     parts = [_part(f'name="{name}"', value.encode()) for name, value in fields.items()]
     if file:
         parts.append(_part(f'name="{file}"; filename="{NAME}"', content))
@@ -125,7 +123,7 @@ def a_file_expires(trial: Trial) -> Steps:
 
 @case("responses:files:unknown")
 def an_unknown_file_is_not_found(trial: Trial) -> Steps:
-    """Retrieve a file that never was."""
+    """Retrieve an unknown file."""
     exchange = yield from trial.get(f"/files/{UNKNOWN}")
     trial.served(exchange)
     trial.expect("responses:files:unknown", exchange.status == 404, exchange.came)

@@ -1,4 +1,4 @@
-"""Structured output: JSON, or JSON that fits."""
+"""Structured output: JSON, or JSON that matches a schema."""
 
 from typing import Any
 
@@ -11,19 +11,23 @@ from antiphon.conformance.samples import CITY, NESTED, WEATHER, taken_by_respons
 from antiphon.conformance.trial import Steps, Trial
 
 TABLE: Table = (
-    must("responses:formats:text", "spec 2", "A `text.format` of type `text` is taken."),
-    must("responses:formats:strict", "spec 2", "With a strict `json_schema` the text is JSON that fits the schema."),
-    should("responses:formats:loose", "spec 2", "With a `json_schema` that is not strict the text is JSON."),
-    must("responses:formats:object", "spec 2", "With `json_object` the text is a JSON object."),
-    must("responses:formats:streamed", "spec 2", "A streamed text fits a strict schema too."),
-    must("responses:formats:nested", "spec 2", "Nested objects, lists and enums of a strict schema are kept to."),
-    should("responses:formats:with-tools", "spec 2", "A format is taken together with tools."),
-    should("responses:formats:verbosity", "spec 2", "`text.verbosity` is taken."),
+    must("responses:formats:text", "spec 2", "A `text.format` of type `text` is accepted."),
+    must(
+        "responses:formats:strict", "spec 2", "With a strict `json_schema`, the text is JSON that matches the schema."
+    ),
+    should("responses:formats:loose", "spec 2", "With a non-strict `json_schema`, the text is JSON."),
+    must("responses:formats:object", "spec 2", "With `json_object`, the text is a JSON object."),
+    must("responses:formats:streamed", "spec 2", "A streamed text matches a strict schema."),
+    must(
+        "responses:formats:nested", "spec 2", "The text matches the nested objects, lists and enums of a strict schema."
+    ),
+    should("responses:formats:with-tools", "spec 2", "A format is accepted together with tools."),
+    should("responses:formats:verbosity", "spec 2", "`text.verbosity` is accepted."),
 )
 
 
 def schema(name: str, schema: dict[str, Any], *, strict: bool = True) -> dict[str, Any]:
-    """Return a format of this schema."""
+    """Return a format with this schema."""
     return {"type": "json_schema", "name": name, "schema": schema, "strict": strict}
 
 
@@ -35,24 +39,24 @@ ASKED: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "object": ("Name the capital of France, as JSON with the key city.", {"type": "json_object"}, ANY),
     "nested": ("Describe one day of a journey to Paris, as JSON.", schema("journey", NESTED), NESTED),
 }
-"""By the requirement's name: what is asked, the format, and the schema that the text must fit."""
+"""By the requirement's name: the prompt, the format, and the schema that the text must match."""
 
 
 def said(response: dict[str, Any]) -> Any:
-    """Return the text as JSON. Ends the case where the model came to no end of it."""
+    """Return the text as JSON. Ends the case if the model did not finish it."""
     if response.get("status") != "completed" or not text_of(response):
         raise Stop("skipped", "The model did not finish its text.")
     return parsed(text_of(response).encode("utf-8", "replace"))
 
 
 def fitting(name: str, asked: str, form: dict[str, Any], wanted: dict[str, Any]) -> Script:
-    """Return the script that asks for a format."""
+    """Return the script that requests a format."""
 
     def script(trial: Trial) -> Steps:
         response = trial.response((yield from trial.respond(asked, text={"format": form})))
         trial.expect(f"responses:formats:{name}", fits(said(response), wanted), text_of(response))
 
-    script.__doc__ = f"Ask for JSON: {name}."
+    script.__doc__ = f"Request JSON: {name}."
     return script
 
 
@@ -63,7 +67,7 @@ FITTING = tuple(
 
 @case("responses:formats:streamed")
 def json_is_streamed(trial: Trial) -> Steps:
-    """Stream JSON of a strict schema."""
+    """Stream JSON with a strict schema."""
     asked, form, wanted = ASKED["strict"]
     events = trial.streamed((yield from trial.respond(asked, text={"format": form}, stream=True)))
     deltas = [event.get("delta") for event in events if event.get("type") == "response.output_text.delta"]
@@ -78,7 +82,7 @@ TAKEN: dict[str, dict[str, Any]] = {
     "with-tools": {"text": {"format": schema("city", CITY)}, "tools": [WEATHER]},
     "verbosity": {"text": {"verbosity": "low"}},
 }
-"""By the requirement's name: parameters that are taken, whatever the model says."""
+"""By the requirement's name: parameters that are accepted, whatever the model answers."""
 
 
 TAKING = taken_by_responses("formats", TAKEN)

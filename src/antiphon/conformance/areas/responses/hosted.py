@@ -1,4 +1,4 @@
-"""Tools that the server runs: asked for, and their events where they are run."""
+"""Hosted tools: requests for them, and their events if the server runs them."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -14,62 +14,66 @@ TABLE: Table = (
     should(
         "responses:hosted:web-search-told",
         "issue ollama#15954",
-        "A web search tool is echoed among the tools, or refused.",
+        "A web search tool is echoed in `tools`, or rejected.",
     ),
-    must("responses:hosted:web-search-item", "spec 5", "A web search is an item with an id, a status and an action."),
+    must("responses:hosted:web-search-item", "spec 5", "A web search item has an id, a status and an action."),
     must(
         "responses:hosted:web-search-order",
         "spec 16",
-        "A web search is in progress, searching, completed, in this order.",
+        "The steps of a web search are in progress, searching, completed, in this order.",
     ),
     should(
         "responses:hosted:file-search-told",
         "issue ollama#15954",
-        "A file search tool is echoed among the tools, or refused.",
+        "A file search tool is echoed in `tools`, or rejected.",
     ),
-    must("responses:hosted:file-search-unknown", "spec 13", "A file search in an unknown store is refused with a 4xx."),
+    must(
+        "responses:hosted:file-search-unknown", "spec 13", "A file search in an unknown store is rejected with a 4xx."
+    ),
     should(
         "responses:hosted:code-told",
         "issue ollama#15954",
-        "A code interpreter is echoed among the tools, or refused.",
+        "A code interpreter tool is echoed in `tools`, or rejected.",
     ),
     must(
         "responses:hosted:code-item",
         "spec 5",
-        "A code interpreter's call is an item with an id, a status and a container.",
+        "A code interpreter call has an id, a status and a container.",
     ),
     must(
-        "responses:hosted:code-order", "spec 16", "A code interpreter's call is in progress, interpreting, completed."
+        "responses:hosted:code-order",
+        "spec 16",
+        "The steps of a code interpreter call are in progress, interpreting, completed.",
     ),
     should(
         "responses:hosted:image-told",
         "issue ollama#15954",
-        "Image generation is echoed among the tools, or refused.",
+        "An image generation tool is echoed in `tools`, or rejected.",
     ),
-    must("responses:hosted:image-item", "spec 5", "A generated image is an item with an id, a status and a result."),
-    must("responses:hosted:image-order", "spec 16", "An image is in progress, generating, completed, in this order."),
-    should("responses:hosted:mcp-told", "issue ogx#4978", "An MCP tool is echoed among the tools, or refused."),
+    must("responses:hosted:image-item", "spec 5", "An image generation call has an id, a status and a result."),
+    must("responses:hosted:image-order", "spec 16", "The steps of an image are in progress, generating, completed."),
+    should("responses:hosted:mcp-told", "issue ogx#4978", "An MCP tool is echoed in `tools`, or rejected."),
     must(
         "responses:hosted:mcp-unreachable",
         "spec 13",
-        "An MCP server that nobody reaches is told, by an error or its item's.",
+        "An unreachable MCP server is reported by an HTTP error or by an error in its item.",
     ),
-    must("responses:hosted:mcp-scheme", "spec 13", "An MCP server at a `file:` URL is refused with a 4xx."),
-    must("responses:hosted:code-container", "spec 13", "A code interpreter without a container is refused with a 4xx."),
+    must("responses:hosted:mcp-scheme", "spec 13", "An MCP server at a `file:` URL is rejected with a 4xx."),
+    must(
+        "responses:hosted:code-container", "spec 13", "A code interpreter without a container is rejected with a 4xx."
+    ),
     must(
         "responses:hosted:demanded",
         "spec 6",
-        "A hosted tool that `tool_choice` demands is run, or the request is refused with a 4xx.",
+        "A hosted tool named in `tool_choice` runs, or the request is rejected with a 4xx.",
     ),
-    capability(
-        should("responses:hosted:web-search-used", "spec 16", "The model searches the web where it is asked to.")
-    ),
-    capability(should("responses:hosted:code-used", "spec 16", "The model runs code where it is asked to.")),
+    capability(should("responses:hosted:web-search-used", "spec 16", "The model searches the web when prompted to.")),
+    capability(should("responses:hosted:code-used", "spec 16", "The model runs code when prompted to.")),
 )
 
 
 class Hosted(NamedTuple):
-    """A tool, what makes the model use it, the type of its calls, their steps, and what a whole call has."""
+    """A tool, a prompt that needs it, the type of its calls, their steps, and what a complete call has."""
 
     tool: dict[str, Any]
     asked: str
@@ -79,7 +83,7 @@ class Hosted(NamedTuple):
 
 
 def has_action(item: dict[str, Any]) -> bool:
-    """Whether a web search says what it did."""
+    """Whether a web search has its action."""
     return is_text(at(item, "action", "type"))
 
 
@@ -138,14 +142,14 @@ def running(name: str, hosted: Hosted, ids: tuple[str, ...]) -> Script:
 
 
 def steps_of(events: list[dict[str, Any]], prefix: str) -> list[str]:
-    """Return the last words of the events that tell of a tool's steps; what it sends on the way is no step."""
+    """Return the last words of the event types of a tool's steps; deltas are not steps."""
     types = [kind for event in events if isinstance(kind := event.get("type"), str)]
     words = [kind.removeprefix(prefix) for kind in types if kind.startswith(prefix)]
     return [word for word in words if word != "partial_image"]
 
 
 def ids_of(name: str) -> tuple[str, ...]:
-    """Return the ids that a hosted tool's case judges."""
+    """Return the ids that the case of a hosted tool judges."""
     own = tuple(f"responses:hosted:{name}-{one}" for one in ("told", "item", "order"))
     return own if name == "image" else (*own, f"responses:hosted:{name}-used")
 
@@ -165,7 +169,7 @@ def mcp(url: str) -> dict[str, Any]:
 
 @case("responses:hosted:mcp-told", "responses:hosted:mcp-unreachable")
 def an_mcp_server_is_not_there(trial: Trial) -> Steps:
-    """Name an MCP server that nobody reaches."""
+    """Name an unreachable MCP server."""
     exchange = yield from trial.respond("Say hello.", tools=[mcp(NOWHERE)])
     is_refused = 400 <= exchange.status < 500
     if exchange.is_ok or is_refused:
@@ -186,11 +190,11 @@ BAD: dict[str, dict[str, Any]] = {
     "code-container": {"type": "code_interpreter"},
     "file-search-unknown": {"type": "file_search", "vector_store_ids": ["vs_00000000000000000000000000000000"]},
 }
-"""By the requirement's name: tools that are refused."""
+"""By the requirement's name: tools that are rejected."""
 
 
 def refusing(name: str, tool: dict[str, Any]) -> Script:
-    """Return the script that sends a tool which is refused."""
+    """Return the script that sends a tool which must be rejected."""
 
     def script(trial: Trial) -> Steps:
         exchange = yield from trial.respond("Say hello.", tools=[tool])
@@ -209,7 +213,7 @@ REFUSING = tuple(
 
 @case("responses:hosted:file-search-told")
 def a_file_search_is_told_back(trial: Trial) -> Steps:
-    """Offer a search in a store that is not there."""
+    """Offer a search in an unknown store."""
     exchange = yield from trial.respond("Say hello.", tools=[BAD["file-search-unknown"]])
     if not exchange.is_ok:
         trial.understood(exchange)
@@ -220,7 +224,7 @@ def a_file_search_is_told_back(trial: Trial) -> Steps:
 
 @case("responses:hosted:demanded")
 def a_hosted_tool_is_demanded(trial: Trial) -> Steps:
-    """Demand a call of a hosted tool."""
+    """Force a call of a hosted tool."""
     hosted = HOSTED["image"]
     exchange = yield from trial.respond(hosted.asked, tools=[hosted.tool], tool_choice=hosted.tool)
     trial.served(exchange)

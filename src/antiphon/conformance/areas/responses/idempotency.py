@@ -1,4 +1,4 @@
-"""Requests with an `Idempotency-Key`. A key must be new: an id that the server has just made is."""
+"""Requests with an `Idempotency-Key`. A key must be new: the id of a response that the server just created is."""
 
 from antiphon.conformance.areas.responses.chain import id_of
 from antiphon.conformance.case import case
@@ -10,15 +10,15 @@ TABLE: Table = (
     may(
         "responses:idempotency:same",
         "spec 14",
-        "The same request with the same `Idempotency-Key` gives the same response.",
+        "A request repeated with the same `Idempotency-Key` returns the same response.",
     ),
     may(
         "responses:idempotency:streamed",
         "spec 14",
-        "A stream that is asked for again with its `Idempotency-Key` is the same, event by event.",
+        "A streaming request repeated with the same `Idempotency-Key` returns the same events.",
     ),
-    may("responses:idempotency:other-body", "http", "Another request with a key that was used is refused with 4xx."),
-    should("responses:idempotency:other-key", "spec 14", "The same request with another key gives another response."),
+    may("responses:idempotency:other-body", "http", "A different request with a used key is rejected with a 4xx."),
+    should("responses:idempotency:other-key", "spec 14", "The same request with another key returns another response."),
 )
 
 
@@ -33,12 +33,12 @@ def keyed(trial: Trial, key: str, asked: str = ASKED, **parameters: object) -> A
 
 @case("responses:idempotency:same", "responses:idempotency:other-body", "responses:idempotency:other-key")
 def a_request_is_sent_again(trial: Trial) -> Steps:
-    """Create a response twice with one key, then with another key, then another response with the key."""
+    """Create a response twice with one key, then with another key, then another response with the first key."""
     key = id_of(trial.response((yield from trial.respond(ASKED))))
     first = trial.response((yield from keyed(trial, key)))
     again = yield from keyed(trial, key)
     if not trial.expect("responses:idempotency:same", again.is_ok and at(again.json, "id") == id_of(first), again.came):
-        raise Stop("not offered", "The key is not looked at.")
+        raise Stop("not offered", "The server ignores the key.")
     other = yield from keyed(trial, f"{key}-other")
     differs = other.is_ok and at(other.json, "id") != id_of(first)
     trial.expect("responses:idempotency:other-key", differs, shown(at(other.json, "id")))

@@ -1,4 +1,4 @@
-"""Images that the server generates: the items and events of calls, edits, and what later turns know of an image."""
+"""Image generation: items and events of calls, edits, and images in later turns."""
 
 import base64
 import binascii
@@ -17,48 +17,56 @@ TABLE: Table = (
     must(
         "responses:image-generation:item",
         "spec 5",
-        "A call is an `image_generation_call` that is completed; its `result` is an image in base64.",
+        "A call is a completed `image_generation_call`; its `result` is an image in base64.",
     ),
     should(
         "responses:image-generation:format",
         "spec 5",
-        "`output_format` is the format of the image in `result`.",
+        "The image in `result` has the requested `output_format`.",
     ),
     should(
         "responses:image-generation:used",
         "spec 5",
-        "A call has the `size`, the `quality` and the `background` that were used.",
+        "A call has the `size`, `quality` and `background` that were used.",
     ),
-    must("responses:image-generation:opened", "spec 4", "A call opens `in_progress` and without a result."),
+    must("responses:image-generation:opened", "spec 4", "A call starts as `in_progress`, without a result."),
     should(
         "responses:image-generation:partial",
         "spec 4",
-        "Partial images are numbered from 0, have an image in base64, and come before the call is completed.",
+        "Partial images are numbered from 0, have an image in base64, and arrive before the call is completed.",
     ),
     must("responses:image-generation:goes-on", "spec 16", "After an image a response continues to its end."),
-    should("responses:image-generation:usage", "spec 3", "`tool_usage.image_gen` has counts of tokens."),
-    should("responses:image-generation:stored", "spec 10", "A stored response has the image that was generated."),
+    should("responses:image-generation:usage", "spec 3", "`tool_usage.image_gen` has token counts."),
+    should("responses:image-generation:stored", "spec 10", "A stored response contains the generated image."),
     must(
         "responses:image-generation:chained",
         "spec 10",
-        "The next turn can edit the image: by `previous_response_id`, the newest image is the one that is edited.",
+        "The next turn can edit the image: with `previous_response_id`, it edits the latest image.",
     ),
     should(
         "responses:image-generation:by-id",
         "spec 5",
-        "An item with the type and the id of a stored image stands for the image.",
+        "An input item with the type and the id of a stored image refers to the image.",
     ),
-    must("responses:image-generation:replayed", "spec 5", "A call with its `result` is taken as input."),
+    must("responses:image-generation:replayed", "spec 5", "A call with its `result` is accepted as input."),
     should(
         "responses:image-generation:edit-nothing",
         "spec 6",
-        "With `action: edit` and no image in the conversation, the request is refused or the call fails.",
+        "With `action: edit` and no image in the conversation, the request is rejected or the call fails.",
     ),
-    should("responses:image-generation:chosen", "spec 6", "A `tool_choice` of `image_generation` makes a call."),
+    should(
+        "responses:image-generation:chosen",
+        "spec 6",
+        "With a `tool_choice` of `image_generation` the model makes a call.",
+    ),
     should("responses:image-generation:echoed", "spec 6", "The tool is echoed with its options."),
-    should("responses:image-generation:partial-images", "spec 13", "Over 3 partial images are refused with a 4xx."),
-    should("responses:image-generation:quality", "spec 13", "An unknown `quality` is refused with a 4xx."),
-    should("responses:image-generation:format-unknown", "spec 13", "An unknown `output_format` is refused with a 4xx."),
+    should(
+        "responses:image-generation:partial-images", "spec 13", "A `partial_images` above 3 is rejected with a 4xx."
+    ),
+    should("responses:image-generation:quality", "spec 13", "An unknown `quality` is rejected with a 4xx."),
+    should(
+        "responses:image-generation:format-unknown", "spec 13", "An unknown `output_format` is rejected with a 4xx."
+    ),
     should(
         "responses:image-generation:endpoint",
         "spec 18",
@@ -81,18 +89,18 @@ MAGIC = {
     "webp": b"RIFF",
     "svg": b"<",
 }
-"""How an image begins, by its format."""
+"""First bytes of an image, by its format."""
 
 PREFIX = "response.image_generation_call."
 
 
 def draw(trial: Trial, asked: Any = DRAW, tool: Item = TOOL, **parameters: Any) -> Asking:
-    """Have an image generated."""
+    """Generate an image."""
     return trial.respond(asked, tools=[tool], **parameters)
 
 
 def format_of(text: Any) -> str:
-    """Return the format of an image in base64; empty if it is none."""
+    """Return the format of an image in base64; empty if it is not an image."""
     try:
         data = base64.b64decode(text, validate=True) if isinstance(text, str) else b""
     except binascii.Error:
@@ -101,7 +109,7 @@ def format_of(text: Any) -> str:
 
 
 def images_of(response: Any) -> list[Item]:
-    """Return the calls of a response. Ends the case where there are none, and where all failed."""
+    """Return the calls of a response. Ends the case without calls, and if all failed."""
     found = [item for item in listed(response, "output") if at(item, "type") == "image_generation_call"]
     if not found:
         raise Stop("skipped", "No image was generated.")
@@ -120,7 +128,7 @@ def image_in(trial: Trial, exchange: Exchange) -> Item:
     *("responses:image-generation:usage", "responses:image-generation:stored", "responses:image-generation:echoed"),
 )
 def an_image_is_generated(trial: Trial) -> Steps:
-    """Have an image generated in a stream, with a partial image, and retrieve the response."""
+    """Generate an image in a stream, with a partial image, and retrieve the response."""
     tool = TOOL | {"partial_images": 1, "size": "1024x1024"}
     exchange = yield from draw(trial, tool=tool, stream=True)
     events = trial.streamed(exchange)
@@ -147,7 +155,7 @@ def an_image_is_generated(trial: Trial) -> Steps:
 
 
 def _judge_events(trial: Trial, events: list[Any]) -> None:
-    """Judge the opening of the call, and its partial images if there are any."""
+    """Judge the first event of the call, and its partial images if there are any."""
     added = (at(one, "item") for one in events if at(one, "type") == "response.output_item.added")
     opened = [one for one in added if at(one, "type") == "image_generation_call"]
     is_open = [at(one, "status") for one in opened] == ["in_progress"] and not at(opened, 0, "result")
@@ -166,7 +174,7 @@ def _judge_events(trial: Trial, events: list[Any]) -> None:
     *("responses:image-generation:chained", "responses:image-generation:by-id", "responses:image-generation:replayed"),
 )
 def an_image_is_edited(trial: Trial) -> Steps:
-    """Have an image generated, and edit it: by the response, by the image's id, and by the whole item."""
+    """Generate an image, and edit it: by the response, by the image's id, and by the whole item."""
     first = yield from draw(trial)
     image = image_in(trial, first)
     if not format_of(at(image, "result")):
@@ -186,7 +194,7 @@ def _said(text: str) -> Item:
 
 
 def _is_edited(exchange: Exchange) -> bool:
-    """Whether a response with an edited image came, or the model chose to say something in order."""
+    """Whether the response has an edited image, or the model answered with text instead."""
     items = [one for one in listed(exchange.json, "output") if at(one, "type") == "image_generation_call"]
     is_whole = all(format_of(at(one, "result")) for one in items)
     return exchange.is_ok and at(exchange.json, "status") == "completed" and is_whole
@@ -206,7 +214,7 @@ def nothing_is_edited(trial: Trial) -> Steps:
 
 @case("responses:image-generation:chosen")
 def an_image_is_demanded(trial: Trial) -> Steps:
-    """Demand an image."""
+    """Force a call."""
     exchange = yield from draw(trial, tool_choice=TOOL)
     trial.offered(exchange)
     kinds = [at(item, "type") for item in listed(trial.response(exchange), "output")]
@@ -218,11 +226,11 @@ BAD: dict[str, Item] = {
     "quality": {"quality": "splendid"},
     "format-unknown": {"output_format": "bmp"},
 }
-"""By the requirement's name: options that are refused."""
+"""By the requirement's name: options that are rejected."""
 
 
 def refusing(name: str, options: Item) -> Script:
-    """Return the script that sends the tool with bad options, after a request that shows that the tool is offered."""
+    """Return the script that sends invalid options, after a request that shows that the tool is offered."""
 
     def script(trial: Trial) -> Steps:
         plain = yield from trial.respond("Say hello.", tools=[TOOL])
@@ -231,7 +239,7 @@ def refusing(name: str, options: Item) -> Script:
         is_refused = 400 <= exchange.status < 500
         trial.expect(f"responses:image-generation:{name}", is_refused, exchange.came)
 
-    script.__doc__ = f"Offer image generation with a bad option: {name}."
+    script.__doc__ = f"Offer image generation with an invalid option: {name}."
     return script
 
 
@@ -243,11 +251,11 @@ REFUSING = tuple(
 
 @case("responses:image-generation:endpoint")
 def the_images_endpoint_is_served(trial: Trial) -> Steps:
-    """Generate an image by the images endpoint, with the server's own model."""
+    """Generate an image by the images endpoint, with the server's default model."""
     exchange = yield from trial.post("/images/generations", {"prompt": "a red square"})
     trial.served(exchange)
     if 400 <= exchange.status < 500:
-        raise Stop("skipped", f"The endpoint wants a model: {exchange.came}")
+        raise Stop("skipped", f"The endpoint requires a model: {exchange.came}")
     data = listed(exchange.json, "data")
     are_images = all(format_of(at(one, "b64_json")) or is_text(at(one, "url")) for one in data)
     trial.expect("responses:image-generation:endpoint", exchange.is_ok and bool(data) and are_images, exchange.came)

@@ -1,4 +1,4 @@
-"""Input items, and how they are paged."""
+"""Input items and their pages."""
 
 from typing import Any
 
@@ -10,22 +10,26 @@ from antiphon.conformance.requirement import Table, must, should
 from antiphon.conformance.trial import Steps, Trial
 
 TABLE: Table = (
-    must("responses:input-items:list", "spec 1", "Input items come as a list object with `data`."),
+    must("responses:input-items:list", "spec 1", "Input items are returned as a list object with `data`."),
     must("responses:input-items:paging-keys", "spec 1", "The list has `first_id`, `last_id` and a boolean `has_more`."),
-    should("responses:input-items:page-ends", "spec 1", "`first_id` and `last_id` name a page's first and last item."),
-    must("responses:input-items:ids", "spec 5", "Every input item has an id and a type."),
-    must("responses:input-items:message", "spec 5", "A string as input is one message of the user, of `input_text`."),
-    must("responses:input-items:newest-first", "spec 1", "The newest item comes first, unless told otherwise."),
-    must("responses:input-items:ascending", "spec 1", "`order=asc` puts the oldest item first."),
-    must("responses:input-items:limit", "spec 1", "`limit` bounds the items of a page, and `has_more` tells of more."),
-    must(
-        "responses:input-items:after", "spec 1", "`after` goes on behind an item, without gap and without repetition."
+    should(
+        "responses:input-items:page-ends", "spec 1", "`first_id` and `last_id` are the first and last item of the page."
     ),
-    should("responses:input-items:limit-zero", "spec 13", "A `limit` of 0 is refused with 400."),
-    should("responses:input-items:limit-high", "spec 13", "A `limit` of 101 is refused with 400."),
-    should("responses:input-items:order-word", "spec 13", "An unknown `order` is refused with 400."),
-    must("responses:input-items:unknown", "spec 13", "Input items of an unknown response are a 404."),
-    must("responses:input-items:deleted", "spec 1", "Input items of a deleted response are a 404."),
+    must("responses:input-items:ids", "spec 5", "Every input item has an id and a type."),
+    must("responses:input-items:message", "spec 5", "A string input is one user message with `input_text`."),
+    must("responses:input-items:newest-first", "spec 1", "The newest item is first by default."),
+    must("responses:input-items:ascending", "spec 1", "With `order=asc` the oldest item is first."),
+    must(
+        "responses:input-items:limit",
+        "spec 1",
+        "`limit` limits the items of a page, and `has_more` reports further items.",
+    ),
+    must("responses:input-items:after", "spec 1", "`after` continues after an item, without gap or repetition."),
+    should("responses:input-items:limit-zero", "spec 13", "A `limit` of 0 is rejected with 400."),
+    should("responses:input-items:limit-high", "spec 13", "A `limit` of 101 is rejected with 400."),
+    should("responses:input-items:order-word", "spec 13", "An unknown `order` is rejected with 400."),
+    must("responses:input-items:unknown", "spec 13", "Input items of an unknown response return 404."),
+    must("responses:input-items:deleted", "spec 1", "Input items of a deleted response return 404."),
 )
 
 
@@ -37,7 +41,7 @@ TURNS = [
 
 
 def texts_of(page: Any) -> list[str]:
-    """Return the text of each item of a page, whether its content is a string or a list of parts."""
+    """Return the text of each item of a page; content can be a string or a list of parts."""
     contents = [at(item, "content") for item in listed(page, "data")]
     return [str(one if isinstance(one, str) else at(one, 0, "text")) for one in contents]
 
@@ -95,7 +99,7 @@ def items_are_paged(trial: Trial) -> Steps:
 
 @case("responses:input-items:limit-zero", "responses:input-items:limit-high", "responses:input-items:order-word")
 def wrong_queries_are_refused(trial: Trial) -> Steps:
-    """List input items with queries that make no sense."""
+    """List input items with invalid queries."""
     created = trial.response((yield from trial.respond("Say hello.")))
     for name, query in (("limit-zero", "limit=0"), ("limit-high", "limit=101"), ("order-word", "order=up")):
         exchange = yield from trial.get(f"/responses/{id_of(created)}/input_items?{query}")
@@ -115,7 +119,7 @@ def items_are_deleted_with_their_response(trial: Trial) -> Steps:
 
 @case("responses:input-items:unknown")
 def items_of_nothing_are_not_found(trial: Trial) -> Steps:
-    """List the input items of a response that never was."""
+    """List the input items of an unknown response."""
     exchange = yield from trial.get(f"/responses/{UNKNOWN}/input_items")
     trial.served(exchange)
     trial.expect("responses:input-items:unknown", exchange.status == 404, exchange.came)

@@ -1,4 +1,4 @@
-"""Input tokens, counted without a response."""
+"""Counting input tokens without creating a response."""
 
 from typing import Any
 
@@ -9,28 +9,30 @@ from antiphon.conformance.samples import TOOLS
 from antiphon.conformance.trial import Asking, Steps, Trial
 
 TABLE: Table = (
-    must("responses:input-tokens:object", "spec 1", "`/responses/input_tokens` answers with `response.input_tokens`."),
+    must("responses:input-tokens:object", "spec 1", "`/responses/input_tokens` returns `response.input_tokens`."),
     must("responses:input-tokens:count", "spec 1", "The count is an integer above 0."),
-    must("responses:input-tokens:grows", "spec 1", "A longer input counts more."),
+    must("responses:input-tokens:grows", "spec 1", "A longer input has a higher count."),
     should("responses:input-tokens:extras", "spec 1", "Instructions and tools are counted."),
-    should("responses:input-tokens:equals", "spec 1", "The count is what a response to the same input then uses."),
+    should(
+        "responses:input-tokens:equals", "spec 1", "The count equals the input tokens of a response to the same input."
+    ),
     may(
         "responses:input-tokens:exactness",
         "spec 1",
-        "A server that says by a header how exact its count is says `exact` or `estimate`.",
+        "The header that reports the exactness of a count is `exact` or `estimate`.",
     ),
-    must("responses:input-tokens:bad", "spec 13", "A number as input is refused with 400."),
+    must("responses:input-tokens:bad", "spec 13", "A number as input is rejected with 400."),
 )
 
 
 TEXT = "Please say hello."
 
 EXACTNESS = "antiphon-token-count"
-"""A header by which a server can say that it only estimates."""
+"""A header in which a server can report that it only estimates."""
 
 
 def count(trial: Trial, input: Any, **parameters: Any) -> Asking:
-    """Ask for a count."""
+    """Request a count."""
     return trial.post("/responses/input_tokens", {"model": trial.model, "input": input, **parameters})
 
 
@@ -43,7 +45,7 @@ def count(trial: Trial, input: Any, **parameters: Any) -> Asking:
     "responses:input-tokens:exactness",
 )
 def tokens_are_counted_beforehand(trial: Trial) -> Steps:
-    """Count a short input, a long one, one with tools, and use the short one."""
+    """Count a short input, a long one, one with tools, and create a response to the short one."""
     exchange = yield from count(trial, TEXT)
     short = trial.whole(exchange)
     exactness = exchange.headers.get(EXACTNESS)
@@ -67,7 +69,7 @@ def tokens_are_counted_beforehand(trial: Trial) -> Steps:
 
 @case("responses:input-tokens:bad")
 def a_number_is_no_input(trial: Trial) -> Steps:
-    """Count a number."""
+    """Count a number as input."""
     exchange = yield from count(trial, 7)
     trial.served(exchange)
     trial.expect("responses:input-tokens:bad", exchange.status == 400, exchange.came)

@@ -1,4 +1,4 @@
-"""What may stand in a request, each form sent once: it is taken, or it is not."""
+"""Forms of input, each sent once: the server accepts it or not."""
 
 import json
 from typing import Any
@@ -12,46 +12,62 @@ from antiphon.conformance.samples import CITY, TEA, WEATHER, is_taken, png, take
 from antiphon.conformance.trial import Steps, Trial
 
 TABLE: Table = (
-    must("responses:inputs:string", "open-responses 1", "`input` may be a string."),
+    must("responses:inputs:string", "open-responses 1", "`input` can be a string."),
     must(
-        "responses:inputs:messages", "client agents-sdk", "Messages of `role` and `content` without a `type` are taken."
+        "responses:inputs:messages",
+        "client agents-sdk",
+        "Messages with `role` and `content`, without a `type`, are accepted.",
     ),
-    must("responses:inputs:typed-messages", "spec 5", "Messages with `type: message` are taken."),
-    must("responses:inputs:parts", "spec 5", "A message's content may be a list of `input_text` parts."),
-    must("responses:inputs:several-turns", "spec 5", "A history of user and assistant messages is taken."),
-    must("responses:inputs:assistant-parts", "spec 5", "An assistant's content may be a list of `output_text` parts."),
-    must("responses:inputs:system", "open-responses", "A message of the role `system` is taken."),
-    must("responses:inputs:developer", "issue llama.cpp#20215", "A message of the role `developer` is taken."),
+    must("responses:inputs:typed-messages", "spec 5", "Messages with `type: message` are accepted."),
+    must("responses:inputs:parts", "spec 5", "A message's content can be a list of `input_text` parts."),
+    must("responses:inputs:several-turns", "spec 5", "A history of user and assistant messages is accepted."),
+    must(
+        "responses:inputs:assistant-parts",
+        "spec 5",
+        "The content of an assistant message can be a list of `output_text` parts.",
+    ),
+    must("responses:inputs:system", "open-responses", "A message with the role `system` is accepted."),
+    must("responses:inputs:developer", "issue llama.cpp#20215", "A message with the role `developer` is accepted."),
     should(
-        "responses:inputs:system-in-the-middle", "issue sglang#40082", "A system message may stand in mid-conversation."
+        "responses:inputs:system-in-the-middle",
+        "issue sglang#40082",
+        "A system message can appear in the middle of a conversation.",
     ),
-    should("responses:inputs:phase", "open-responses", "An assistant's message may have a `phase`."),
-    must("responses:inputs:nulls", "client llama-index", "Optional parameters may be null."),
-    must("responses:inputs:empty-lists", "client agents-sdk", "`tools` and `include` may be empty lists."),
-    must("responses:inputs:call-and-output", "spec 5", "A call and its output in the history are taken."),
-    should("responses:inputs:output-parts", "issue llama.cpp#23465", "A tool's output may be a list of parts."),
-    must("responses:inputs:empty-output", "issue agents#3310", "A tool's output may be an empty string."),
-    should("responses:inputs:null-fields", "issue openai-python#3008", "Fields that are null in an item are taken."),
-    should(
-        "responses:inputs:empty-reasoning", "issue llama.cpp#29159", "A reasoning item with nothing in it is taken."
+    should("responses:inputs:phase", "open-responses", "An assistant message can have a `phase`."),
+    must("responses:inputs:nulls", "client llama-index", "Optional parameters can be null."),
+    must("responses:inputs:empty-lists", "client agents-sdk", "`tools` and `include` can be empty lists."),
+    must("responses:inputs:call-and-output", "spec 5", "A call and its output in the history are accepted."),
+    should("responses:inputs:output-parts", "issue llama.cpp#23465", "A tool output can be a list of parts."),
+    must("responses:inputs:empty-output", "issue agents#3310", "A tool output can be an empty string."),
+    should("responses:inputs:null-fields", "issue openai-python#3008", "Null fields in an item are accepted."),
+    should("responses:inputs:empty-reasoning", "issue llama.cpp#29159", "An empty reasoning item is accepted."),
+    should("responses:inputs:item-reference", "spec 5", "An input item can refer to a stored item by its id."),
+    capability(should("responses:inputs:image", "spec 5", "A message can contain an image as a data URL.")),
+    capability(may("responses:inputs:file", "spec 5", "A message can contain a file as base64.")),
+    must("responses:inputs:null-character", "spec 13", "A text can contain the character U+0000."),
+    must(
+        "responses:inputs:any-script",
+        "spec 13",
+        "Text in any script is accepted, including emoji and bidirectional control characters.",
     ),
-    should("responses:inputs:item-reference", "spec 5", "A stored item may be referred to by its id."),
-    capability(should("responses:inputs:image", "spec 5", "A message may hold an image as a data URL.")),
-    capability(may("responses:inputs:file", "spec 5", "A message may hold a file as base64.")),
-    must("responses:inputs:null-character", "spec 13", "A text may hold the character U+0000."),
-    must("responses:inputs:any-script", "spec 13", "A text may be of any script, with emoji and marks of direction."),
-    should(
-        "responses:inputs:kept", "spec 3", "A text of any script comes back unchanged in `instructions` and `metadata`."
-    ),
-    may("responses:inputs:duplicate-keys", "spec 13", "Of two keys of one name in the body the last counts."),
+    should("responses:inputs:kept", "spec 3", "`instructions` and `metadata` in any script are returned unchanged."),
+    may("responses:inputs:duplicate-keys", "spec 13", "If a key appears twice in the body, the last one counts."),
     must("responses:inputs:odd-keys", "spec 13", "Metadata keys such as `__proto__` and `$ref` are plain data."),
-    should("responses:inputs:schema-key", "client ai-sdk", "A tool's parameters may name their `$schema`."),
-    should("responses:inputs:web-search-item", "spec 5", "A web search that ran elsewhere is taken."),
-    should("responses:inputs:file-search-item", "spec 5", "A file search that ran elsewhere is taken."),
-    should("responses:inputs:code-item", "spec 5", "A code interpreter's call that ran elsewhere is taken."),
-    should("responses:inputs:mcp-items", "spec 5", "An MCP server's tools and a call that ran elsewhere are taken."),
-    should("responses:inputs:configuration", "spec 5", "An item `configuration_update` is taken."),
-    should("responses:inputs:client-ids", "client codex", "Input items may have ids that the client made."),
+    should("responses:inputs:schema-key", "client ai-sdk", "The parameters of a tool can contain `$schema`."),
+    should("responses:inputs:web-search-item", "spec 5", "The web search of another server is accepted in the input."),
+    should(
+        "responses:inputs:file-search-item", "spec 5", "The file search of another server is accepted in the input."
+    ),
+    should(
+        "responses:inputs:code-item", "spec 5", "The code interpreter call of another server is accepted in the input."
+    ),
+    should(
+        "responses:inputs:mcp-items",
+        "spec 5",
+        "The MCP tool list and call of another server are accepted in the input.",
+    ),
+    should("responses:inputs:configuration", "spec 5", "A `configuration_update` item is accepted."),
+    should("responses:inputs:client-ids", "client codex", "Input items can have ids that the client created."),
 )
 
 
@@ -72,12 +88,12 @@ NULLS = (
 
 
 def part(text: str, kind: str = "input_text") -> dict[str, Any]:
-    """Return a part of content."""
+    """Return a content part."""
     return {"type": kind, "text": text}
 
 
 def made(kind: str, prefix: str, **fields: Any) -> dict[str, Any]:
-    """Return an item that a tool left behind which another server ran."""
+    """Return the item of a tool call that another server ran."""
     return {"type": kind, "id": f"{prefix}_00000000000000000000000000000001", **fields}
 
 
@@ -158,7 +174,7 @@ def an_item_is_referred_to(trial: Trial) -> Steps:
 
 @case("responses:inputs:kept")
 def a_text_comes_back_unchanged(trial: Trial) -> Steps:
-    """Send instructions and metadata of many scripts, and see what the response says that they were."""
+    """Send instructions and metadata in many scripts, and compare them with the response."""
     exchange = yield from trial.respond("Say hello.", instructions=TEA, metadata={"tea": TEA})
     answer = trial.whole(exchange)
     told = [at(answer, "instructions"), at(answer, "metadata", "tea")]
@@ -167,7 +183,7 @@ def a_text_comes_back_unchanged(trial: Trial) -> Steps:
 
 @case("responses:inputs:duplicate-keys")
 def the_last_of_two_keys_counts(trial: Trial) -> Steps:
-    """Name two models in one body: first one that nobody has, then the right one."""
+    """Name two models in one body: first an unknown one, then the right one."""
     body = trial.response_body("Say hello.")
     content = b'{"model": "no-such-model-anywhere", ' + json.dumps(body).encode().removeprefix(b"{")
     exchange = yield from trial.post("/responses", content=content, headers={"content-type": "application/json"})

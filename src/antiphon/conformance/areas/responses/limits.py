@@ -1,4 +1,4 @@
-"""An answer that is longer than it may be."""
+"""Responses that exceed a limit."""
 
 from typing import Any
 
@@ -9,39 +9,39 @@ from antiphon.conformance.requirement import Stop, Table, must, should
 from antiphon.conformance.trial import Steps, Trial
 
 TABLE: Table = (
-    must("responses:limits:incomplete", "issue vllm#24184", "A cut answer is `incomplete`, never `completed`."),
-    must("responses:limits:reason", "spec 3", "`incomplete_details.reason` of it is `max_output_tokens`."),
-    must("responses:limits:no-error", "spec 3", "A cut answer is no error: `error` is null."),
-    should("responses:limits:item", "open-responses 3", "The item that was cut is `incomplete` too."),
-    must("responses:limits:bounded", "spec 2", "No more output tokens are used than `max_output_tokens` allows."),
-    must("responses:limits:streamed", "spec 16", "A cut stream ends with `response.incomplete`."),
+    must("responses:limits:incomplete", "issue vllm#24184", "A truncated response is `incomplete`, never `completed`."),
+    must("responses:limits:reason", "spec 3", "Its `incomplete_details.reason` is `max_output_tokens`."),
+    must("responses:limits:no-error", "spec 3", "A truncated response is not an error: `error` is null."),
+    should("responses:limits:item", "open-responses 3", "The truncated item is `incomplete`."),
+    must("responses:limits:bounded", "spec 2", "A response uses no more output tokens than `max_output_tokens`."),
+    must("responses:limits:streamed", "spec 16", "A truncated stream ends with `response.incomplete`."),
     must(
         "responses:limits:nothing-dropped",
         "open-responses 9",
-        "With `truncation: disabled` a long input is read whole, or refused with a 4xx, or the response fails.",
+        "With `truncation: disabled`, a long input is read in full, or rejected with a 4xx, or the response fails.",
     ),
     should(
         "responses:limits:too-long-named",
         "spec 13",
-        "An input longer than the model's context is refused with the code `context_length_exceeded`.",
+        "An input longer than the model's context is rejected with the code `context_length_exceeded`.",
     ),
-    should("responses:limits:usage", "spec 3", "A cut answer has usage."),
+    should("responses:limits:usage", "spec 3", "A truncated response has usage."),
 )
 
 
 LONG = "Count from 1 to 100 in words, separated by blanks: one two three and so on."
 
 LEAST = 16
-"""The least that `max_output_tokens` may be."""
+"""The lowest `max_output_tokens`."""
 
 WORDS = 20_000
-"""Words of a long input: more than the context of a server that was given none by its operator."""
+"""Words of a long input: more than the context of a server with default settings."""
 
 BELOW = "The answer was shorter than the limit."
 
 
 def is_short(response: Any) -> bool:
-    """Whether the model came to its end below the limit; without usage its words are counted."""
+    """Whether the model finished below the limit; without usage its words are counted."""
     used = at(response, "usage", "output_tokens")
     count = used if is_integer(used) else len(text_of(response).split())
     return count < LEAST and at(response, "status") == "completed"
@@ -56,7 +56,7 @@ def is_short(response: Any) -> bool:
     "responses:limits:usage",
 )
 def a_long_answer_is_cut(trial: Trial) -> Steps:
-    """Ask for a long answer, and allow a short one."""
+    """Request a long text with a low limit."""
     response = trial.response((yield from trial.respond(LONG, max_output_tokens=LEAST)))
     used = at(response, "usage", "output_tokens")
     trial.expect("responses:limits:usage", is_integer(used), shown(at(response, "usage")))
@@ -76,7 +76,7 @@ def a_long_answer_is_cut(trial: Trial) -> Steps:
 
 @case("responses:limits:streamed")
 def a_long_stream_is_cut(trial: Trial) -> Steps:
-    """Stream a long answer, and allow a short one."""
+    """Stream a long text with a low limit."""
     last = trial.streamed((yield from trial.respond(LONG, max_output_tokens=LEAST, stream=True)))[-1]
     if last.get("type") == "response.completed" and is_short(at(last, "response")):
         raise Stop("skipped", BELOW)
@@ -85,7 +85,7 @@ def a_long_stream_is_cut(trial: Trial) -> Steps:
 
 @case("responses:limits:nothing-dropped", "responses:limits:too-long-named")
 def a_long_input_is_not_truncated(trial: Trial) -> Steps:
-    """Send a long input where nothing may be dropped."""
+    """Send a long input with `truncation: disabled`."""
     asked = {"truncation": "disabled", "max_output_tokens": LEAST}
     exchange = yield from trial.respond("tide " * WORDS, **asked)
     if 400 <= exchange.status < 500 or at(exchange.json, "status") == "failed":
@@ -96,5 +96,5 @@ def a_long_input_is_not_truncated(trial: Trial) -> Steps:
         return
     used = at(trial.response(exchange), "usage", "input_tokens")
     if not is_integer(used):
-        raise Stop("skipped", "There is no usage that tells what was read.")
+        raise Stop("skipped", "The response has no usage, so it is unknown how much of the input was read.")
     trial.expect("responses:limits:nothing-dropped", used >= WORDS, f"{used} tokens were read of {WORDS} words")

@@ -1,4 +1,4 @@
-"""The list of responses: of servers that have one."""
+"""The list of responses, if the server supports it."""
 
 from antiphon.conformance.areas.responses.chain import id_of
 from antiphon.conformance.case import case
@@ -10,10 +10,10 @@ SOURCE = "issue litellm#14679"
 
 TABLE: Table = (
     should("responses:list:listed", SOURCE, "A stored response is listed as soon as it has ended."),
-    should("responses:list:order", SOURCE, "The newest response comes first; `order=asc` puts the oldest first."),
+    should("responses:list:order", SOURCE, "Responses are listed newest first; `order=asc` lists the oldest first."),
     should("responses:list:paged", SOURCE, "`limit` and `after` page through the list, without gap or repetition."),
-    should("responses:list:filtered", SOURCE, "`q=metadata.NAME:VALUE` lists the responses with this metadata alone."),
-    should("responses:list:bad-filter", SOURCE, "A filter that does not exist is refused with 400."),
+    should("responses:list:filtered", SOURCE, "`q=metadata.NAME:VALUE` lists only the responses with this metadata."),
+    should("responses:list:bad-filter", SOURCE, "An unknown filter is rejected with 400."),
     should("responses:list:deleted", SOURCE, "A deleted response is not listed."),
 )
 
@@ -25,7 +25,7 @@ def create(trial: Trial, tag: str) -> Asking:
 
 @case("responses:list:listed", "responses:list:order", "responses:list:filtered", "responses:list:paged")
 def responses_are_listed(trial: Trial) -> Steps:
-    """Create two responses with metadata of their own, list them, and page through the list."""
+    """Create two responses with metadata, list them, and page through the list."""
     first = id_of(trial.response((yield from create(trial, "first"))))
     tag = first[-40:]
     one = trial.response((yield from create(trial, tag)))
@@ -51,7 +51,7 @@ def responses_are_listed(trial: Trial) -> Steps:
 
 @case("responses:list:bad-filter")
 def an_unknown_filter_is_refused(trial: Trial) -> Steps:
-    """List responses by a filter that does not exist."""
+    """List responses with an unknown filter."""
     exchange = yield from trial.get("/responses?q=colour:red")
     trial.served(exchange)
     trial.expect("responses:list:bad-filter", exchange.status == 400, exchange.came)

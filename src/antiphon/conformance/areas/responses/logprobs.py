@@ -1,4 +1,4 @@
-"""Log probabilities, where the model has them."""
+"""Log probabilities, if the model supports them."""
 
 from typing import Any
 
@@ -11,13 +11,15 @@ from antiphon.conformance.trial import Steps, Trial
 
 TABLE: Table = (
     must("responses:logprobs:token", "spec 4", "Each token has a string `token` and a number `logprob` of at most 0."),
-    should("responses:logprobs:some", "spec 2", "A text comes with log probabilities where they are asked for."),
-    must(
-        "responses:logprobs:top", "spec 2", "Tokens come with alternatives, at most as many as `top_logprobs` asks for."
+    should("responses:logprobs:some", "spec 2", "A text has log probabilities when requested."),
+    must("responses:logprobs:top", "spec 2", "Tokens have at most `top_logprobs` alternatives."),
+    should("responses:logprobs:joined", "spec 4", "The tokens join into the text."),
+    should("responses:logprobs:unasked", "spec 10", "Without a request for log probabilities, none are returned."),
+    should(
+        "responses:logprobs:streamed",
+        "spec 4",
+        "Streamed deltas have log probabilities if the non-streamed response has them.",
     ),
-    should("responses:logprobs:joined", "spec 4", "The tokens joined are the text."),
-    should("responses:logprobs:unasked", "spec 10", "Without being asked for, none come."),
-    should("responses:logprobs:streamed", "spec 4", "In a stream the deltas have them, where a plain answer has them."),
 )
 
 
@@ -39,7 +41,7 @@ def logprobs_of(response: Any) -> list[Any]:
     "responses:logprobs:streamed",
 )
 def log_probabilities_come_where_asked_for(trial: Trial) -> Steps:
-    """Ask for log probabilities, plain and streamed."""
+    """Request log probabilities, streamed and not streamed."""
     response = trial.response((yield from trial.respond("Say hello.", **ASKED)))
     if not text_of(response):
         raise Stop("skipped", "The model said nothing.")
@@ -66,6 +68,6 @@ def judge_tokens(trial: Trial, tokens: list[Any], text: str) -> None:
 
 @case("responses:logprobs:unasked")
 def log_probabilities_come_only_where_asked_for(trial: Trial) -> Steps:
-    """Ask for a plain text."""
+    """Request a text without log probabilities."""
     response = trial.response((yield from trial.respond("Say hello.")))
     trial.expect("responses:logprobs:unasked", not logprobs_of(response), logprobs_of(response))

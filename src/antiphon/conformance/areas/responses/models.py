@@ -1,4 +1,4 @@
-"""What models a server lists."""
+"""The models that a server lists."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -14,19 +14,23 @@ TABLE: Table = (
     must(
         "responses:models:list",
         "spec 18",
-        "`GET /models` answers with an object of type `list` whose `data` is a list.",
+        "`GET /models` returns an object of type `list` with a list in `data`.",
     ),
     must("responses:models:entry", "spec 18", "Each model has a string `id`, and `object` is `model`."),
     should("responses:models:created", "spec 18", "Each model has an integer `created` and a string `owned_by`."),
-    should("responses:models:asked", "spec 18", "The model that answers here is among those listed."),
-    may("responses:models:only-list", "spec 18", "The list has no keys but `object` and `data`."),
-    must("responses:models:one", "spec 18", "`GET /models/{model}` answers with the entry of that model."),
-    must("responses:models:unknown", "spec 18", "`GET /models/{model}` of no model is a 404 with an error envelope."),
+    should("responses:models:asked", "spec 18", "The tested model is listed."),
+    may("responses:models:only-list", "spec 18", "The list has no keys except `object` and `data`."),
+    must("responses:models:one", "spec 18", "`GET /models/{model}` returns the entry of the model."),
+    must(
+        "responses:models:unknown",
+        "spec 18",
+        "`GET /models/{model}` of an unknown model returns 404 with an error envelope.",
+    ),
     capability(
         should(
             "responses:models:codex-catalog",
             "client codex",
-            "`GET /models?client_version=…` has `models`, a catalog that Codex accepts, with the model that answers.",
+            "`GET /models?client_version=…` has `models`, a catalog that Codex accepts, with the tested model.",
         )
     ),
 )
@@ -65,7 +69,7 @@ def is_codex_entry(entry: Any) -> bool:
     "responses:models:only-list",
 )
 def models_are_listed(trial: Trial) -> Steps:
-    """Ask for the models."""
+    """Request the models."""
     exchange = yield from trial.get("/models")
     answer = trial.whole(exchange)
     models = trial.found(answer, "data")
@@ -81,7 +85,7 @@ def models_are_listed(trial: Trial) -> Steps:
 
 @case("responses:models:codex-catalog")
 def codex_reads_the_models(trial: Trial) -> Steps:
-    """Ask for the models as Codex does."""
+    """Request the models as Codex does."""
     exchange = yield from trial.get("/models?client_version=0.169.0")
     entries = at(trial.whole(exchange), "models")
     is_catalog = isinstance(entries, list) and all(map(is_codex_entry, entries))
@@ -91,7 +95,7 @@ def codex_reads_the_models(trial: Trial) -> Steps:
 
 @case("responses:models:one")
 def one_model_is_described(trial: Trial) -> Steps:
-    """Ask for the model."""
+    """Request the model."""
     exchange = yield from trial.get(f"/models/{quote(trial.model, safe='')}")
     answer = trial.whole(exchange)
     is_it = is_entry(answer) and answer["id"] == trial.model
@@ -100,7 +104,7 @@ def one_model_is_described(trial: Trial) -> Steps:
 
 @case("responses:models:unknown")
 def an_unknown_model_is_not_found(trial: Trial) -> Steps:
-    """Ask for a model that nobody has."""
+    """Request an unknown model."""
     exchange = yield from trial.get("/models/no-such-model")
     trial.offered(exchange)
     trial.expect("responses:models:unknown", exchange.status == 404 and is_envelope(exchange), exchange.came)

@@ -9,42 +9,48 @@ from antiphon.conformance.requirement import Table, may, must, should
 from antiphon.conformance.trial import Steps, Trial, is_response
 
 TABLE: Table = (
-    must("responses:objects:made", "spec 1", "A model and an input are enough for a response with output."),
-    must("responses:objects:plain-by-default", "spec 2", "Without `stream` the answer is one JSON object, no stream."),
-    must("responses:objects:id", "spec 3", "`id` is a string with something in it."),
-    should("responses:objects:id-prefix", "spec 3", "The response's id begins with `resp_`."),
-    should("responses:objects:item-id-prefix", "spec 3", "A message's id begins with `msg_`."),
+    must(
+        "responses:objects:made", "spec 1", "A request with only a model and an input returns a response with output."
+    ),
+    must(
+        "responses:objects:plain-by-default",
+        "spec 2",
+        "Without `stream`, the response is one JSON object, not a stream.",
+    ),
+    must("responses:objects:id", "spec 3", "`id` is a non-empty string."),
+    should("responses:objects:id-prefix", "spec 3", "The id of a response begins with `resp_`."),
+    should("responses:objects:item-id-prefix", "spec 3", "The id of a message begins with `msg_`."),
     must("responses:objects:object", "spec 3", "`object` is `response`."),
     must("responses:objects:created-at", "spec 3", "`created_at` is a time in seconds since 1970."),
     should("responses:objects:created-at-integer", "spec 3", "`created_at` is an integer."),
     should(
         "responses:objects:completed-at",
         "spec 3",
-        "`completed_at` is an integer where the response completed, else null.",
+        "`completed_at` is an integer if the response completed, otherwise null.",
     ),
-    must("responses:objects:status", "spec 3", "`status` is one of the API's six."),
-    must("responses:objects:model", "spec 3", "`model` names a model."),
+    must("responses:objects:status", "spec 3", "`status` is one of the six values that the API defines."),
+    must("responses:objects:model", "spec 3", "`model` is the name of a model."),
     must("responses:objects:output", "spec 3", "`output` is a list of items, each an object with a string `type`."),
-    must("responses:objects:item-ids", "open-responses 3", "Every output item has an `id` of its own."),
+    must("responses:objects:item-ids", "open-responses 3", "Every output item has a unique `id`."),
     must("responses:objects:item-statuses", "client ai-sdk", "Every message and call has a `status`."),
     must(
         "responses:objects:item-types",
         "spec 5",
-        "Every item's type is one of the API's, or an extension's `slug:name`.",
+        "Every item type is one that the API defines, or an extension `slug:name`.",
     ),
-    must("responses:objects:error", "spec 3", "`error` says why the response failed, and nothing where it did not."),
+    must("responses:objects:error", "spec 3", "`error` is set if the response failed, and null otherwise."),
     must(
         "responses:objects:incomplete-details",
         "spec 3",
-        "`incomplete_details` says why the response was cut short, and nothing where it was not.",
+        "`incomplete_details` is set if the response was truncated, and null otherwise.",
     ),
-    should("responses:objects:ends", "spec 3", "`error` and `incomplete_details` are there, if only as null."),
+    should("responses:objects:ends", "spec 3", "`error` and `incomplete_details` are present, even if null."),
     must("responses:objects:parallel-tool-calls", "spec 3", "`parallel_tool_calls` is a boolean."),
-    must("responses:objects:tool-choice", "spec 3", "`tool_choice` is a word or an object with a type."),
-    must("responses:objects:tools", "spec 3", "`tools` is a list, empty where no tools were given."),
-    must("responses:objects:usage", "spec 3", "`usage` of an ended response is an object."),
-    should("responses:objects:instructions", "spec 3", "`instructions` is there, null where none were given."),
-    should("responses:objects:metadata", "spec 3", "`metadata` is an object, empty where none was given."),
+    must("responses:objects:tool-choice", "spec 3", "`tool_choice` is a string or an object with a type."),
+    must("responses:objects:tools", "spec 3", "`tools` is a list, empty if the request has no tools."),
+    must("responses:objects:usage", "spec 3", "The `usage` of an ended response is an object."),
+    should("responses:objects:instructions", "spec 3", "`instructions` is present, null if the request has none."),
+    should("responses:objects:metadata", "spec 3", "`metadata` is an object, empty if the request has none."),
     should("responses:objects:temperature", "open-responses", "`temperature` is a number."),
     should("responses:objects:top-p", "open-responses", "`top_p` is a number."),
     should("responses:objects:presence-penalty", "open-responses", "`presence_penalty` is a number."),
@@ -52,21 +58,25 @@ TABLE: Table = (
     should("responses:objects:top-logprobs", "open-responses", "`top_logprobs` is an integer."),
     should("responses:objects:background", "spec 3", "`background` is a boolean."),
     should("responses:objects:store", "spec 3", "`store` is a boolean."),
-    should("responses:objects:max-output-tokens", "spec 3", "`max_output_tokens` is there, an integer or null."),
-    should("responses:objects:max-tool-calls", "spec 3", "`max_tool_calls` is there, an integer or null."),
+    should("responses:objects:max-output-tokens", "spec 3", "`max_output_tokens` is present, an integer or null."),
+    should("responses:objects:max-tool-calls", "spec 3", "`max_tool_calls` is present, an integer or null."),
     should(
         "responses:objects:previous-response-id",
         "spec 3",
-        "`previous_response_id` is there, null at a chain's beginning.",
+        "`previous_response_id` is present, null at the beginning of a chain.",
     ),
-    should("responses:objects:prompt-cache-key", "spec 3", "`prompt_cache_key` is there, a string or null."),
-    should("responses:objects:safety-identifier", "spec 3", "`safety_identifier` is there, a string or null."),
-    should("responses:objects:reasoning", "spec 3", "`reasoning` is there, an object or null."),
-    should("responses:objects:service-tier", "spec 3", "`service_tier` is one of the API's tiers."),
-    should("responses:objects:text", "spec 3", "`text` is an object whose `format` has a type."),
+    should("responses:objects:prompt-cache-key", "spec 3", "`prompt_cache_key` is present, a string or null."),
+    should("responses:objects:safety-identifier", "spec 3", "`safety_identifier` is present, a string or null."),
+    should("responses:objects:reasoning", "spec 3", "`reasoning` is present, an object or null."),
+    should("responses:objects:service-tier", "spec 3", "`service_tier` is one of the tiers that the API defines."),
+    should("responses:objects:text", "spec 3", "`text` is an object with a `format` that has a type."),
     should("responses:objects:truncation", "spec 3", "`truncation` is `auto` or `disabled`."),
-    should("responses:objects:user", "spec 3", "`user` is there, a string or null."),
-    may("responses:objects:no-foreign-keys", "open-responses 6", "The object has no keys that the API does not have."),
+    should("responses:objects:user", "spec 3", "`user` is present, a string or null."),
+    may(
+        "responses:objects:no-foreign-keys",
+        "open-responses 6",
+        "The response has no keys that the API does not define.",
+    ),
 )
 
 
@@ -79,7 +89,7 @@ TIERS = ("auto", "default", "flex", "scale", "priority", "fast", "ultrafast")
 
 @case("responses:objects:made")
 def a_response_is_made(trial: Trial) -> Steps:
-    """Send a model and an input, and nothing else that is not needed."""
+    """Send a model and an input, and only the required parameters."""
     exchange = yield from trial.respond("Say hello.", max_output_tokens=MISSING)
     trial.served(exchange)
     is_made = exchange.is_ok and bool(listed(exchange.json, "output"))
@@ -88,14 +98,14 @@ def a_response_is_made(trial: Trial) -> Steps:
 
 @case("responses:objects:plain-by-default")
 def a_response_is_no_stream_unless_asked(trial: Trial) -> Steps:
-    """Do not mention `stream`."""
+    """Send a request without `stream`."""
     exchange = yield from trial.respond("Say hello.", stream=MISSING)
     trial.served(exchange)
     trial.expect("responses:objects:plain-by-default", is_response(exchange.json), exchange.came)
 
 
 def is_or_null(check: Check) -> Check:
-    """Return the check that lets null pass too."""
+    """Return the check that also accepts null."""
     return lambda value: value is None or check(value)
 
 
@@ -152,10 +162,10 @@ FIELDS: dict[str, tuple[str, Check]] = {
     "truncation": ("truncation", is_one_of("auto", "disabled")),
     "user": ("user", is_or_null(is_string)),
 }
-"""By the requirement's name: the key, and what must be said of its value."""
+"""By the requirement's name: the key, and the condition on its value."""
 
 EXTRAS = {
-    # Not in the SDK's types, but sent by OpenAI; `output_text` is the SDK's own, which some servers send too.
+    # Not in the SDK's types, but sent by OpenAI; `output_text` belongs to the SDK, and some servers send it too.
     *("billing", "completed_at", "conversation", "error", "incomplete_details", "output_text", "moderation", "prompt"),
     *("prompt_cache_diagnostics", "prompt_cache_options", "prompt_cache_retention", "tool_usage", "access_programs"),
     *("image", "input_transformations"),
@@ -187,7 +197,7 @@ ITEM_TYPES = {
     "responses:objects:no-foreign-keys",
 )
 def a_plain_response_has_its_keys(trial: Trial) -> Steps:
-    """Ask for a plain response, with nothing but model and input."""
+    """Create a response with only a model and an input."""
     exchange = yield from trial.respond("Say hello.")
     response = trial.whole(exchange)
     for name, (key, check) in FIELDS.items():
@@ -200,7 +210,7 @@ def a_plain_response_has_its_keys(trial: Trial) -> Steps:
 
 
 def judge_end(trial: Trial, response: dict[str, Any]) -> None:
-    """Judge what says how the response ended."""
+    """Judge the fields that describe how the response ended."""
     status = response.get("status")
     completed_at, error, details = (at(response, key) for key in ("completed_at", "error", "incomplete_details"))
     is_completed = status == "completed"
@@ -215,7 +225,7 @@ def judge_end(trial: Trial, response: dict[str, Any]) -> None:
 
 
 def judge_items(trial: Trial, items: list[dict[str, Any]]) -> None:
-    """Judge what every output item has."""
+    """Judge what every output item must have."""
     if not items:
         return
     ids = [item.get("id") for item in items]
@@ -233,5 +243,5 @@ def judge_items(trial: Trial, items: list[dict[str, Any]]) -> None:
 
 
 def came(key: str, value: Any) -> str:
-    """Say what a key has."""
+    """Return in words the value of a key."""
     return f"There is no `{key}`." if value is MISSING else f"`{key}` is {shown(value)}."

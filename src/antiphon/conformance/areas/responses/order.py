@@ -1,4 +1,4 @@
-"""Requests with two faults."""
+"""Requests with two errors."""
 
 from typing import Any
 
@@ -8,17 +8,23 @@ from antiphon.conformance.requirement import Table, should
 from antiphon.conformance.trial import Steps, Trial
 
 TABLE: Table = (
-    should("responses:order:model-before-input", "spec 13", "Where model and input are missing, the model is told."),
-    should("responses:order:missing-before-unknown", "spec 13", "A missing model is told before an unknown parameter."),
-    should("responses:order:input-before-enum", "spec 13", "A missing input is told before an unknown value."),
-    should("responses:order:unknown-before-types", "spec 13", "An unknown parameter is told before a wrong type."),
-    should("responses:order:input-before-tools", "spec 13", "A fault in the input is told before one in the tools."),
+    should(
+        "responses:order:model-before-input", "spec 13", "If model and input are missing, the error names the model."
+    ),
+    should(
+        "responses:order:missing-before-unknown", "spec 13", "A missing model is reported before an unknown parameter."
+    ),
+    should("responses:order:input-before-enum", "spec 13", "A missing input is reported before an unknown value."),
+    should("responses:order:unknown-before-types", "spec 13", "An unknown parameter is reported before a wrong type."),
+    should(
+        "responses:order:input-before-tools", "spec 13", "An error in the input is reported before one in the tools."
+    ),
     should(
         "responses:order:shape-before-state",
         "spec 13",
-        "A wrong value is told before an unknown `previous_response_id`.",
+        "An invalid value is reported before an unknown `previous_response_id`.",
     ),
-    should("responses:order:one-error", "spec 13", "Of several faults one is told, with one param."),
+    should("responses:order:one-error", "spec 13", "Of several errors one is reported, with one `param`."),
 )
 
 
@@ -30,11 +36,11 @@ FAULTS: dict[str, tuple[dict[str, Any], str]] = {
     "input-before-tools": ({"input": 7, "tools": {}}, "input"),
     "shape-before-state": ({"truncation": "some", "previous_response_id": "resp_0000000000000000"}, "truncation"),
 }
-"""By the requirement's name: the parameters, and the one that is told."""
+"""By the requirement's name: the parameters, and the one that is reported."""
 
 
 def telling(name: str, parameters: dict[str, Any], param: str) -> Script:
-    """Return the script that sends two faults at once."""
+    """Return the script that sends two errors at once."""
 
     def script(trial: Trial) -> Steps:
         exchange = yield from trial.post("/responses", trial.response_body(**({"input": "Say hello."} | parameters)))
@@ -44,7 +50,7 @@ def telling(name: str, parameters: dict[str, Any], param: str) -> Script:
         is_one = exchange.status >= 400 and (told is None or isinstance(told, str)) and "," not in str(told)
         trial.expect("responses:order:one-error", is_one, shown(told))
 
-    script.__doc__ = f"Send two faults at once, of which `{param}` comes first."
+    script.__doc__ = f"Send two errors at once, of which `{param}` comes first."
     return script
 
 

@@ -1,4 +1,4 @@
-"""Paths that are not there, methods that they do not have, and ids that are none."""
+"""Unknown paths, unsupported methods and invalid ids."""
 
 from antiphon.conformance.case import case
 from antiphon.conformance.exchange import Request
@@ -8,29 +8,33 @@ from antiphon.conformance.requirement import Stop, Table, must, should
 from antiphon.conformance.trial import Steps, Trial, is_response
 
 TABLE: Table = (
-    must("responses:paths:unknown", "spec 13", "A path that is not served is a 404."),
+    must("responses:paths:unknown", "spec 13", "An unknown path returns 404."),
     should(
         "responses:paths:unknown-envelope", "spec 13", "The 404 of an unknown path has an error that SDKs can read."
     ),
-    should("responses:paths:method", "http", "A method that a path does not have is a 405."),
-    should("responses:paths:allow", "http", "A 405 lists the path's methods in `Allow`."),
-    should("responses:paths:get-on-create", "http", "`GET /responses` is a list, or refused with a 405 or a 404."),
-    must("responses:paths:odd-ids", "spec 13", "An id of odd characters is not found, and never a 5xx."),
-    should("responses:paths:odd-ids-envelope", "spec 13", "The 404 of an odd id has an error that SDKs can read."),
-    must("responses:paths:long-id", "spec 13", "An id of 4,000 characters is refused with a 4xx."),
-    should("responses:paths:traversal", "spec 13", "Dots and slashes in an id, encoded, lead nowhere else."),
-    must("responses:paths:query", "http", "A query that a path does not know changes nothing."),
-    must("responses:paths:text-body", "http", "A body of another content type is taken as JSON or refused with a 4xx."),
+    should("responses:paths:method", "http", "An unsupported method returns 405."),
+    should("responses:paths:allow", "http", "A 405 lists the supported methods in `Allow`."),
+    should("responses:paths:get-on-create", "http", "`GET /responses` returns a list, 405 or 404."),
+    must("responses:paths:odd-ids", "spec 13", "An id with unusual characters returns 404, never a 5xx."),
+    should("responses:paths:odd-ids-envelope", "spec 13", "The 404 of such an id has an error that SDKs can read."),
+    must("responses:paths:long-id", "spec 13", "An id of 4,000 characters is rejected with a 4xx."),
+    should("responses:paths:traversal", "spec 13", "Encoded dots and slashes in an id lead to no other path."),
+    must("responses:paths:query", "http", "An unknown query parameter is ignored."),
+    must(
+        "responses:paths:text-body",
+        "http",
+        "A body with another content type is accepted as JSON or rejected with a 4xx.",
+    ),
 )
 
 
 ODD = ("%00", "%27%20OR%201=1", "%F0%9F%8D%B5", "resp_%0d%0ax", "%7B%7B7*7%7D%7D")
-"""Ids that are none, percent-encoded."""
+"""Invalid ids, percent-encoded."""
 
 
 @case("responses:paths:unknown", "responses:paths:unknown-envelope")
 def an_unknown_path_is_not_found(trial: Trial) -> Steps:
-    """Ask for a path that nobody serves."""
+    """Request an unknown path."""
     exchange = yield from trial.get("/no-such-path")
     trial.expect("responses:paths:unknown", exchange.status == 404, exchange.came)
     trial.expect("responses:paths:unknown-envelope", is_envelope(exchange), exchange.came)
@@ -38,7 +42,7 @@ def an_unknown_path_is_not_found(trial: Trial) -> Steps:
 
 @case("responses:paths:method", "responses:paths:allow")
 def a_wrong_method_is_told(trial: Trial) -> Steps:
-    """PUT where one can POST."""
+    """PUT to a path that supports POST."""
     exchange = yield from trial.ask(Request(method="PUT", path="/responses", body={}))
     if exchange.status == 404:
         raise Stop("not offered", "status 404")
@@ -49,7 +53,7 @@ def a_wrong_method_is_told(trial: Trial) -> Steps:
 
 @case("responses:paths:get-on-create")
 def creating_is_no_get(trial: Trial) -> Steps:
-    """GET where one can POST."""
+    """GET a path that supports POST."""
     exchange = yield from trial.get("/responses")
     is_list = exchange.is_ok and at(exchange.json, "object") == "list"
     trial.expect("responses:paths:get-on-create", is_list or exchange.status in (404, 405), exchange.came)
@@ -57,7 +61,7 @@ def creating_is_no_get(trial: Trial) -> Steps:
 
 @case("responses:paths:odd-ids", "responses:paths:odd-ids-envelope")
 def odd_ids_are_not_found(trial: Trial) -> Steps:
-    """Ask for responses by ids of odd characters."""
+    """Request responses by ids with unusual characters."""
     for odd in ODD:
         exchange = yield from trial.get(f"/responses/{odd}")
         if exchange.status in (405, 501):
@@ -69,21 +73,21 @@ def odd_ids_are_not_found(trial: Trial) -> Steps:
 
 @case("responses:paths:long-id")
 def a_long_id_is_refused(trial: Trial) -> Steps:
-    """Ask for a response by an id of 4,000 characters."""
+    """Request a response by an id of 4,000 characters."""
     exchange = yield from trial.get(f"/responses/resp_{'x' * 4000}")
     trial.expect("responses:paths:long-id", 400 <= exchange.status < 500, exchange.came)
 
 
 @case("responses:paths:traversal")
 def dots_lead_nowhere(trial: Trial) -> Steps:
-    """Ask for a response whose id would lead to the models."""
+    """Request a response by an id that encodes the path of the models."""
     exchange = yield from trial.get("/responses/..%2fmodels")
     trial.expect("responses:paths:traversal", 400 <= exchange.status < 500, exchange.came)
 
 
 @case("responses:paths:query")
 def an_unknown_query_changes_nothing(trial: Trial) -> Steps:
-    """Create a response with a query behind the path."""
+    """Create a response with a query in the URL."""
     exchange = yield from trial.post("/responses?api-version=2&x=%ff", trial.response_body("Say hello."))
     trial.offered(exchange)
     trial.expect("responses:paths:query", exchange.is_ok and is_response(exchange.json), exchange.came)
@@ -91,7 +95,7 @@ def an_unknown_query_changes_nothing(trial: Trial) -> Steps:
 
 @case("responses:paths:text-body")
 def another_content_type_is_no_fault_of_the_server(trial: Trial) -> Steps:
-    """Send a good request as plain text."""
+    """Send a valid request as plain text."""
     headers = {"content-type": "text/plain"}
     exchange = yield from trial.post("/responses", trial.response_body("Say hello."), headers=headers)
     trial.served(exchange)

@@ -1,4 +1,4 @@
-"""Prompts: templates of requests with variables and versions, of servers that keep them."""
+"""Prompts: templates of requests with variables and versions, if the server supports them."""
 
 from collections.abc import Generator
 from typing import Any
@@ -20,21 +20,35 @@ TABLE: Table = (
     ),
     should("responses:prompts:retrieved", SOURCE, "A prompt can be retrieved by its id."),
     should("responses:prompts:listed", SOURCE, "Prompts are listed, newest first."),
-    should("responses:prompts:deleted", SOURCE, "A prompt can be deleted, and is then a 404."),
+    should("responses:prompts:deleted", SOURCE, "A deleted prompt returns 404."),
     should("responses:prompts:version-added", SOURCE, "A second template for a prompt creates version 2."),
-    should("responses:prompts:version-kept", SOURCE, "A version can be retrieved unchanged after a newer one."),
+    should(
+        "responses:prompts:version-kept",
+        SOURCE,
+        "An older version can be retrieved unchanged after a newer one is added.",
+    ),
     should("responses:prompts:versions", SOURCE, "The versions of a prompt are listed."),
     should("responses:prompts:default-version", SOURCE, "An older version can be made the default version."),
     must("responses:prompts:echoed", "spec 2", "A response echoes the `prompt` of its request."),
     capability(should("responses:prompts:used", "spec 2", "The model reads the template with its variables.")),
     capability(should("responses:prompts:pinned", "spec 2", "The `version` of the request chooses the template.")),
     should("responses:prompts:literal", "spec 2", "Braces in the value of a variable are text, not another variable."),
-    must("responses:prompts:missing-variable", "spec 13", "A request without a variable of the template is a 400."),
-    should("responses:prompts:missing-variable-named", "spec 13", "The error for a missing variable names it."),
-    should("responses:prompts:other-variable", "spec 13", "A variable that the template does not have is a 400."),
-    should("responses:prompts:unknown", "spec 13", "An unknown prompt is a 404 with a message that has its id."),
-    should("responses:prompts:unknown-version", "spec 13", "An unknown version is refused with a 4xx."),
-    should("responses:prompts:no-object", "spec 13", "A `prompt` that is a string is a 400."),
+    must(
+        "responses:prompts:missing-variable",
+        "spec 13",
+        "A request that omits a variable of the template is rejected with 400.",
+    ),
+    should(
+        "responses:prompts:missing-variable-named", "spec 13", "The error for a missing variable names the variable."
+    ),
+    should(
+        "responses:prompts:other-variable",
+        "spec 13",
+        "A variable that the template does not have is rejected with 400.",
+    ),
+    should("responses:prompts:unknown", "spec 13", "An unknown prompt returns 404, with its id in the message."),
+    should("responses:prompts:unknown-version", "spec 13", "An unknown version is rejected with a 4xx."),
+    should("responses:prompts:no-object", "spec 13", "A `prompt` that is a string is rejected with 400."),
 )
 
 PATH = "/prompts"
@@ -48,7 +62,7 @@ Made = Generator[Step, Any, tuple[Exchange, str]]
 
 
 def template(text: str) -> dict[str, Any]:
-    """Return a template of one message."""
+    """Return a template with one message."""
     return {"name": "antiphon verify", "messages": [{"role": "user", "content": text}]}
 
 
@@ -161,7 +175,7 @@ def bad_uses_of_a_prompt_are_rejected(trial: Trial) -> Steps:
 
 @case("responses:prompts:unknown")
 def an_unknown_prompt_is_not_found(trial: Trial) -> Steps:
-    """Use a prompt that does not exist."""
+    """Use an unknown prompt."""
     exchange = yield from use(trial, {"id": UNKNOWN})
     trial.understood(exchange)
     is_named = exchange.status == 404 and UNKNOWN in message_of(exchange)

@@ -1,4 +1,4 @@
-"""Reasoning, where the model reasons."""
+"""Reasoning, if the model reasons."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from antiphon.conformance.trial import Steps, Trial
 TABLE: Table = (
     must("responses:reasoning:accepted", "spec 2", "`reasoning.effort` is accepted."),
     should("responses:reasoning:summary-accepted", "spec 2", "`reasoning.summary` is accepted."),
-    must("responses:reasoning:summary", "spec 5", "A reasoning item has a list `summary`, if only an empty one."),
+    must("responses:reasoning:summary", "spec 5", "A reasoning item has a list `summary`, possibly empty."),
     must(
         "responses:reasoning:summary-parts", "spec 5", "A part of the summary is `summary_text` with a string `text`."
     ),
@@ -20,23 +20,23 @@ TABLE: Table = (
         "responses:reasoning:content-parts", "spec 5", "A part of its content is `reasoning_text` with a string `text`."
     ),
     must("responses:reasoning:id", "spec 5", "A reasoning item has an `id`."),
-    should("responses:reasoning:id-prefix", "spec 3", "A reasoning item's id begins with `rs_`."),
-    should("responses:reasoning:first", "spec 16", "Reasoning stands before the message that it led to."),
-    must("responses:reasoning:not-in-text", "issue vllm#43395", "No `<think>` tags stand in the text of the answer."),
+    should("responses:reasoning:id-prefix", "spec 3", "The id of a reasoning item begins with `rs_`."),
+    should("responses:reasoning:first", "spec 16", "Reasoning comes before the message that results from it."),
+    must("responses:reasoning:not-in-text", "issue vllm#43395", "The text of the response contains no `<think>` tags."),
     should(
         "responses:reasoning:encrypted-only-when-asked",
         "spec 10",
-        "`encrypted_content` comes only with `store: false` or where `include` asks for it.",
+        "`encrypted_content` is returned only with `store: false` or if `include` requests it.",
     ),
     should("responses:reasoning:encrypted", "spec 10", "With `store: false` a reasoning item has `encrypted_content`."),
-    must("responses:reasoning:encrypted-taken", "client codex", "Encrypted reasoning is taken back as it came."),
+    must("responses:reasoning:encrypted-taken", "client codex", "Encrypted reasoning is accepted as input unchanged."),
     must(
         "responses:reasoning:encrypted-forged",
         "spec 13",
-        "Encrypted reasoning that was tampered with is refused with a 4xx, or left out.",
+        "Tampered encrypted reasoning is rejected with a 4xx, or ignored.",
     ),
-    should("responses:reasoning:counted", "spec 3", "Where there is reasoning, usage counts its tokens."),
-    must("responses:reasoning:include-accepted", "spec 10", "`include` may ask for `reasoning.encrypted_content`."),
+    should("responses:reasoning:counted", "spec 3", "If the model reasons, usage counts its reasoning tokens."),
+    must("responses:reasoning:include-accepted", "spec 10", "`include` can request `reasoning.encrypted_content`."),
 )
 
 
@@ -60,7 +60,7 @@ def reasoning_of(response: Any) -> list[dict[str, Any]]:
     "responses:reasoning:counted",
 )
 def reasoning_is_an_item(trial: Trial) -> Steps:
-    """Ask the model to reason a little."""
+    """Set a low reasoning effort."""
     response = trial.response((yield from trial.respond(QUESTION, reasoning={"effort": "low"})))
     trial.expect("responses:reasoning:accepted", True)
     said = text_of(response)
@@ -93,7 +93,7 @@ def judge_items(trial: Trial, items: list[dict[str, Any]]) -> None:
 
 @case("responses:reasoning:summary-accepted", "responses:reasoning:summary-parts", "responses:reasoning:summary")
 def a_summary_is_asked_for(trial: Trial) -> Steps:
-    """Ask for a summary of the reasoning."""
+    """Request a summary of the reasoning."""
     asked = {"reasoning": {"effort": "low", "summary": "auto"}}
     response = trial.response((yield from trial.respond(QUESTION, **asked)))
     trial.expect("responses:reasoning:summary-accepted", True)
@@ -109,7 +109,7 @@ def a_summary_is_asked_for(trial: Trial) -> Steps:
 
 @case("responses:reasoning:encrypted-only-when-asked")
 def a_stored_response_needs_nothing_encrypted(trial: Trial) -> Steps:
-    """Ask for a stored response with reasoning."""
+    """Create a stored response with reasoning."""
     response = trial.response((yield from trial.respond(QUESTION, reasoning={"effort": "low"}, store=True)))
     items = reasoning_of(response)
     if items:
@@ -119,7 +119,7 @@ def a_stored_response_needs_nothing_encrypted(trial: Trial) -> Steps:
 
 @case("responses:reasoning:include-accepted")
 def encrypted_reasoning_may_be_asked_for(trial: Trial) -> Steps:
-    """Ask for encrypted reasoning, unstored."""
+    """Request encrypted reasoning with `store: false`."""
     asked = {"include": ["reasoning.encrypted_content"], "store": False}
     trial.response((yield from trial.respond("Say hello.", **asked)))
     trial.expect("responses:reasoning:include-accepted", True)
@@ -127,7 +127,7 @@ def encrypted_reasoning_may_be_asked_for(trial: Trial) -> Steps:
 
 @case("responses:reasoning:encrypted", "responses:reasoning:encrypted-taken", "responses:reasoning:encrypted-forged")
 def encrypted_reasoning_goes_back(trial: Trial) -> Steps:
-    """Ask for encrypted reasoning, unstored; send it back as it came, then changed."""
+    """Request encrypted reasoning with `store: false`; send it back unchanged, then changed."""
     asked = {"include": ["reasoning.encrypted_content"], "store": False, "reasoning": {"effort": "low"}}
     output = output_of(trial.response((yield from trial.respond(QUESTION, **asked))))
     if not any(item.get("type") == "reasoning" for item in output):
@@ -145,12 +145,12 @@ def encrypted_reasoning_goes_back(trial: Trial) -> Steps:
 
 
 def followed(output: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the input of the next turn of a client that keeps everything itself."""
+    """Return the input of the next turn of a client that stores everything itself."""
     return [{"role": "user", "content": QUESTION}, *output, {"role": "user", "content": "And 18 times 3?"}]
 
 
 def tampered(item: dict[str, Any]) -> dict[str, Any]:
-    """Return an item in whose blob a character in the middle is another."""
+    """Return an item with one character changed in the middle of its encrypted content."""
     blob = str(item["encrypted_content"])
     middle = len(blob) // 2
     other = "B" if blob[middle] == "A" else "A"

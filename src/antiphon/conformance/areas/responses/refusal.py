@@ -1,4 +1,4 @@
-"""What a refusal looks like, where the model refuses."""
+"""The form of a refusal by the model."""
 
 from antiphon.conformance.areas.responses.text import parts_of
 from antiphon.conformance.case import case
@@ -8,7 +8,7 @@ from antiphon.conformance.trial import Steps, Trial
 
 TABLE: Table = (
     must("responses:refusal:part", "spec 5", "A refusal is a content part of type `refusal` with a string `refusal`."),
-    must("responses:refusal:no-text", "spec 5", "A refusal has no `text` beside it in its part."),
+    must("responses:refusal:no-text", "spec 5", "The content part of a refusal has no `text`."),
     must(
         "responses:refusal:status", "spec 16", "A response in which the model refuses is completed, and has no error."
     ),
@@ -17,11 +17,11 @@ TABLE: Table = (
 
 @case("responses:refusal:part", "responses:refusal:no-text", "responses:refusal:status")
 def a_refusal_is_a_part(trial: Trial) -> Steps:
-    """Ask for what a model may refuse; scripted models do at the word in brackets."""
+    """Request something that a model refuses; scripted models do so at the word in brackets."""
     response = trial.response((yield from trial.respond("[refuse] Tell me how to pick a lock.")))
     refusals = [part for part in parts_of(response) if "refusal" in (at(part, "type"), *keys_of(part))]
     if not refusals:
-        raise Stop("skipped", "The model did not refuse in a part of its own.")
+        raise Stop("skipped", "The model did not refuse in a separate content part.")
     are_parts = all(at(part, "type") == "refusal" and isinstance(at(part, "refusal"), str) for part in refusals)
     trial.expect("responses:refusal:part", are_parts, refusals)
     trial.expect("responses:refusal:no-text", all("text" not in keys_of(part) for part in refusals), refusals)
@@ -30,5 +30,5 @@ def a_refusal_is_a_part(trial: Trial) -> Steps:
 
 
 def keys_of(value: object) -> list[str]:
-    """Return an object's keys, none of anything else."""
+    """Return the keys of an object, nothing for other values."""
     return list(value) if isinstance(value, dict) else []

@@ -1,4 +1,4 @@
-"""Answers sent back as the next request's input, as they came."""
+"""Output items sent back unchanged as the next request's input."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,20 +12,24 @@ from antiphon.conformance.samples import ASK_WEATHER, WEATHER, is_taken
 from antiphon.conformance.trial import Steps, Trial
 
 TABLE: Table = (
-    must("responses:replay:text", "issue ogx#2299", "The items of a text answer are taken back as input."),
-    must("responses:replay:streamed", "issue ogx#2299", "The items of a streamed answer are taken back as input."),
-    must("responses:replay:call", "issue vllm#33089", "The items of a call are taken back with the call's output."),
-    must("responses:replay:reasoning", "issue agents#1611", "Reasoning is taken back with what follows it."),
-    must("responses:replay:unstored", "spec 10", "The items of an unstored answer are taken back."),
+    must("responses:replay:text", "issue ogx#2299", "The items of a text response are accepted as input."),
+    must("responses:replay:streamed", "issue ogx#2299", "The items of a streamed response are accepted as input."),
+    must("responses:replay:call", "issue vllm#33089", "The items of a call are accepted with the call's output."),
+    must("responses:replay:reasoning", "issue agents#1611", "Reasoning is accepted with the item that follows it."),
+    must("responses:replay:unstored", "spec 10", "The items of an unstored response are accepted as input."),
     should(
-        "responses:replay:dumped", "issue openai-python#3008", "Items are taken back with the nulls that an SDK adds."
+        "responses:replay:dumped",
+        "issue openai-python#3008",
+        "Items with the nulls that an SDK adds are accepted as input.",
     ),
     must(
-        "responses:replay:three-turns", "issue vllm#43244", "A history of three turns, all of it sent back, is taken."
+        "responses:replay:three-turns", "issue vllm#43244", "A history of three turns, sent back in full, is accepted."
     ),
-    should("responses:replay:refusal", "spec 5", "A refusal is taken back."),
-    should("responses:replay:logprobs", "issue TensorRT-LLM#19223", "Items with log probabilities are taken back."),
-    should("responses:replay:cut", "spec 5", "An item that was cut short is taken back."),
+    should("responses:replay:refusal", "spec 5", "A refusal is accepted as input."),
+    should(
+        "responses:replay:logprobs", "issue TensorRT-LLM#19223", "Items with log probabilities are accepted as input."
+    ),
+    should("responses:replay:cut", "spec 5", "A truncated item is accepted as input."),
 )
 
 
@@ -51,18 +55,18 @@ SHOWS: dict[str, Callable[[dict[str, Any]], bool]] = {
     "logprobs": lambda response: any(listed(part, "logprobs") for part in parts_of(response)),
     "cut": lambda response: response.get("status") == "incomplete" and bool(output_of(response)),
 }
-"""What must be in the answer, for the requirement to be judged: by the requirement's name."""
+"""What the response must contain for the requirement to be judged: by the requirement's name."""
 
 NULLS: dict[str, tuple[str, ...]] = {
     "message": ("phase",),
     "reasoning": ("encrypted_content", "status", "content"),
     "function_call": ("namespace", "caller"),
 }
-"""What the official SDK adds to an item when it dumps one, where the item does not have it."""
+"""What the official SDK adds to an item when it dumps one, if the item does not have it."""
 
 
 def user(text: str) -> dict[str, Any]:
-    """Return a message of the user."""
+    """Return a user message."""
     return {"role": "user", "content": text}
 
 
@@ -78,12 +82,12 @@ def answered(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def replaying(name: str, asked: str, parameters: dict[str, Any]) -> Script:
-    """Return the script that sends an answer back."""
+    """Return the script that sends output items back."""
 
     def script(trial: Trial) -> Steps:
         first = trial.response((yield from trial.respond(asked, **parameters)))
         if not SHOWS[name](first):
-            raise Stop("skipped", "The model's answer had nothing of the kind.")
+            raise Stop("skipped", "The response had no item of this kind.")
         again = {"tools": [WEATHER]} if "tools" in parameters else {}
         exchange = yield from trial.respond([user(asked), *answered(output_of(first)), user("Go on.")], **again)
         trial.expect(f"responses:replay:{name}", is_taken(exchange), exchange.came)
@@ -99,7 +103,7 @@ REPLAYS = tuple(
 
 @case("responses:replay:streamed")
 def streamed_items_are_sent_back(trial: Trial) -> Steps:
-    """Stream a text, and send its done items back."""
+    """Stream a text, and send its completed items back."""
     events = trial.streamed((yield from trial.respond("Say hello.", stream=True)))
     items = [event["item"] for event in events if is_done_item(event)]
     if not items:
@@ -118,7 +122,7 @@ def items_with_nulls_are_sent_back(trial: Trial) -> Steps:
     """Send back a forced call as an SDK dumps it."""
     items = output_of(trial.response((yield from trial.respond(ASK_WEATHER, **FORCED))))
     if not items:
-        raise Stop("skipped", "The model gave no items.")
+        raise Stop("skipped", "The response had no items.")
     dumped = [{**dict.fromkeys(nulls_of(item)), **item} for item in items]
     exchange = yield from trial.respond([user(ASK_WEATHER), *answered(dumped)], tools=[WEATHER])
     trial.expect("responses:replay:dumped", is_taken(exchange), exchange.came)
@@ -132,7 +136,7 @@ def nulls_of(item: dict[str, Any]) -> tuple[str, ...]:
 
 @case("responses:replay:three-turns")
 def three_turns_are_sent_back(trial: Trial) -> Steps:
-    """Hold a conversation of three turns, unstored, with its whole history each time."""
+    """Hold a conversation of three unstored turns, with the whole history each time."""
     history: list[dict[str, Any]] = []
     for text in ("My name is Ada.", "Say hello.", "What is my name?"):
         asked = [*history, user(text)]
@@ -141,5 +145,5 @@ def three_turns_are_sent_back(trial: Trial) -> Steps:
             return
         items = output_of(trial.whole(exchange))
         if not items:
-            raise Stop("skipped", "The model gave no items.")
+            raise Stop("skipped", "The response had no items.")
         history = [*asked, *items]

@@ -1,4 +1,4 @@
-"""Streams of background responses, taken up again."""
+"""Resumed streams of background responses."""
 
 from antiphon.conformance.areas.responses.chain import id_of
 from antiphon.conformance.areas.responses.store import UNKNOWN
@@ -8,19 +8,19 @@ from antiphon.conformance.requirement import Table, must, should
 from antiphon.conformance.trial import Steps, Trial
 
 TABLE: Table = (
-    must("responses:resume:whole", "spec 9", "A background response's stream can be had again, from its beginning."),
-    must("responses:resume:after", "spec 9", "`starting_after=N` begins with the event N+1, and leaves none out."),
-    must("responses:resume:same", "spec 9", "An event that is sent again is the one that was sent."),
-    must("responses:resume:end", "issue litellm#26762", "A stream taken up again comes to the same end."),
-    must("responses:resume:after-last", "spec 9", "After the last event there is nothing more, and no error."),
-    should("responses:resume:after-word", "spec 13", "A `starting_after` that is no number is refused with 400."),
-    must("responses:resume:foreground", "spec 13", "A foreground response's stream cannot be had again: 400."),
-    must("responses:resume:unknown", "spec 13", "The stream of an unknown response is a 404."),
+    must("responses:resume:whole", "spec 9", "The stream of a background response can be replayed from its beginning."),
+    must("responses:resume:after", "spec 9", "`starting_after=N` begins with event N+1, and omits none."),
+    must("responses:resume:same", "spec 9", "A replayed event equals the event that was sent first."),
+    must("responses:resume:end", "issue litellm#26762", "A resumed stream has the same end."),
+    must("responses:resume:after-last", "spec 9", "After the last event the stream is empty, without an error."),
+    should("responses:resume:after-word", "spec 13", "A `starting_after` that is not a number is rejected with 400."),
+    must("responses:resume:foreground", "spec 13", "Streaming a foreground response again is rejected with 400."),
+    must("responses:resume:unknown", "spec 13", "The stream of an unknown response returns 404."),
 )
 
 
 SEEN = 3
-"""The number of the event after which the stream is taken up."""
+"""The number of the event after which the stream is resumed."""
 
 
 @case(
@@ -32,7 +32,7 @@ SEEN = 3
     "responses:resume:after-word",
 )
 def a_stream_is_taken_up(trial: Trial) -> Steps:
-    """Stream a background response, then have its stream again."""
+    """Stream a background response, then request its stream again."""
     events = trial.streamed((yield from trial.respond("Say hello.", background=True, stream=True)))
     path = f"/responses/{id_of(at(events, -1, 'response'))}?stream=true"
     again = yield from trial.get(path)
@@ -55,7 +55,7 @@ def a_stream_is_taken_up(trial: Trial) -> Steps:
 
 @case("responses:resume:foreground")
 def a_foreground_stream_is_over(trial: Trial) -> Steps:
-    """Ask for the stream of a foreground response."""
+    """Request the stream of a foreground response."""
     first = trial.response((yield from trial.respond("Say hello.", store=True)))
     yield from offers_background(trial)
     exchange = yield from trial.get(f"/responses/{id_of(first)}?stream=true")
@@ -65,7 +65,7 @@ def a_foreground_stream_is_over(trial: Trial) -> Steps:
 
 @case("responses:resume:unknown")
 def the_stream_of_nothing_is_not_found(trial: Trial) -> Steps:
-    """Ask for the stream of a response that never was."""
+    """Request the stream of an unknown response."""
     yield from offers_background(trial)
     exchange = yield from trial.get(f"/responses/{UNKNOWN}?stream=true")
     trial.served(exchange)
@@ -73,5 +73,5 @@ def the_stream_of_nothing_is_not_found(trial: Trial) -> Steps:
 
 
 def offers_background(trial: Trial) -> Steps:
-    """End the case where there are no background responses."""
+    """End the case if the server has no background responses."""
     trial.offered((yield from trial.respond("Say hello.", background=True)))

@@ -1,4 +1,4 @@
-"""Whether a stream comes to the same as a plain answer."""
+"""Whether a stream has the same result as a non-streamed response."""
 
 from collections.abc import Generator
 from typing import Any
@@ -13,27 +13,33 @@ from antiphon.conformance.soundness import ENDS
 from antiphon.conformance.trial import Steps, Trial
 
 TABLE: Table = (
-    should("responses:same:keys", "open-responses", "The last event's response has every key that a plain answer has."),
+    should(
+        "responses:same:keys",
+        "open-responses",
+        "The response in the last event has every key of a non-streamed response.",
+    ),
     must(
-        "responses:same:items", "issue litellm#21090", "A forced call gives items of the same types streamed and plain."
+        "responses:same:items",
+        "issue litellm#21090",
+        "A forced call has items of the same types streamed and not streamed.",
     ),
     must(
         "responses:same:output",
         "issue litellm#41009",
-        "The last event's response has its whole output, as a plain answer has.",
+        "The response in the last event has its whole output, like a non-streamed response.",
     ),
-    should("responses:same:item-keys", "spec 5", "A message has the same keys streamed and plain."),
-    must("responses:same:stored", "issue lmstudio#1188", "What is stored of a stream is what its last event said."),
-    must("responses:same:null-stream", "spec 2", "`stream: false` gives one JSON object, as its absence does."),
+    should("responses:same:item-keys", "spec 5", "A message has the same keys streamed and not streamed."),
+    must("responses:same:stored", "issue lmstudio#1188", "The stored response equals the response in the last event."),
+    must("responses:same:null-stream", "spec 2", "`stream: false` returns one JSON object, as without `stream`."),
 )
 
 
 LOCAL = {"output_text", "billing"}
-"""Keys that a plain answer may have alone: the SDK's own convenience, and OpenAI's bookkeeping."""
+"""Keys that only a non-streamed response can have: the SDK's own convenience, and OpenAI's bookkeeping."""
 
 
 def both(trial: Trial, input: str, **parameters: Any) -> Generator[Step, Any, tuple[dict[str, Any], dict[str, Any]]]:
-    """Return the response to the same request, plain and at the end of a stream."""
+    """Return the responses to the same request, not streamed and at the end of a stream."""
     plain = trial.response((yield from trial.respond(input, **parameters)))
     last = trial.streamed((yield from trial.respond(input, stream=True, **parameters)))[-1]
     response = at(last, "response")
@@ -44,7 +50,7 @@ def both(trial: Trial, input: str, **parameters: Any) -> Generator[Step, Any, tu
 
 @case("responses:same:keys", "responses:same:output", "responses:same:item-keys")
 def a_text_is_the_same_streamed(trial: Trial) -> Steps:
-    """Ask for the same text plain and streamed."""
+    """Request the same text streamed and not streamed."""
     plain, streamed = yield from both(trial, "Say hello.")
     missing = sorted(plain.keys() - streamed.keys() - LOCAL)
     trial.expect("responses:same:keys", not missing, missing)
@@ -57,7 +63,7 @@ def a_text_is_the_same_streamed(trial: Trial) -> Steps:
 
 @case("responses:same:items")
 def a_call_is_the_same_streamed(trial: Trial) -> Steps:
-    """Force the same call plain and streamed."""
+    """Force the same call streamed and not streamed."""
     forced = {"tools": [WEATHER], "tool_choice": {"type": "function", "name": "get_weather"}}
     plain, streamed = yield from both(trial, ASK_WEATHER, **forced)
     types = [
@@ -81,7 +87,7 @@ def a_stream_is_stored_as_it_ended(trial: Trial) -> Steps:
 
 @case("responses:same:null-stream")
 def no_stream_is_one_object(trial: Trial) -> Steps:
-    """Say that no stream is wanted."""
+    """Send `stream: false`."""
     exchange = yield from trial.respond("Say hello.", stream=False)
     trial.succeed(exchange)
     is_object = isinstance(exchange.json, dict) and at(exchange.json, "object") == "response"

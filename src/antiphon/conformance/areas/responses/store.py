@@ -10,28 +10,32 @@ from antiphon.conformance.requirement import Table, must, should
 from antiphon.conformance.trial import Steps, Trial
 
 TABLE: Table = (
-    must("responses:store:retrieved", "spec 1", "A response is stored unless told otherwise, and can be retrieved."),
-    must("responses:store:same", "issue ogx#2299", "A retrieved response is the one that was answered."),
+    must("responses:store:retrieved", "spec 1", "A response is stored by default, and can be retrieved."),
+    must("responses:store:same", "issue ogx#2299", "A retrieved response equals the response that was returned."),
     must("responses:store:stream-retrieved", "spec 1", "A streamed response can be retrieved after its last event."),
-    must("responses:store:stream-same", "issue ogx#2299", "A retrieved response is that of the stream's last event."),
+    must(
+        "responses:store:stream-same",
+        "issue ogx#2299",
+        "A retrieved response equals the response in the stream's last event.",
+    ),
     must("responses:store:unstored", "spec 10", "A response with `store: false` cannot be retrieved."),
-    must("responses:store:unknown", "spec 13", "An unknown response is a 404."),
+    must("responses:store:unknown", "spec 13", "An unknown response returns 404."),
     should(
         "responses:store:unknown-envelope", "spec 13", "The 404 of an unknown response has an error that SDKs can read."
     ),
-    must("responses:store:deleted", "spec 1", "A response can be deleted, and is then a 404."),
-    should("responses:store:deleted-body", "spec 1", "Deletion answers with the id and `deleted: true`."),
-    must("responses:store:deleted-twice", "spec 1", "Deleting a response again is a 404."),
-    must("responses:store:delete-unknown", "spec 13", "Deleting an unknown response is a 404, never a 5xx."),
-    must("responses:store:include", "spec 10", "`include[]` is taken when a response is retrieved."),
-    should("responses:store:include-unknown", "spec 10", "An unknown `include[]` is refused with 400."),
+    must("responses:store:deleted", "spec 1", "A deleted response returns 404."),
+    should("responses:store:deleted-body", "spec 1", "A deletion returns the id and `deleted: true`."),
+    must("responses:store:deleted-twice", "spec 1", "Deleting a response again returns 404."),
+    must("responses:store:delete-unknown", "spec 13", "Deleting an unknown response returns 404, never a 5xx."),
+    must("responses:store:include", "spec 10", "`include[]` is accepted when a response is retrieved."),
+    should("responses:store:include-unknown", "spec 10", "An unknown `include[]` is rejected with 400."),
 )
 
 
 UNKNOWN = "resp_00000000000000000000000000000000"
 
 LATER = {"output_text"}
-"""Keys that a server may add to the answer of a creation alone: the SDK's own convenience."""
+"""Keys that a server can add only when it creates a response: the SDK's own convenience."""
 
 
 @case("responses:store:retrieved", "responses:store:same", "responses:store:include", "responses:store:include-unknown")
@@ -50,7 +54,7 @@ def a_response_is_retrieved(trial: Trial) -> Steps:
 
 
 def sameness(answered: Any, stored: dict[str, Any]) -> tuple[bool, str]:
-    """Return whether a response is stored as it was answered, and in words which keys differ."""
+    """Return whether a response is stored as it was returned, and in words which keys differ."""
     answer = answered if isinstance(answered, dict) else {}
     differing = sorted(key for key in answer.keys() - LATER if at(stored, key) != answer[key])
     return not differing, f"These differ: {', '.join(differing)}."
@@ -77,7 +81,7 @@ def an_unstored_response_is_not_found(trial: Trial) -> Steps:
 
 @case("responses:store:unknown", "responses:store:unknown-envelope", "responses:store:delete-unknown")
 def an_unknown_response_is_not_found(trial: Trial) -> Steps:
-    """Retrieve and delete a response that never was."""
+    """Retrieve and delete an unknown response."""
     exchange = yield from trial.get(f"/responses/{UNKNOWN}")
     trial.served(exchange)
     trial.expect("responses:store:unknown", exchange.status == 404, exchange.came)
@@ -89,7 +93,7 @@ def an_unknown_response_is_not_found(trial: Trial) -> Steps:
 
 @case("responses:store:deleted", "responses:store:deleted-body", "responses:store:deleted-twice")
 def a_response_is_deleted(trial: Trial) -> Steps:
-    """Create a response, delete it, and look for it."""
+    """Create a response, delete it, and retrieve it."""
     path = f"/responses/{id_of(trial.response((yield from trial.respond('Say hello.'))))}"
     deleted = yield from trial.delete(path)
     trial.succeed(deleted)

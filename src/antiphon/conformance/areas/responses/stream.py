@@ -1,4 +1,4 @@
-"""Streams of several kinds, each judged by every rule that it shows."""
+"""Several kinds of streams, each judged by every rule that applies."""
 
 from typing import Any
 
@@ -15,10 +15,14 @@ TABLE: Table = (
     must(
         "responses:stream:whole",
         "issue codex#41340",
-        "`stream: true` gives a stream of events, each a JSON object, that is not cut off.",
+        "`stream: true` returns a complete stream of events, each a JSON object.",
     ),
     *requirements_of_the_rules(),
-    should("responses:stream:failed-code-known", "spec 3", "The error code of a failed response is one of the API's."),
+    should(
+        "responses:stream:failed-code-known",
+        "spec 3",
+        "The error code of a failed response is one that the API defines.",
+    ),
     should(
         "responses:stream:no-obfuscation",
         "spec 4",
@@ -27,7 +31,7 @@ TABLE: Table = (
     may(
         "responses:stream:obfuscation",
         "spec 4",
-        "Deltas of text are padded in `obfuscation` unless that is switched off.",
+        "Text deltas are padded in `obfuscation` by default.",
     ),
 )
 
@@ -41,7 +45,7 @@ CODES = {
     # Not in the SDK's type, but sent by OpenAI, or read by Codex.
     *("insufficient_quota", "context_length_exceeded", "server_is_overloaded", "content_filter"),
 }
-"""What `error.code` of a failed response may be (specification section 3)."""
+"""The possible `error.code` values of a failed response (specification section 3)."""
 
 FORMAT = {"type": "json_schema", "name": "city", "schema": CITY, "strict": True}
 
@@ -55,7 +59,7 @@ KINDS: dict[str, tuple[str, dict[str, Any]]] = {
     "log_probabilities_are_streamed": ("Say hello.", {"include": ["message.output_text.logprobs"], "top_logprobs": 2}),
     "structured_output_is_streamed": ("Name a city.", {"text": {"format": FORMAT}}),
 }
-"""Each kind of stream: what is asked, and with which parameters."""
+"""Each kind of stream: the prompt and the parameters."""
 
 
 PLAINEST = "a_text_is_streamed"
@@ -64,7 +68,7 @@ WHOLE, FAILED_CODE = "responses:stream:whole", "responses:stream:failed-code-kno
 
 
 def judge_end(trial: Trial, events: list[dict[str, Any]]) -> None:
-    """Judge the whole stream, and the code of a response that failed."""
+    """Judge the whole stream, and the error code of a failed response."""
     judge_stream(trial, events)
     if events[-1].get("type") == "response.failed":
         code = at(events[-1], "response", "error", "code")
@@ -88,7 +92,7 @@ def streaming(input: str, parameters: dict[str, Any]) -> Script:
 JUDGED = (WHOLE, *STREAM_IDS, FAILED_CODE)
 
 STREAMS = tuple(Case(name, (), streaming(*kind), JUDGED) for name, kind in KINDS.items() if name != PLAINEST)
-"""What they ask for besides the text may be refused; that is judged elsewhere."""
+"""Servers can reject the other parameters; other requirements judge that."""
 
 PLAIN = Case(PLAINEST, (WHOLE,), streaming(*KINDS[PLAINEST]), JUDGED[1:])
 
@@ -100,7 +104,7 @@ def deltas_are_padded(trial: Trial) -> Steps:
     deltas = [event for event in trial.streamed(exchange) if event.get("type") == "response.output_text.delta"]
     if deltas:
         padded = all(isinstance(event.get("obfuscation"), str) for event in deltas)
-        trial.expect("responses:stream:obfuscation", padded, "There are deltas without it.")
+        trial.expect("responses:stream:obfuscation", padded, "Some deltas have no padding.")
 
 
 @case("responses:stream:no-obfuscation")

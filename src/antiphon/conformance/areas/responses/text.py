@@ -1,4 +1,4 @@
-"""A plain answer."""
+"""A non-streamed text response."""
 
 from typing import Any
 
@@ -8,18 +8,16 @@ from antiphon.conformance.requirement import Stop, Table, capability, must, shou
 from antiphon.conformance.trial import Steps, Trial
 
 TABLE: Table = (
-    must("responses:text:message", "spec 5", "A plain answer is a message of the role `assistant`."),
-    must("responses:text:content", "spec 5", "A message's content is a list of parts, each with a type."),
-    must("responses:text:part", "spec 5", "A part of text is `output_text` with a string `text`."),
-    must("responses:text:annotations", "client ai-sdk", "A part of text has a list of `annotations`."),
-    should(
-        "responses:text:logprobs", "open-responses", "A part of text has a list of `logprobs`, if only an empty one."
-    ),
-    must("responses:text:status", "spec 5", "A message that is whole is `completed`."),
-    should("responses:text:last", "spec 16", "What the model says stands after its reasoning."),
-    must("responses:text:one-message", "issue agents#4275", "One answer is one message, not the same one twice."),
+    must("responses:text:message", "spec 5", "A text response is a message with the role `assistant`."),
+    must("responses:text:content", "spec 5", "The content of a message is a list of parts, each with a type."),
+    must("responses:text:part", "spec 5", "A text part is `output_text` with a string `text`."),
+    must("responses:text:annotations", "client ai-sdk", "A text part has a list of `annotations`."),
+    should("responses:text:logprobs", "open-responses", "A text part has a list of `logprobs`, possibly empty."),
+    must("responses:text:status", "spec 5", "The status of a complete message is `completed`."),
+    should("responses:text:last", "spec 16", "The message comes after the reasoning."),
+    must("responses:text:one-message", "issue agents#4275", "One answer is one message, not the same message twice."),
     capability(should("responses:text:answers", "spec 2", "The model answers a simple question.")),
-    capability(should("responses:text:follows-instructions", "spec 2", "The model does as `instructions` say.")),
+    capability(should("responses:text:follows-instructions", "spec 2", "The model follows `instructions`.")),
 )
 
 
@@ -55,7 +53,7 @@ def text_of(response: Any) -> str:
     "responses:text:answers",
 )
 def an_answer_is_a_message(trial: Trial) -> Steps:
-    """Ask something simple."""
+    """Send a simple question."""
     response = trial.response((yield from trial.respond("What is the capital of France? Answer in one word.")))
     if response.get("status") not in ("completed", "incomplete"):
         raise Stop("failed", f"The response is {shown(response.get('status'))}.")
@@ -88,8 +86,8 @@ def judge_parts(trial: Trial, messages: list[dict[str, Any]]) -> None:
 
 @case("responses:text:follows-instructions")
 def instructions_are_followed(trial: Trial) -> Steps:
-    """Tell the model by instructions what to say."""
-    asked = {"instructions": "Whatever you are asked, your answer has the word BANANA in it."}
+    """Request a word by instructions."""
+    asked = {"instructions": "Always include the word BANANA in your answer."}
     response = trial.response((yield from trial.respond("What is the capital of France?", **asked)))
     said = text_of(response)
     trial.expect("responses:text:follows-instructions", "banana" in said.lower(), said or "no text")

@@ -1,4 +1,4 @@
-"""Tools that a client runs and that are no functions."""
+"""Tools that a client runs, other than functions."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -17,7 +17,7 @@ NAMES = {
     "apply-patch": "patch",
     "computer": "computer",
 }
-"""The built-in tools that a client runs, by the first words of their requirements' names, as a sentence has them."""
+"""The built-in tools that a client runs: the first words of their requirements' names, and their names in prose."""
 
 WHOLE = {
     "shell": "a list of commands",
@@ -25,53 +25,73 @@ WHOLE = {
     "apply-patch": "an operation on a path, and a diff unless it deletes",
     "computer": "its actions, each with a type",
 }
-"""What a call of each has, beside an id, a `call_id` and a status."""
+"""What a call of each has in addition to an id, a `call_id` and a status."""
 
 
 def of_built_in(name: str, called: str) -> tuple[Requirement, ...]:
-    """Return what is asked of a built-in tool."""
+    """Return the requirements on a built-in tool."""
     area = f"responses:tools:{name}"
-    history = should(f"{area}-history", "spec 5", f"A {called} call of the history is taken with its output.")
+    history = should(f"{area}-history", "spec 5", f"A {called} call and its output in the history are accepted.")
     return (
-        should(f"{area}-told", "spec 6", f"A {called} tool is echoed among the tools, or refused."),
+        should(f"{area}-told", "spec 6", f"A {called} tool is echoed in `tools`, or rejected."),
         must(f"{area}-item", "spec 5", f"A {called} call has an id, a `call_id`, a status, and {WHOLE[name]}."),
-        capability(should(f"{area}-used", "spec 6", f"The model uses the {called} tool where it must call one.")),
+        capability(should(f"{area}-used", "spec 6", f"The model uses the {called} tool when it must call one.")),
         capability(history) if name == "computer" else history,
     )
 
 
 TABLE: Table = (
-    should("responses:tools:custom-chosen", "spec 6", "A `tool_choice` that names a custom tool makes it be called."),
-    must(
-        "responses:tools:custom-output", "spec 5", "A custom tool's output, sent with `previous_response_id`, is taken."
+    should(
+        "responses:tools:custom-chosen",
+        "spec 6",
+        "With a `tool_choice` that names a custom tool, the model calls the tool.",
     ),
-    should("responses:tools:custom-history", "client codex", "A custom tool's call and output in a history are taken."),
-    should("responses:tools:custom-parts", "spec 5", "A custom tool's output may be a list of parts."),
-    capability(should("responses:tools:grammar", "spec 6", "A custom tool's `input` fits the tool's Lark grammar.")),
-    should("responses:tools:grammar-bad", "spec 6", "A custom tool whose grammar is none is refused with a 4xx."),
+    must(
+        "responses:tools:custom-output",
+        "spec 5",
+        "The output of a custom tool, sent with `previous_response_id`, is accepted.",
+    ),
+    should(
+        "responses:tools:custom-history", "client codex", "A custom tool's call and output in a history are accepted."
+    ),
+    should("responses:tools:custom-parts", "spec 5", "The output of a custom tool can be a list of parts."),
+    capability(
+        should(
+            "responses:tools:grammar", "spec 6", "The `input` of a custom tool call matches the tool's Lark grammar."
+        )
+    ),
+    should("responses:tools:grammar-bad", "spec 6", "A custom tool with an invalid grammar is rejected with a 4xx."),
     must(
         "responses:tools:namespace-output",
         "client codex",
-        "The output of a namespace's tool, sent with `previous_response_id`, is taken.",
+        "The output of a namespaced tool, sent with `previous_response_id`, is accepted.",
     ),
     should(
         "responses:tools:namespace-again",
         "client codex",
-        "With such a call in the history the next one has `name` and `namespace` apart as well.",
+        "With a namespaced call in the history, the next call has separate `name` and `namespace`.",
     ),
     should(
-        "responses:tools:namespace-history", "client codex", "A call with `namespace` in a history is taken as its own."
+        "responses:tools:namespace-history",
+        "client codex",
+        "A call with `namespace` in a history is accepted as the model's call.",
     ),
-    should("responses:tools:namespace-told", "spec 6", "A namespace is echoed among the tools, with its tools."),
-    should("responses:tools:additional", "spec 5", "A tool of an input item `additional_tools` can be called."),
+    should("responses:tools:namespace-told", "spec 6", "A namespace is echoed in `tools`, with its tools."),
+    should("responses:tools:additional", "spec 5", "The model can call a tool of an `additional_tools` input item."),
     should(
         "responses:tools:search-call",
         "client codex",
-        "A search that the client does is a `tool_search_call` with `execution`, a `call_id` and arguments.",
+        "A tool search by the client is a `tool_search_call` with `execution`, a `call_id` and arguments.",
     ),
-    should("responses:tools:search-output", "client codex", "What the client found, a `tool_search_output`, is taken."),
-    should("responses:tools:search-found", "client codex", "A deferred tool can be called once a search found it."),
-    should("responses:tools:search-history", "client codex", "A search and its output in a history are taken."),
+    should(
+        "responses:tools:search-output",
+        "client codex",
+        "A `tool_search_output` with the tools that the client found is accepted.",
+    ),
+    should(
+        "responses:tools:search-found", "client codex", "The model can call a deferred tool after a search found it."
+    ),
+    should("responses:tools:search-history", "client codex", "A search and its output in a history are accepted."),
     *(requirement for name, called in NAMES.items() for requirement in of_built_in(name, called)),
 )
 
@@ -112,14 +132,14 @@ WORDS = ("yes", "no")
 
 
 def answering(definition: str) -> dict[str, Any]:
-    """Return a custom tool whose input is to fit a Lark grammar."""
+    """Return a custom tool with a Lark grammar for its input."""
     form = {"type": "grammar", "syntax": "lark", "definition": definition}
     return {"type": "custom", "name": "answer", "description": "Takes a short answer.", "format": form}
 
 
 @case("responses:tools:grammar")
 def a_grammar_is_fitted(trial: Trial) -> Steps:
-    """Force a call whose input is one of two words."""
+    """Force a call with an input of one of two words."""
     forced = {"tools": [answering('start: "yes" | "no"')], "tool_choice": {"type": "custom", "name": "answer"}}
     response = trial.response((yield from trial.respond("Say yes.", **forced)))
     inputs = [call.get("input") for call in items_of(response, "custom_tool_call")]
@@ -128,18 +148,18 @@ def a_grammar_is_fitted(trial: Trial) -> Steps:
 
 @case("responses:tools:grammar-bad")
 def a_grammar_is_none(trial: Trial) -> Steps:
-    """Send a grammar that breaks off."""
+    """Send a truncated grammar."""
     exchange = yield from trial.respond("Say yes.", tools=[answering("start: (")])
     trial.understood(exchange)
     trial.expect("responses:tools:grammar-bad", 400 <= exchange.status < 500, exchange.came)
 
 
-# Tools that come in namespaces, inside the input, and by searching.
+# Tools in namespaces, in the input, and found by a search.
 
 
 @case("responses:tools:namespace-told", "responses:tools:namespace-output", "responses:tools:namespace-again")
 def a_namespaces_tool_is_called_twice(trial: Trial) -> Steps:
-    """Force a call of a namespace's tool, send its output, and force another."""
+    """Force a call of a namespaced tool, send its output, and force another."""
     forced = {"tools": [WORLD], "tool_choice": "required"}
     first = trial.response((yield from trial.respond(ASK_WEATHER, **forced)))
     told = listed(first, "tools")
@@ -155,7 +175,7 @@ def a_namespaces_tool_is_called_twice(trial: Trial) -> Steps:
 
 @case("responses:tools:additional")
 def a_tool_stands_in_the_input(trial: Trial) -> Steps:
-    """Offer a tool by an item of the input, and require a call."""
+    """Offer a tool in an item of the input, and require a call."""
     given = {"type": "additional_tools", "role": "developer", "tools": [WEATHER]}
     asked = [given, {"role": "user", "content": ASK_WEATHER}]
     response = trial.response((yield from trial.respond(asked, tool_choice="required")))
@@ -166,7 +186,7 @@ def a_tool_stands_in_the_input(trial: Trial) -> Steps:
 SEARCH = {
     "type": "tool_search",
     "execution": "client",
-    "description": "Finds further tools, such as one that tells the weather.",
+    "description": "Finds further tools, such as one for the weather.",
     "parameters": {
         "type": "object",
         "properties": {"goal": {"type": "string"}},
@@ -180,9 +200,9 @@ DEFERRED = WEATHER | {"defer_loading": True}
 
 @case("responses:tools:search-call", "responses:tools:search-output", "responses:tools:search-found")
 def a_client_searches_for_a_tool(trial: Trial) -> Steps:
-    """Have the model search for a tool, say what was found, and force a call of it."""
+    """Make the model search for a tool, send the result, and force a call of it."""
     asked = {"tools": [SEARCH], "tool_choice": "required"}
-    first = trial.response((yield from trial.respond("Search for a tool that tells the weather.", **asked)))
+    first = trial.response((yield from trial.respond("Search for a tool that reports the weather.", **asked)))
     calls = items_of(first, "tool_search_call")
     if not trial.expect("responses:tools:search-call", bool(calls) and is_search(calls[0]), came(first)):
         raise Stop("skipped", "There was no search.")
@@ -203,7 +223,7 @@ def a_client_searches_for_a_tool(trial: Trial) -> Steps:
 
 
 def is_search(call: dict[str, Any]) -> bool:
-    """Whether a search is one that the client can do."""
+    """Whether a search is one that the client can run."""
     is_told = call.get("execution") == "client" and is_text(call.get("call_id"))
     return is_told and isinstance(call.get("arguments"), dict)
 
@@ -212,7 +232,7 @@ def is_search(call: dict[str, Any]) -> bool:
 
 
 class BuiltIn(NamedTuple):
-    """A tool, what makes the model use it, the type of its calls, and whether one is whole."""
+    """A tool, a prompt that needs it, the type of its calls, and whether a call is complete."""
 
     tool: dict[str, Any]
     asked: str
@@ -221,19 +241,19 @@ class BuiltIn(NamedTuple):
 
 
 def are_texts(value: Any) -> bool:
-    """Whether the value is a list of strings that is not empty."""
+    """Whether the value is a non-empty list of strings."""
     return isinstance(value, list) and bool(value) and all(isinstance(one, str) for one in value)
 
 
 def has_operation(call: dict[str, Any]) -> bool:
-    """Whether a patch says what to do with which file."""
+    """Whether a patch has an operation and a file."""
     kind, has_diff = at(call, "operation", "type"), isinstance(at(call, "operation", "diff"), str)
     is_known = kind == "delete_file" or (kind in ("create_file", "update_file") and has_diff)
     return is_known and is_text(at(call, "operation", "path"))
 
 
 def has_actions(call: dict[str, Any]) -> bool:
-    """Whether a computer's call says what to do, by one action or by several."""
+    """Whether a computer call has one or several actions."""
     actions = [*listed(call, "actions"), *([call["action"]] if call.get("action") else [])]
     return bool(actions) and all(is_text(at(action, "type")) for action in actions)
 
@@ -260,7 +280,7 @@ BUILT_IN: dict[str, BuiltIn] = {
 
 
 def using(name: str, built_in: BuiltIn) -> Script:
-    """Return the script that has a built-in tool used."""
+    """Return the script that makes the model use a built-in tool."""
     place = f"responses:tools:{name}"
 
     def script(trial: Trial) -> Steps:

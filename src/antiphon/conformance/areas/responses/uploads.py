@@ -1,4 +1,4 @@
-"""Uploads in parts: of servers that have them."""
+"""Uploads in parts, if the server supports them."""
 
 from hashlib import md5
 from typing import Any
@@ -14,14 +14,20 @@ from antiphon.conformance.trial import Asking, Steps, Trial
 SOURCE = "spec uploads"
 
 TABLE: Table = (
-    must("responses:uploads:created", SOURCE, "An upload is made, `pending`, with an id."),
+    must("responses:uploads:created", SOURCE, "A new upload is `pending` and has an id."),
     must("responses:uploads:part", SOURCE, "A part is accepted, and has an id and the id of its upload."),
     must("responses:uploads:completed", SOURCE, "A completed upload has its file."),
     must("responses:uploads:joined", SOURCE, "The file has the parts in the order of `part_ids`."),
-    should("responses:uploads:short", SOURCE, "Completing with fewer bytes than announced is a 400; it stays pending."),
-    should("responses:uploads:md5", SOURCE, "Completing with another `md5` is a 400; it stays pending."),
-    should("responses:uploads:cancelled", SOURCE, "An upload can be cancelled, and takes no part then."),
-    should("responses:uploads:unknown", SOURCE, "An unknown upload is a 404."),
+    should(
+        "responses:uploads:short",
+        SOURCE,
+        "Completing with fewer bytes than announced is rejected with 400; the upload stays pending.",
+    ),
+    should(
+        "responses:uploads:md5", SOURCE, "Completing with another `md5` is rejected with 400; the upload stays pending."
+    ),
+    should("responses:uploads:cancelled", SOURCE, "An upload can be cancelled, and then accepts no parts."),
+    should("responses:uploads:unknown", SOURCE, "An unknown upload returns 404."),
 )
 
 PARTS = b"first ", b"second"
@@ -52,7 +58,7 @@ def complete(trial: Trial, upload: str, *parts: Any, **fields: Any) -> Asking:
     *("responses:uploads:completed", "responses:uploads:joined"),
 )
 def an_upload_becomes_a_file(trial: Trial) -> Steps:
-    """Upload two parts, the second first; complete with one of them, with another MD5, then rightly."""
+    """Upload two parts, the second first; complete with one of them, with a wrong MD5, then correctly."""
     made = yield from create(trial)
     trial.served(made)
     is_made = is_text(at(made.json, "id")) and at(made.json, "status") == "pending"
@@ -93,7 +99,7 @@ def an_upload_is_cancelled(trial: Trial) -> Steps:
 
 @case("responses:uploads:unknown")
 def an_unknown_upload_is_not_found(trial: Trial) -> Steps:
-    """Cancel an upload that never was."""
+    """Cancel an unknown upload."""
     exchange = yield from trial.post("/uploads/upload_000000000000/cancel", {})
     trial.served(exchange)
     trial.expect("responses:uploads:unknown", exchange.status == 404, exchange.came)

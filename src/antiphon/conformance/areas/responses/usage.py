@@ -1,4 +1,4 @@
-"""Whether tokens are counted."""
+"""Token counts."""
 
 from typing import Any
 
@@ -10,13 +10,17 @@ from antiphon.conformance.trial import Steps, Trial
 
 TABLE: Table = (
     must("responses:usage:counts", "client llama-index", "`usage` counts input, output and total tokens as integers."),
-    must("responses:usage:total", "spec 3", "Total tokens are input plus output tokens."),
+    must("responses:usage:total", "spec 3", "Total tokens are the sum of input and output tokens."),
     should("responses:usage:input-details", "spec 3", "`input_tokens_details.cached_tokens` is an integer."),
     should("responses:usage:output-details", "spec 3", "`output_tokens_details.reasoning_tokens` is an integer."),
-    should("responses:usage:counted", "issue agents#2126", "An answer has used some input and some output tokens."),
-    should("responses:usage:plausible", "spec 3", "A question of three words takes fewer than 10,000 input tokens."),
-    should("responses:usage:grows", "spec 3", "A longer input takes more tokens than a shorter one."),
-    must("responses:usage:streamed", "issue agents#1179", "A stream's last event has usage as a plain answer has."),
+    should("responses:usage:counted", "issue agents#2126", "The counts of input and output tokens are above 0."),
+    should("responses:usage:plausible", "spec 3", "A question of three words uses fewer than 10,000 input tokens."),
+    should("responses:usage:grows", "spec 3", "A longer input uses more tokens than a shorter one."),
+    must(
+        "responses:usage:streamed",
+        "issue agents#1179",
+        "The last event of a stream has usage like a non-streamed response.",
+    ),
 )
 
 
@@ -24,7 +28,7 @@ COUNTS = ("input_tokens", "output_tokens", "total_tokens")
 
 
 def is_counted(usage: Any) -> bool:
-    """Whether the three counts are there."""
+    """Whether the three token counts are present."""
     return all(is_integer(at(usage, key)) for key in COUNTS)
 
 
@@ -37,10 +41,10 @@ def is_counted(usage: Any) -> bool:
     "responses:usage:plausible",
 )
 def tokens_are_counted(trial: Trial) -> Steps:
-    """Ask something short."""
+    """Send a short prompt."""
     usage = at(trial.response((yield from trial.respond("Please say hello."))), "usage")
     if not trial.expect("responses:usage:counts", is_counted(usage), shown(usage)):
-        raise Stop("skipped", "The answer has no usage.")
+        raise Stop("skipped", "The response has no usage.")
     read, written, total = (usage[key] for key in COUNTS)
     trial.expect("responses:usage:total", read + written == total, shown(usage))
     trial.expect("responses:usage:counted", read > 0 and written > 0, shown(usage))
@@ -52,7 +56,7 @@ def tokens_are_counted(trial: Trial) -> Steps:
 
 @case("responses:usage:grows")
 def more_input_counts_more(trial: Trial) -> Steps:
-    """Ask something short, and the same with many words."""
+    """Send a short prompt, and the same with many words."""
     short = trial.response((yield from trial.respond("Please say hello.")))
     long = trial.response((yield from trial.respond(f"Please say hello. Leave these words alone: {'tea cup ' * 50}")))
     counts = [at(one, "usage", "input_tokens") for one in (short, long)]
@@ -62,7 +66,7 @@ def more_input_counts_more(trial: Trial) -> Steps:
 
 @case("responses:usage:streamed")
 def tokens_are_counted_in_streams(trial: Trial) -> Steps:
-    """Stream something short."""
+    """Stream a response to a short prompt."""
     last = trial.streamed((yield from trial.respond("Please say hello.", stream=True)))[-1]
     if last.get("type") in ENDS[:2]:
         usage = at(last, "response", "usage")

@@ -19,58 +19,62 @@ TABLE: Table = (
     must("responses:vector-stores:made", SOURCE, "A vector store can be created; an empty one is `completed`."),
     must("responses:vector-stores:retrieved", SOURCE, "A vector store can be retrieved as it was created."),
     should("responses:vector-stores:changed", SOURCE, "The name and the metadata of a vector store can be changed."),
-    should("responses:vector-stores:deleted", SOURCE, "A vector store can be deleted, and is then a 404."),
-    should("responses:vector-stores:deleted-body", SOURCE, "Deletion answers with `vector_store.deleted` and the id."),
-    should("responses:vector-stores:listed", SOURCE, "Vector stores are listed, newest first, with the page's ids."),
+    should("responses:vector-stores:deleted", SOURCE, "A deleted vector store returns 404."),
+    should("responses:vector-stores:deleted-body", SOURCE, "A deletion returns `vector_store.deleted` and the id."),
+    should(
+        "responses:vector-stores:listed",
+        SOURCE,
+        "Vector stores are listed, newest first, with `first_id` and `last_id`.",
+    ),
     should("responses:vector-stores:paged", SOURCE, "`limit`, `after` and `before` page through the list."),
     must("responses:vector-stores:attached", SOURCE, "A file can be attached by its id, and becomes `completed`."),
-    should("responses:vector-stores:chunking", SOURCE, "The strategy `auto` comes back as `static` with its sizes."),
+    should("responses:vector-stores:chunking", SOURCE, "The strategy `auto` is returned as `static` with its sizes."),
     should("responses:vector-stores:counted", SOURCE, "A vector store counts its files by status, and their bytes."),
     must(
         "responses:vector-stores:searched",
         SEARCH,
-        "A search finds chunks with file, text, and a score of 0 to 1.",
+        "A search returns chunks with file, text, and a score of 0 to 1.",
     ),
-    should("responses:vector-stores:filtered", SEARCH, "A filter on attributes holds for what a search finds."),
+    should("responses:vector-stores:filtered", SEARCH, "A filter on attributes applies to a search."),
     should("responses:vector-stores:content", SOURCE, "The text of an attached file can be read."),
-    should("responses:vector-stores:detached", SOURCE, "A file that is detached is not found, and itself stays."),
+    should("responses:vector-stores:detached", SOURCE, "A detached file is not found by a search, and is not deleted."),
     should("responses:vector-stores:batch", SOURCE, "Files can be attached as a batch, which counts its files."),
-    should("responses:vector-stores:failed", SOURCE, "A file that cannot be read is `failed`, and says why."),
-    should("responses:vector-stores:unknown", SOURCE, "An unknown vector store is a 404."),
-    should("responses:vector-stores:unknown-file", SOURCE, "Attaching an unknown file is a 404."),
-    should("responses:vector-stores:bad-attributes", SOURCE, "An attribute that is a list is a 400."),
+    should("responses:vector-stores:failed", SOURCE, "An unreadable file is `failed`, with an error."),
+    should("responses:vector-stores:unknown", SOURCE, "An unknown vector store returns 404."),
+    should("responses:vector-stores:unknown-file", SOURCE, "Attaching an unknown file returns 404."),
+    should("responses:vector-stores:bad-attributes", SOURCE, "An attribute that is a list is rejected with 400."),
 )
 
 PATH = "/vector_stores"
 UNKNOWN = "vs_00000000000000000000000000000000"
 TEXT = b"The lighthouse of Brest was built in 1687.\n"
 WAIT, LOOKS = 0.25, 240
-"""Seconds between two looks at a file, and how many looks there are."""
+"""Seconds between two polls of a file, and the number of polls."""
 
 Found = Generator[Step, Any, Any]
 
 
 def create(trial: Trial, **body: Any) -> Found:
-    """Make a vector store; return what came."""
+    """Create a vector store; return the exchange."""
     return (yield from trial.post(PATH, {"name": "antiphon verify", **body}))
 
 
 def made(trial: Trial) -> Found:
-    """Make a vector store; return its id. Ends the case if none was created."""
+    """Create a vector store; return its id. Ends the case if none was created."""
     exchange = yield from create(trial)
     trial.served(exchange)
     return str(id_of(trial.whole(exchange)))
 
 
 def uploaded(trial: Trial, content: bytes = TEXT, name: str = "lighthouse.txt") -> Found:
-    """Upload a file; return its id. Ends the case where that fails."""
+    """Upload a file; return its id. Ends the case if that fails."""
     exchange = yield from trial.post("/files", content=form({"purpose": "assistants"}, name, content), headers=TYPE)
     trial.served(exchange)
     return str(id_of(trial.whole(exchange)))
 
 
 def finished(trial: Trial, path: str) -> Found:
-    """Return what a GET answers once nothing is in progress."""
+    """Return what a GET returns when nothing is in progress."""
     for _ in range(LOOKS):
         exchange = yield from trial.get(path)
         if at(exchange.json, "status") != "in_progress":
@@ -114,7 +118,7 @@ def a_store_lives(trial: Trial) -> Steps:
 
 @case("responses:vector-stores:listed", "responses:vector-stores:paged")
 def stores_are_listed(trial: Trial) -> Steps:
-    """Create three vector stores, list them, and page through the list in both directions; others may stand between."""
+    """Create three vector stores, list them, and page through the list both ways; others can be in between."""
     oldest, middle, last = (yield from made(trial)), (yield from made(trial)), (yield from made(trial))
     page = yield from trial.get(f"{PATH}?limit=100")
     data = listed(page.json, "data")
@@ -129,7 +133,7 @@ def stores_are_listed(trial: Trial) -> Steps:
 
 
 def among(page: Any, *ids: str) -> list[str]:
-    """Return which of these a page has, in its order."""
+    """Return those of these that a page has, in its order."""
     return [one for one in (at(each, "id") for each in listed(page, "data")) if one in ids]
 
 

@@ -1,4 +1,4 @@
-"""Searches of the web: what they say, what comes with them only when it is asked for, how many there are."""
+"""Web searches: their content, what is included only on request, and how many run."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -12,21 +12,21 @@ from antiphon.conformance.samples import spelled
 from antiphon.conformance.trial import Steps, Trial
 
 TABLE: Table = (
-    must("responses:web-search:action", "spec 5", "A search says for what: in `query` or in `queries`."),
+    must("responses:web-search:action", "spec 5", "A search has its query, in `query` or in `queries`."),
     should(
         "responses:web-search:sources-unasked",
         "spec 10",
-        "Without `web_search_call.action.sources` in `include` no action has sources.",
+        "Without `web_search_call.action.sources` in `include`, no action has sources.",
     ),
     should(
         "responses:web-search:results-unasked",
         "spec 10",
-        "Without `web_search_call.results` in `include` no search has results.",
+        "Without `web_search_call.results` in `include`, no search has results.",
     ),
     must(
         "responses:web-search:sources",
         "spec 5",
-        "Sources, where they are asked for, are a list in which each has the type `url` and a URL.",
+        "Requested sources are a list; each has the type `url` and a URL.",
     ),
     must(
         "responses:web-search:citations",
@@ -34,16 +34,20 @@ TABLE: Table = (
         "A citation has a URL, a title, and two indexes in its text, the first before the second.",
     ),
     must(
-        "responses:web-search:goes-on", "spec 16", "After its searches a response goes on to its end, and is completed."
+        "responses:web-search:goes-on",
+        "spec 16",
+        "After its searches a response continues to its end, and is completed.",
     ),
-    must("responses:web-search:max-tool-calls", "spec 2", "No more searches are made than `max_tool_calls` allows."),
-    should("responses:web-search:dated", "spec 6", "A search tool may go by its dated name."),
-    should("responses:web-search:preview", "spec 6", "A search tool may go by its name of the preview."),
-    should("responses:web-search:choice", "spec 6", "A `tool_choice` of the preview's name has the web searched."),
+    must("responses:web-search:max-tool-calls", "spec 2", "A response makes no more searches than `max_tool_calls`."),
+    should("responses:web-search:dated", "spec 6", "A search tool is accepted by its dated name."),
+    should("responses:web-search:preview", "spec 6", "A search tool is accepted by its preview name."),
+    should(
+        "responses:web-search:choice", "spec 6", "With a `tool_choice` of the preview name, the model searches the web."
+    ),
     should(
         "responses:web-search:parameters",
         "spec 6",
-        "Filters, the user's location, the size of the context and a web from the cache are accepted and echoed.",
+        "Filters, user location, context size and cached-only access are accepted and echoed.",
     ),
     capability(should("responses:web-search:cited", "spec 16", "The model's answer cites what was found.")),
 )
@@ -55,16 +59,16 @@ TOOL, ASKED = HOSTED["web-search"].tool, HOSTED["web-search"].asked
 
 
 def searches(trial: Trial, exchange: Exchange) -> list[Item]:
-    """Return a response's searches. Ends the case where there are none."""
+    """Return the searches of a response. Ends the case without any."""
     trial.offered(exchange)
     found = [item for item in listed(trial.response(exchange), "output") if at(item, "type") == "web_search_call"]
     if not found:
-        raise Stop("skipped", "The web was not searched.")
+        raise Stop("skipped", "The model did not search the web.")
     return found
 
 
 def says_for_what(item: Item) -> bool:
-    """Whether a search has its query; pages that are opened, and looked through, have none."""
+    """Whether a search has its query; opening a page, and finding in it, have none."""
     action = item.get("action")
     return at(action, "type") != "search" or is_text(at(action, "query")) or bool(listed(action, "queries"))
 
@@ -85,7 +89,7 @@ def citations(response: Any) -> Iterator[tuple[Any, str]]:
 
 
 def is_citation(annotation: Any, text: str) -> bool:
-    """Whether a citation is one, inside its text."""
+    """Whether a citation is complete, and inside its text."""
     first, last = at(annotation, "start_index"), at(annotation, "end_index")
     if not (is_integer(first) and is_integer(last) and isinstance(at(annotation, "title"), str)):
         return False
@@ -101,7 +105,7 @@ def is_citation(annotation: Any, text: str) -> bool:
     "responses:web-search:goes-on",
 )
 def the_web_is_searched(trial: Trial) -> Steps:
-    """Have the web searched."""
+    """Search the web."""
     exchange = yield from trial.respond(ASKED, tools=[TOOL])
     found = searches(trial, exchange)
     trial.expect("responses:web-search:action", all(map(says_for_what, found)), found)
@@ -120,7 +124,7 @@ def the_web_is_searched(trial: Trial) -> Steps:
 
 @case("responses:web-search:sources")
 def sources_are_asked_for(trial: Trial) -> Steps:
-    """Have the web searched, and ask for the sources."""
+    """Search the web, and request the sources."""
     include = ["web_search_call.action.sources"]
     exchange = yield from trial.respond(ASKED, tools=[TOOL], include=include)
     made = [one for one in searches(trial, exchange) if at(one, "action", "type") == "search"]
@@ -132,7 +136,7 @@ def sources_are_asked_for(trial: Trial) -> Steps:
 
 @case("responses:web-search:max-tool-calls")
 def searches_are_bounded(trial: Trial) -> Steps:
-    """Ask for several searches, and allow one."""
+    """Request several searches, and allow one."""
     searched = [f'web_search {{"query": "capital of {one}"}}' for one in ("France", "Italy", "Spain")]
     several = spelled("Search the web for the capitals of France, Italy and Spain, one after the other.", *searched)
     exchange = yield from trial.respond(several, tools=[TOOL], max_tool_calls=1)
@@ -142,7 +146,7 @@ def searches_are_bounded(trial: Trial) -> Steps:
 
 @case("responses:web-search:choice")
 def a_search_is_demanded(trial: Trial) -> Steps:
-    """Demand a search."""
+    """Force a search."""
     tool = {"type": "web_search_preview"}
     exchange = yield from trial.respond("Say hello.", tools=[tool], tool_choice=tool)
     if not exchange.is_ok:
@@ -165,11 +169,11 @@ TAKEN: dict[str, Item] = {
     "preview": {"type": "web_search_preview"},
     "parameters": FULL,
 }
-"""By the requirement's name: tools that are taken."""
+"""By the requirement's name: tools that are accepted."""
 
 
 def taking(name: str, tool: Item) -> Script:
-    """Return the script that sends a search tool, and looks for what was sent among the tools that are echoed."""
+    """Return the script that sends a search tool, and compares it with the echoed tools."""
 
     def script(trial: Trial) -> Steps:
         exchange = yield from trial.respond("Say hello.", tools=[tool])
@@ -183,7 +187,7 @@ def taking(name: str, tool: Item) -> Script:
 
 
 def _holds(told: Any, sent: Any) -> bool:
-    """Whether what is echoed has all that was sent; servers fill in the rest."""
+    """Whether the echoed tool has everything that was sent; servers fill in the rest."""
     if isinstance(sent, dict):
         return all(_holds(at(told, key), value) for key, value in sent.items())
     return bool(told == sent)

@@ -1,4 +1,4 @@
-"""Webhook endpoints, made at an address where nobody is, and deleted again."""
+"""Webhook endpoints, created at an address where nothing listens, and deleted again."""
 
 from antiphon.conformance.areas.responses.chain import id_of
 from antiphon.conformance.case import case
@@ -10,21 +10,19 @@ TABLE: Table = (
     must(
         "responses:webhooks:created",
         "spec 12",
-        "A webhook endpoint is created, an object with id, name, URL and event types.",
+        "A new webhook endpoint is an object with id, name, URL and event types.",
     ),
-    must("responses:webhooks:secret-shown", "spec 12", "Its signing secret is shown when it is created."),
-    must("responses:webhooks:secret-hidden", "spec 12", "Its signing secret is not shown again."),
+    must("responses:webhooks:secret-shown", "spec 12", "The signing secret is returned when the endpoint is created."),
+    must("responses:webhooks:secret-hidden", "spec 12", "The signing secret is not returned again."),
     must("responses:webhooks:retrieved", "spec 12", "A webhook endpoint can be retrieved."),
-    must("responses:webhooks:listed", "spec 12", "Webhook endpoints are listed, the newest first."),
-    must("responses:webhooks:updated", "spec 12", "A webhook endpoint can be changed, and keeps what is not given."),
-    must("responses:webhooks:rotated", "spec 12", "Rotation gives another signing secret, and shows it."),
-    must("responses:webhooks:deleted", "spec 12", "A webhook endpoint can be deleted, and is then a 404."),
-    should(
-        "responses:webhooks:deleted-body", "spec 12", "Deletion answers with `webhook_endpoint.deleted` and the id."
-    ),
-    must("responses:webhooks:event-types", "spec 12", "The event types are listed, with those of responses."),
-    should("responses:webhooks:https", "spec 12", "A URL that is none is refused with 400."),
-    should("responses:webhooks:unknown-type", "spec 12", "An event type that there is not is refused with 400."),
+    must("responses:webhooks:listed", "spec 12", "Webhook endpoints are listed, newest first."),
+    must("responses:webhooks:updated", "spec 12", "Changing a webhook endpoint leaves omitted fields unchanged."),
+    must("responses:webhooks:rotated", "spec 12", "Rotation returns a new signing secret."),
+    must("responses:webhooks:deleted", "spec 12", "A deleted webhook endpoint returns 404."),
+    should("responses:webhooks:deleted-body", "spec 12", "A deletion returns `webhook_endpoint.deleted` and the id."),
+    must("responses:webhooks:event-types", "spec 12", "The event types are listed, including those of responses."),
+    should("responses:webhooks:https", "spec 12", "An invalid URL is rejected with 400."),
+    should("responses:webhooks:unknown-type", "spec 12", "An unknown event type is rejected with 400."),
 )
 
 
@@ -46,7 +44,7 @@ BODY = {"name": "antiphon verify", "url": URL, "event_types": [ENDED]}
     "responses:webhooks:deleted-body",
 )
 def an_endpoint_lives(trial: Trial) -> Steps:
-    """Create a webhook endpoint, look at it, change it, rotate its secret, and delete it."""
+    """Create a webhook endpoint, retrieve it, change it, rotate its secret, and delete it."""
     created = yield from trial.post(PATH, BODY)
     made = trial.whole(created)
     path = f"{PATH}/{id_of(made)}"
@@ -57,7 +55,7 @@ def an_endpoint_lives(trial: Trial) -> Steps:
     found = yield from trial.get(path)
     trial.expect("responses:webhooks:retrieved", found.is_ok and at(found.json, "url") == URL, found.came)
     hidden = not isinstance(at(found.json, "signing_secret"), str)
-    trial.expect("responses:webhooks:secret-hidden", hidden, "It is shown.")
+    trial.expect("responses:webhooks:secret-hidden", hidden, "The secret is returned.")
     listed = yield from trial.get(f"{PATH}?limit=1")
     trial.expect("responses:webhooks:listed", at(listed.json, "data", 0, "id") == id_of(made), listed.came)
     changed = yield from trial.post(path, {"name": "changed"})
@@ -83,7 +81,7 @@ def event_types_are_listed(trial: Trial) -> Steps:
 
 @case("responses:webhooks:https", "responses:webhooks:unknown-type")
 def endpoints_that_are_none_are_refused(trial: Trial) -> Steps:
-    """Create webhook endpoints with a URL that is none, and for an event that there is not."""
+    """Create webhook endpoints with an invalid URL, and with an unknown event type."""
     bad = yield from trial.post(PATH, BODY | {"url": "nowhere"})
     trial.served(bad)
     trial.expect("responses:webhooks:https", bad.status == 400, bad.came)

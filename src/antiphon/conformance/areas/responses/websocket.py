@@ -12,74 +12,82 @@ from antiphon.conformance.soundness import ENDS, STREAM_IDS, judge_stream
 from antiphon.conformance.trial import Asking, Steps, Trial
 
 TABLE: Table = (
-    should("responses:websocket:refused-well", "issue codex#19821", "A server without WebSocket mode says so by 426."),
-    must("responses:websocket:created", "spec 8", "`response.create` gives the events of a stream, to their end."),
-    must("responses:websocket:messages", "spec 8", "Each message is one JSON object, an event, without any framing."),
+    should(
+        "responses:websocket:refused-well", "issue codex#19821", "A server without WebSocket mode responds with 426."
+    ),
+    must("responses:websocket:created", "spec 8", "`response.create` returns the events of a stream, to the last one."),
+    must("responses:websocket:messages", "spec 8", "Each message is one JSON object, an event, without SSE framing."),
     must(
         "responses:websocket:twice", "open-responses 13", "A second `response.create` on the same socket is answered."
     ),
-    must("responses:websocket:ids-differ", "spec 8", "Two responses on a socket have ids of their own."),
-    must("responses:websocket:warm-up", "spec 8", "`generate: false` gives a response with an id, and no output."),
-    must("responses:websocket:warm-up-used", "client codex", "A warm-up's id can be gone on from."),
-    must("responses:websocket:continued", "spec 8", "An unstored response can be gone on from on the same socket."),
+    must("responses:websocket:ids-differ", "spec 8", "Two responses on a socket have different ids."),
+    must("responses:websocket:warm-up", "spec 8", "`generate: false` returns a response with an id, and no output."),
+    must("responses:websocket:warm-up-used", "client codex", "A warm-up response can be continued by its id."),
+    must("responses:websocket:continued", "spec 8", "An unstored response can be continued on the same socket."),
     must(
-        "responses:websocket:lost", "spec 8", "On a new socket an unstored response is `previous_response_not_found`."
+        "responses:websocket:lost",
+        "spec 8",
+        "Continuing an unstored response on a new socket fails with `previous_response_not_found`.",
     ),
     must(
         "responses:websocket:error-shape",
         "spec 8",
         "An error is an event `error` with `status` and an `error` with a message.",
     ),
-    must("responses:websocket:survives", "spec 8", "After an error the socket takes another `response.create`."),
-    should("responses:websocket:bad-json", "spec 8", "A message that is no JSON is answered by an error."),
-    should("responses:websocket:unknown-type", "spec 8", "A message of an unknown type is answered by an error."),
+    must("responses:websocket:survives", "spec 8", "After an error the socket accepts another `response.create`."),
+    should("responses:websocket:bad-json", "spec 8", "A message that is not JSON is answered with an error."),
+    should("responses:websocket:unknown-type", "spec 8", "A message of an unknown type is answered with an error."),
     must(
         "responses:websocket:bad-request",
         "spec 8",
-        "A bad `response.create` is answered by an error that names the param.",
+        "An invalid `response.create` is answered with an error that has the `param`.",
     ),
-    should("responses:websocket:lane", "spec 8", "The events of a `stream_id` have that `stream_id`."),
-    should("responses:websocket:no-lane", "spec 8", "The events of no `stream_id` have none."),
     should(
-        "responses:websocket:bad-lane", "spec 8", "A `stream_id` of odd characters is an error `invalid_stream_id`."
+        "responses:websocket:lane", "spec 8", "The events of a request with a `stream_id` have the same `stream_id`."
+    ),
+    should("responses:websocket:no-lane", "spec 8", "The events of a request without a `stream_id` have none."),
+    should(
+        "responses:websocket:bad-lane",
+        "spec 8",
+        "A `stream_id` with unusual characters fails with `invalid_stream_id`.",
     ),
     should(
         "responses:websocket:evicted",
         "open-responses 13",
-        "A continuation that fails takes its unstored parent with it.",
+        "A failed continuation removes its unstored parent response.",
     ),
     must(
         "responses:websocket:compacted",
         "open-responses 13",
-        "What `/responses/compact` gave begins a new chain on a socket, without a `previous_response_id`.",
+        "The output of `/responses/compact` starts a new chain on a socket, without a `previous_response_id`.",
     ),
     should(
         "responses:websocket:steer-unknown",
         "spec 8",
-        "A `response.steer` of a response that is not there is a `response.steer.failed`, `response_not_found`.",
+        "A `response.steer` of an unknown response fails with `response.steer.failed`, `response_not_found`.",
     ),
     must(
         "responses:websocket:steer-failed",
         "spec 8",
-        "A steer that fails gives its input back, beside an error with a code and a message.",
+        "A failed steer returns its input, with an error that has a code and a message.",
     ),
     should(
         "responses:websocket:steer-answered",
         "spec 8",
-        "A `response.steer` is answered by `response.steer.accepted` or `response.steer.failed`.",
+        "A `response.steer` is answered with `response.steer.accepted` or `response.steer.failed`.",
     ),
     must(
         "responses:websocket:steer-accepted",
         "spec 8",
-        "An accepted steer has an id, and the `previous_response_id` that it was for.",
+        "An accepted steer has an id, and the `previous_response_id` of its request.",
     ),
-    must("responses:websocket:steered", "spec 8", "A response that was steered ends, and so does what follows it."),
-    may("responses:websocket:no-stream", "open-responses 13", "`background: true` in a `response.create` is refused."),
+    must("responses:websocket:steered", "spec 8", "A steered response ends, and so does the response that follows it."),
+    may("responses:websocket:no-stream", "open-responses 13", "`background: true` in a `response.create` is rejected."),
 )
 
 
 def create(trial: Trial, input: Any = "Say hello.", *, socket: int = 0, until: str = "", **parameters: Any) -> Asking:
-    """Send `response.create`; return what is heard. Ends the case where there is no WebSocket mode."""
+    """Send `response.create`; return what is received. Ends the case if the server has no WebSocket mode."""
     body = {"type": "response.create", **trial.response_body(input, **parameters)}
     exchange = yield from trial.say(body, socket=socket, until=until)
     if exchange.status != 101:
@@ -88,8 +96,8 @@ def create(trial: Trial, input: Any = "Say hello.", *, socket: int = 0, until: s
     return exchange
 
 
-def heard(trial: Trial, exchange: Exchange) -> list[dict[str, Any]]:
-    """Return the events of a whole answer. Ends the case where there is none."""
+def events_of(trial: Trial, exchange: Exchange) -> list[dict[str, Any]]:
+    """Return the events of a whole response. Ends the case without one."""
     events = trial.streamed(exchange)
     if events[-1].get("type") not in ENDS:
         raise Stop("failed", f"The answer ends with {shown(events[-1])}.")
@@ -97,7 +105,7 @@ def heard(trial: Trial, exchange: Exchange) -> list[dict[str, Any]]:
 
 
 def last(exchange: Exchange) -> Any:
-    """Return the last message, `MISSING` where there is none."""
+    """Return the last message, `MISSING` without one."""
     return exchange.events[-1] if exchange.events else MISSING
 
 
@@ -109,11 +117,11 @@ def is_error(message: Any) -> bool:
 
 @case("responses:websocket:refused-well")
 def an_upgrade_is_refused_well(trial: Trial) -> Steps:
-    """Ask for a WebSocket, and see how that is refused where it is."""
+    """Request a WebSocket, and judge the rejection if the server has no WebSocket mode."""
     trial.served((yield from trial.post("/responses", content=b"")))
     exchange = yield from trial.say({"type": "response.create"})
     if exchange.status == 101:
-        raise Stop("skipped", "WebSocket mode is served.")
+        raise Stop("skipped", "WebSocket mode is available.")
     trial.expect("responses:websocket:refused-well", exchange.status == 426, exchange.came)
 
 
@@ -126,11 +134,11 @@ def an_upgrade_is_refused_well(trial: Trial) -> Steps:
     asides=STREAM_IDS,
 )
 def responses_are_made_on_a_socket(trial: Trial) -> Steps:
-    """Make two responses on one socket."""
+    """Create two responses on one socket."""
     first = yield from create(trial)
     are_events = bool(first.events) and all(is_text(at(one, "type")) for one in first.events)
     trial.expect("responses:websocket:messages", are_events, first.came)
-    events = heard(trial, first)
+    events = events_of(trial, first)
     trial.expect("responses:websocket:created", events[-1].get("type") != "response.failed", first.came)
     judge_stream(trial, events)
     trial.expect("responses:websocket:no-lane", not any("stream_id" in event for event in events), first.came)
@@ -143,8 +151,8 @@ def responses_are_made_on_a_socket(trial: Trial) -> Steps:
 
 @case("responses:websocket:warm-up", "responses:websocket:warm-up-used")
 def a_socket_is_warmed_up(trial: Trial) -> Steps:
-    """Send a request that is not to be answered, and go on from it."""
-    events = heard(trial, (yield from create(trial, generate=False, store=False)))
+    """Send a request with `generate: false`, and continue from it."""
+    events = events_of(trial, (yield from create(trial, generate=False, store=False)))
     response = at(events, -1, "response")
     trial.expect("responses:websocket:warm-up", at(response, "output") == [], shown(response))
     second = yield from create(trial, previous_response_id=id_of(response), store=False)
@@ -159,8 +167,8 @@ def a_socket_is_warmed_up(trial: Trial) -> Steps:
     "responses:websocket:survives",
 )
 def an_unstored_chain_lives_on_its_socket(trial: Trial) -> Steps:
-    """Go on from an unstored response on the same socket, then on a new one."""
-    previous = id_of(at(heard(trial, (yield from create(trial, store=False))), -1, "response"))
+    """Continue from an unstored response on the same socket, then on a new one."""
+    previous = id_of(at(events_of(trial, (yield from create(trial, store=False))), -1, "response"))
     again = yield from create(trial, previous_response_id=previous, store=False)
     trial.expect("responses:websocket:continued", at(last(again), "type") in ENDS[:2], again.came)
     lost = yield from create(trial, socket=1, previous_response_id=previous, store=False)
@@ -175,8 +183,8 @@ def an_unstored_chain_lives_on_its_socket(trial: Trial) -> Steps:
 
 @case("responses:websocket:bad-json", "responses:websocket:unknown-type", "responses:websocket:bad-request")
 def bad_messages_are_answered(trial: Trial) -> Steps:
-    """Send what is no JSON, what is of no known type, and a bad request."""
-    heard(trial, (yield from create(trial)))
+    """Send invalid JSON, a message of an unknown type, and an invalid request."""
+    events_of(trial, (yield from create(trial)))
     broken = yield from trial.say(None, content=b'{"type": "response.cre')
     trial.expect("responses:websocket:bad-json", at(last(broken), "type") == "error", broken.came)
     unknown = yield from trial.say({"type": "response.destroy"})
@@ -188,8 +196,8 @@ def bad_messages_are_answered(trial: Trial) -> Steps:
 
 @case("responses:websocket:lane", "responses:websocket:bad-lane")
 def lanes_are_told_apart(trial: Trial) -> Steps:
-    """Make a response in a lane, and one in a lane that cannot be."""
-    events = heard(trial, (yield from create(trial, stream_id="lane-1")))
+    """Create a response in a lane, and one in an invalid lane."""
+    events = events_of(trial, (yield from create(trial, stream_id="lane-1")))
     trial.expect(
         "responses:websocket:lane", all(event.get("stream_id") == "lane-1" for event in events), shown(events[0])
     )
@@ -200,12 +208,12 @@ def lanes_are_told_apart(trial: Trial) -> Steps:
 
 @case("responses:websocket:evicted")
 def a_failed_continuation_ends_a_chain(trial: Trial) -> Steps:
-    """Go on from an unstored response in a way that fails, then in a good one."""
-    previous = id_of(at(heard(trial, (yield from create(trial, store=False))), -1, "response"))
+    """Continue from an unstored response with an error, then correctly."""
+    previous = id_of(at(events_of(trial, (yield from create(trial, store=False))), -1, "response"))
     orphan = [{"type": "function_call_output", "call_id": "call_9", "output": "Sunny."}]
     failed = yield from create(trial, orphan, previous_response_id=previous, store=False)
     if at(last(failed), "type") in ENDS[:2]:
-        raise Stop("failed", f"The output of no call was taken: {failed.came}")
+        raise Stop("failed", f"An output without a call was accepted: {failed.came}")
     again = yield from create(trial, previous_response_id=previous, store=False)
     is_gone = at(last(again), "error", "code") == "previous_response_not_found"
     trial.expect("responses:websocket:evicted", is_gone, again.came)
@@ -213,17 +221,17 @@ def a_failed_continuation_ends_a_chain(trial: Trial) -> Steps:
 
 @case("responses:websocket:no-stream")
 def background_has_no_place_on_a_socket(trial: Trial) -> Steps:
-    """Ask for a background response on a socket."""
+    """Request a background response on a socket."""
     exchange = yield from create(trial, background=True)
     trial.expect("responses:websocket:no-stream", at(last(exchange), "type") == "error", exchange.came)
 
 
 @case("responses:websocket:compacted")
 def a_compacted_context_begins_a_chain(trial: Trial) -> Steps:
-    """Compact a conversation over HTTP, and go on with it on a socket."""
+    """Compact a conversation over HTTP, and continue it on a socket."""
     compacted = trial.whole((yield from trial.post("/responses/compact", {"model": trial.model, "input": TURNS})))
     if not compactions_of(compacted):
-        raise Stop("skipped", "There is no compaction.")
+        raise Stop("skipped", "The response has no compaction item.")
     more = [*listed(compacted, "output"), {"role": "user", "content": "What is my name?"}]
     exchange = yield from create(trial, more, store=False)
     trial.expect("responses:websocket:compacted", at(last(exchange), "type") in ENDS[:2], exchange.came)
@@ -237,9 +245,9 @@ LONG = "Count from 1 to 100 in words, separated by blanks."
 
 
 def steer(trial: Trial, response_id: str, answers: int = 1) -> Asking:
-    """Send `response.steer`; return what is heard up to what became of it. Ends the case where there is no steering.
+    """Send `response.steer`; return what is received up to its result. Ends the case if the server does not support it.
 
-    `answers` are the ends and errors that may come before that.
+    `answers` are the ends and errors that can come before the result.
     """
     body = {"type": "response.steer", "previous_response_id": response_id, "input": "In French, please."}
     exchange = yield from trial.say(body, until=STEER, answers=answers)
@@ -249,15 +257,15 @@ def steer(trial: Trial, response_id: str, answers: int = 1) -> Asking:
 
 
 def is_given_back(event: Any) -> bool:
-    """Whether a failed steer says why, and what it was."""
+    """Whether a failed steer has an error and its input."""
     is_told = is_text(at(event, "error", "code")) and is_text(at(event, "error", "message"))
     return is_told and bool(at(event, "steer", "input"))
 
 
 @case("responses:websocket:steer-unknown", "responses:websocket:steer-failed")
 def a_response_that_is_not_there_is_steered(trial: Trial) -> Steps:
-    """Make a response, and steer another."""
-    heard(trial, (yield from create(trial)))
+    """Create a response, and steer another."""
+    events_of(trial, (yield from create(trial)))
     exchange = yield from steer(trial, "resp_00000000000000000000000000000000")
     failed = last(exchange)
     is_unknown = at(failed, "type") == f"{STEER}failed" and at(failed, "error", "code") == "response_not_found"
@@ -272,7 +280,7 @@ def a_response_that_is_not_there_is_steered(trial: Trial) -> Steps:
     "responses:websocket:steered",
 )
 def a_response_is_steered(trial: Trial) -> Steps:
-    """Begin a long answer, and say something into it."""
+    """Start a long response, and steer it."""
     begun = yield from create(trial, LONG, until="response.created")
     response_id = id_of(at(last(begun), "response"))
     exchange = yield from steer(trial, response_id, answers=2)
@@ -282,7 +290,7 @@ def a_response_is_steered(trial: Trial) -> Steps:
         return
     if at(told, "type") == f"{STEER}failed":
         trial.expect("responses:websocket:steer-failed", is_given_back(told), exchange.came)
-        raise Stop("skipped", "The answer was over before it could be steered.")
+        raise Stop("skipped", "The response ended before it could be steered.")
     is_named = is_text(at(told, "steer", "id")) and at(told, "steer", "previous_response_id") == response_id
     trial.expect("responses:websocket:steer-accepted", is_named, exchange.came)
     rest = yield from trial.say(None, content=b"", answers=2)

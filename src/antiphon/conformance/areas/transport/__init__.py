@@ -1,1 +1,1 @@
-"""Transport: what lies beneath both."""
+"""Transport: HTTP and server-sent events, for both APIs."""

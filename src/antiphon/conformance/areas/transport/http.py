@@ -1,4 +1,4 @@
-"""What a server makes of HTTP itself. Judged on the models, and on whichever of the two APIs there is."""
+"""HTTP itself. Judged on the models, and on whichever of the two APIs the server supports."""
 
 import gzip
 import json
@@ -13,22 +13,28 @@ from antiphon.conformance.trial import Asking, Steps, Trial, is_completion, is_r
 
 TABLE: Table = (
     should("transport:http:kept-alive", "http", "A connection serves a second request."),
-    must("transport:http:length", "http", "A `content-length`, where there is one, is that of the body."),
-    must("transport:http:head", "http", "HEAD is never answered by a 5xx."),
-    must("transport:http:options", "http", "OPTIONS is never answered by a 5xx."),
+    must("transport:http:length", "http", "A `content-length` equals the length of the body."),
+    must("transport:http:head", "http", "HEAD never returns a 5xx."),
+    must("transport:http:options", "http", "OPTIONS never returns a 5xx."),
     must(
-        "transport:http:compressed-request", "issue ollama v0.33", "A compressed body is taken, or refused with a 4xx."
+        "transport:http:compressed-request",
+        "issue ollama v0.33",
+        "A compressed body is accepted, or rejected with a 4xx.",
     ),
-    must("transport:http:unknown-coding", "http", "A body of an unknown coding is refused with a 4xx."),
-    must("transport:http:identity", "http", "Who takes only `identity` gets plain bytes."),
-    must("transport:http:left", "spec 7", "Who leaves in mid-stream does the next request no harm."),
-    must("transport:http:side-by-side", "spec 13", "Requests sent at once each get their own answer."),
-    must("transport:http:large", "spec 2", "An input of 200 kB is taken, or refused with a 4xx."),
-    must("transport:http:unknown-headers", "http", "Headers that the server does not know change nothing."),
-    should("transport:http:query", "http", "A query that the server does not know changes nothing."),
-    must("transport:http:content-type-case", "http", "The content type is read in any case, with a charset."),
-    should("transport:http:text", "http", "A body that calls itself plain text is refused with 415 or taken."),
-    may("transport:http:date", "http", "Replies have a `date`."),
+    must("transport:http:unknown-coding", "http", "A body with an unknown content encoding is rejected with a 4xx."),
+    must("transport:http:identity", "http", "A client that accepts only `identity` receives an uncompressed response."),
+    must(
+        "transport:http:left", "spec 7", "A client that disconnects during a stream does not affect the next request."
+    ),
+    must("transport:http:side-by-side", "spec 13", "Each of several concurrent requests receives its own response."),
+    must("transport:http:large", "spec 2", "An input of 200 kB is accepted, or rejected with a 4xx."),
+    must("transport:http:unknown-headers", "http", "Unknown headers are ignored."),
+    should("transport:http:query", "http", "An unknown query parameter is ignored."),
+    must("transport:http:content-type-case", "http", "The content type is accepted in any case, with a charset."),
+    should(
+        "transport:http:text", "http", "A body with the content type `text/plain` is accepted, or rejected with 415."
+    ),
+    may("transport:http:date", "http", "Responses have a `date`."),
 )
 
 
@@ -36,14 +42,14 @@ JSON = {"content-type": "application/json"}
 
 
 def body_of(trial: Trial, api: str, text: str = "Say hello.", **more: Any) -> dict[str, Any]:
-    """Return a good body for one of the APIs' paths."""
+    """Return a valid body for a path of one of the APIs."""
     return trial.response_body(text, **more) if api == "/responses" else trial.chat_body(text, **more)
 
 
 def api_of(trial: Trial) -> Generator[Step, Any, str]:
-    """Return the path of an API that answers. Ends the case where neither does.
+    """Return the path of an API that answers. Ends the case if neither does.
 
-    A path may be served and of no use: a gateway passes requests on to a backend that lacks that API.
+    A served path can still be unusable: a gateway forwards requests to a backend that lacks the API.
     """
     for path in ("/responses", "/chat/completions"):
         exchange = yield from trial.post(path, body_of(trial, path))
@@ -53,7 +59,7 @@ def api_of(trial: Trial) -> Generator[Step, Any, str]:
 
 
 def good(trial: Trial, **request: Any) -> Asking:
-    """Send a good request, with headers or bytes of its own."""
+    """Send a valid request, with extra headers or other bytes."""
     path = yield from api_of(trial)
     content = json.dumps(body_of(trial, path)).encode()
     code = request.pop("code", bytes)
@@ -61,30 +67,30 @@ def good(trial: Trial, **request: Any) -> Asking:
 
 
 def is_answered(exchange: Exchange) -> bool:
-    """Whether a good request got what it asked for, of whichever API."""
+    """Whether a valid request was answered, on either API."""
     return exchange.is_ok and (is_response(exchange.json) or is_completion(exchange.json))
 
 
 def is_refused(exchange: Exchange) -> bool:
-    """Whether the request was refused as the client's fault."""
+    """Whether the request was rejected as the client's error."""
     return 400 <= exchange.status < 500
 
 
 @case("transport:http:kept-alive", "transport:http:length", "transport:http:date")
 def a_connection_serves_twice(trial: Trial) -> Steps:
-    """Ask for the models twice."""
+    """Request the models twice."""
     yield from trial.get("/models")
     second = yield from trial.get("/models")
     trial.succeed(second)
     trial.expect("transport:http:kept-alive", second.is_reused, "The second request needed a new connection.")
     length = str(len(second.body))
-    told = second.headers.get("content-length", length)
-    trial.expect("transport:http:length", told == length, f"A content-length of {told}, and {length} bytes.")
-    trial.expect("transport:http:date", bool(second.headers.get("date")), "There is none.")
+    announced = second.headers.get("content-length", length)
+    trial.expect("transport:http:length", announced == length, f"A content-length of {announced}, and {length} bytes.")
+    trial.expect("transport:http:date", bool(second.headers.get("date")), "The header is missing.")
 
 
 def asking(id: str, request: Request) -> Script:
-    """Return the script that asks in an odd way, and must not be answered by a 5xx."""
+    """Return the script that sends an unusual request, which must never return a 5xx."""
 
     def script(trial: Trial) -> Steps:
         exchange = yield from trial.ask(request)
@@ -110,14 +116,14 @@ ODD = (
 
 @case("transport:http:compressed-request")
 def a_compressed_body_is_sent(trial: Trial) -> Steps:
-    """Send a good request compressed."""
+    """Send a compressed valid request."""
     exchange = yield from good(trial, code=gzip.compress, headers=JSON | {"content-encoding": "gzip"})
     trial.expect("transport:http:compressed-request", is_answered(exchange) or is_refused(exchange), exchange.came)
 
 
 @case("transport:http:query")
 def a_query_is_sent_along(trial: Trial) -> Steps:
-    """Send a good request with a query that nobody knows."""
+    """Send a valid request with an unknown query parameter."""
     path = yield from api_of(trial)
     exchange = yield from trial.post(f"{path}?x-unknown=1", body_of(trial, path))
     trial.expect("transport:http:query", is_answered(exchange), exchange.came)
@@ -125,7 +131,7 @@ def a_query_is_sent_along(trial: Trial) -> Steps:
 
 @case("transport:http:unknown-coding")
 def a_body_of_an_unknown_coding_is_sent(trial: Trial) -> Steps:
-    """Send a body in a coding that nobody knows."""
+    """Send a body with an unknown content encoding."""
     headers = JSON | {"content-encoding": "rot13"}
     exchange = yield from good(trial, code=lambda content: content[::-1], headers=headers)
     trial.expect("transport:http:unknown-coding", is_refused(exchange), exchange.came)
@@ -133,7 +139,7 @@ def a_body_of_an_unknown_coding_is_sent(trial: Trial) -> Steps:
 
 @case("transport:http:identity")
 def plain_bytes_are_asked_for(trial: Trial) -> Steps:
-    """Take nothing but plain bytes."""
+    """Accept only uncompressed responses."""
     exchange = yield from trial.get("/models", headers={"accept-encoding": "identity"})
     trial.succeed(exchange)
     coding = exchange.headers.get("content-encoding", "identity")
@@ -142,7 +148,7 @@ def plain_bytes_are_asked_for(trial: Trial) -> Steps:
 
 @case("transport:http:left")
 def a_client_leaves(trial: Trial) -> Steps:
-    """Leave a stream after its first bytes, then ask again."""
+    """Disconnect from a stream after its first bytes, then send another request."""
     path = yield from api_of(trial)
     text = "Count from 1 to 100 in words."
     left = yield from trial.post(path, body_of(trial, path, text, stream=True), leave_after=1)
@@ -156,7 +162,7 @@ WORDS = ("alpha", "beta", "gamma", "delta")
 
 @case("transport:http:side-by-side")
 def requests_are_sent_at_once(trial: Trial) -> Steps:
-    """Send four requests at once."""
+    """Send four concurrent requests."""
     path = yield from api_of(trial)
     bodies = [body_of(trial, path, f"Say {word}.") for word in WORDS]
     exchanges = yield from trial.together(*(Request(method="POST", path=path, body=body) for body in bodies))
@@ -179,21 +185,21 @@ HEADERS: dict[str, dict[str, str]] = {
     "content-type-case": {"content-type": "Application/JSON; charset=UTF-8"},
     "text": {"content-type": "text/plain"},
 }
-"""By the requirement's name: headers of a good request."""
+"""By the requirement's name: headers of a valid request."""
 
 REFUSABLE = {"text"}
-"""Those for which a refusal is as good."""
+"""Those for which a rejection passes as well."""
 
 
 def heading(name: str, headers: dict[str, str]) -> Script:
-    """Return the script that sends a good request under odd headers."""
+    """Return the script that sends a valid request with unusual headers."""
 
     def script(trial: Trial) -> Steps:
         exchange: Exchange = yield from good(trial, headers=headers)
         is_right = is_answered(exchange) or (name in REFUSABLE and is_refused(exchange))
         trial.expect(f"transport:http:{name}", is_right, exchange.came)
 
-    script.__doc__ = f"Send a good request: {name}."
+    script.__doc__ = f"Send a valid request: {name}."
     return script
 
 

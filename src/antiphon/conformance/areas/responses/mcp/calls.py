@@ -1,4 +1,4 @@
-"""An MCP server's tools are listed and called, plain and in a stream, now and in the next turn."""
+"""The tools of an MCP server are listed and called, streamed and not streamed, now and in the next turn."""
 
 import json
 from typing import Any
@@ -12,11 +12,11 @@ from antiphon.conformance.areas.responses.mcp.items import (
     LIST,
     Item,
     called,
-    calls_heard,
     has_texts,
     is_object,
     items_of,
     listed_tools,
+    received_calls,
     respond,
 )
 from antiphon.conformance.case import case
@@ -28,7 +28,7 @@ from antiphon.conformance.trial import Steps, Trial
 
 
 def is_told(item: Item, tool: dict[str, Any]) -> bool:
-    """Whether a list has this tool of the server's as it is."""
+    """Whether a list has this tool of the server unchanged."""
     told = [one for one in listed(item, "tools") if at(one, "name") == tool["name"]]
     wanted = (tool["description"], tool["inputSchema"])
     return len(told) == 1 and (at(told[0], "description"), at(told[0], "input_schema")) == wanted
@@ -46,7 +46,7 @@ def is_told(item: Item, tool: dict[str, Any]) -> bool:
     "responses:mcp:goes-on",
 )
 def an_mcp_tool_is_called(trial: Trial) -> Steps:
-    """Have a tool of an MCP server called."""
+    """Request a call of an MCP server's tool."""
     response = yield from respond(trial, "/call")
     kinds = [at(item, "type") for item in listed(response, "output")]
     listing = listed_tools(response)
@@ -58,13 +58,17 @@ def an_mcp_tool_is_called(trial: Trial) -> Steps:
     trial.expect("responses:mcp:list-whole", all(is_told(listing, tool) for tool in TOOLS), listing)
     trial.expect("responses:mcp:used", CALL in kinds, kinds)
     calls = called(response)
-    heard = yield from calls_heard(trial, "/call")
+    received = yield from received_calls(trial, "/call")
     are_whole = all(has_texts(one, "status", "name", "arguments") and is_object(one["arguments"]) for one in calls)
     trial.expect("responses:mcp:call-item", are_whole, calls)
-    trial.expect("responses:mcp:call-once", len(heard) == len(calls), f"{len(heard)} calls for {len(calls)} items")
-    said = sorted(json.dumps(at(one, "arguments"), sort_keys=True) for one in heard)
-    told = sorted(json.dumps(parsed(str(one.get("arguments")).encode()), sort_keys=True, default=repr) for one in calls)
-    trial.expect("responses:mcp:call-arguments", said == told, f"{shown(told)} for {shown(said)}")
+    trial.expect(
+        "responses:mcp:call-once", len(received) == len(calls), f"{len(received)} calls for {len(calls)} items"
+    )
+    said = sorted(json.dumps(at(one, "arguments"), sort_keys=True) for one in received)
+    passed = sorted(
+        json.dumps(parsed(str(one.get("arguments")).encode()), sort_keys=True, default=repr) for one in calls
+    )
+    trial.expect("responses:mcp:call-arguments", said == passed, f"{shown(passed)} for {shown(said)}")
     looked_up = [one for one in calls if one.get("name") == LOOKUP["name"] and one.get("status") == "completed"]
     words = [at(parsed(str(one.get("arguments")).encode()), "word") for one in looked_up]
     pairs = zip(words, looked_up, strict=True)
@@ -75,7 +79,7 @@ def an_mcp_tool_is_called(trial: Trial) -> Steps:
 
 @case("responses:mcp:list-order", "responses:mcp:call-order", "responses:mcp:streamed-same", asides=STREAM_IDS)
 def an_mcp_tool_is_called_in_a_stream(trial: Trial) -> Steps:
-    """Have a tool of an MCP server called, plain and in a stream."""
+    """Request a call of an MCP server's tool, streamed and not streamed."""
     plain = yield from respond(trial, "/plain")
     exchange = yield from trial.respond(ASKED, tools=[trial.mcp_tool("/streamed")], stream=True)
     events = trial.streamed(exchange)
@@ -96,7 +100,7 @@ def an_mcp_tool_is_called_in_a_stream(trial: Trial) -> Steps:
 
 @case("responses:mcp:list-once")
 def the_next_turn_knows_the_tools(trial: Trial) -> Steps:
-    """Go on from a response that listed tools."""
+    """Continue a response that listed tools."""
     first = yield from respond(trial, "/once")
     tools = [trial.mcp_tool("/once")]
     exchange = yield from trial.respond("Thank you.", tools=tools, previous_response_id=id_of(first))
@@ -116,7 +120,7 @@ def items_of_tools_are_sent_back(trial: Trial) -> Steps:
 
 @case("responses:mcp:error-item", "responses:mcp:error-goes-on")
 def an_mcp_tool_fails(trial: Trial) -> Steps:
-    """Have a tool called that fails."""
+    """Request a call of a tool that fails."""
     response = yield from respond(trial, "/error", ASKED_TO_LOSE, allowed_tools=[LOSE["name"]])
     calls = called(response)
     are_told = all(

@@ -1,4 +1,4 @@
-"""Asks for tools of the run's MCP server, and reads the items that come of it."""
+"""Requests with tools of the run's MCP server, and the items that result."""
 
 from collections.abc import Generator
 from typing import Any
@@ -18,9 +18,9 @@ ASKED = spelled("On which shelf is the word antiphon? Use the tool lookup.", 'lo
 
 ASKED_TO_LOSE = spelled("Take the word antiphon from its shelf. Use the tool lose.", "lose {}")
 
-UNREACHED = "The server did not list the tools of the MCP server that a run brings along: "
+UNREACHED = "The server did not list the tools of the run's MCP server: "
 
-LEFT_OUT = "The MCP tool was left out: there is no list of its server's tools."
+LEFT_OUT = "The server ignored the MCP tool: the response has no list of its tools."
 
 UNUSED = "The model called no tool."
 
@@ -28,12 +28,12 @@ Answered = Generator[Step, Any, dict[str, Any]]
 
 
 def items_of(value: Any, kind: str) -> list[Item]:
-    """Return a response's output items of a type."""
+    """Return the output items of a type."""
     return [item for item in listed(value, "output") if at(item, "type") == kind]
 
 
 def listed_tools(response: dict[str, Any]) -> Item:
-    """Return the list of tools. Ends the case where the server lists none, or could not."""
+    """Return the list of tools. Ends the case if the server lists none, or could not."""
     lists = items_of(response, LIST)
     if not lists:
         raise Stop("not offered", LEFT_OUT)
@@ -43,7 +43,7 @@ def listed_tools(response: dict[str, Any]) -> Item:
 
 
 def reached(trial: Trial, exchange: Exchange) -> dict[str, Any]:
-    """Return a response whose MCP server was reached. Ends the case where it was not."""
+    """Return the response if the tested server reached the MCP server. Ends the case otherwise."""
     is_about_tools = str(at(exchange.json, "error", "param")).startswith("tools")
     trial.understood(exchange)
     if 400 <= exchange.status < 500 and is_about_tools:
@@ -59,15 +59,15 @@ def respond(trial: Trial, path: str, input: Any = ASKED, *, more: Any = None, **
     return reached(trial, exchange)
 
 
-def calls_heard(trial: Trial, path: str) -> Generator[Step, Any, list[Item]]:
-    """Return what the MCP server was asked to call under a path."""
-    exchange = yield from trial.heard(path)
-    heard = exchange.json if isinstance(exchange.json, list) else []
-    return [at(message, "params") for message in heard if at(message, "method") == "tools/call"]
+def received_calls(trial: Trial, path: str) -> Generator[Step, Any, list[Item]]:
+    """Return the calls that the run's MCP server received under a path."""
+    exchange = yield from trial.mcp_received(path)
+    received = exchange.json if isinstance(exchange.json, list) else []
+    return [at(message, "params") for message in received if at(message, "method") == "tools/call"]
 
 
 def called(response: dict[str, Any]) -> list[Item]:
-    """Return the calls. Ends the case where the model made none."""
+    """Return the calls. Ends the case without calls."""
     calls = items_of(response, CALL)
     if not calls:
         raise Stop("skipped", UNUSED)
@@ -75,7 +75,7 @@ def called(response: dict[str, Any]) -> list[Item]:
 
 
 def asked_for(response: dict[str, Any]) -> list[Item]:
-    """Return the requests for approval. Ends the case where the model made no call."""
+    """Return the approval requests. Ends the case if the model made no call."""
     requests = items_of(response, REQUEST)
     if not requests:
         raise Stop("skipped", UNUSED)
@@ -83,7 +83,7 @@ def asked_for(response: dict[str, Any]) -> list[Item]:
 
 
 def has_texts(item: Item, *names: str) -> bool:
-    """Whether an item has all of these, each a string with something in it."""
+    """Whether an item has all of these keys, each a non-empty string."""
     return all(is_text(item.get(name)) for name in ("id", "server_label", *names))
 
 
