@@ -3,6 +3,7 @@
 import asyncio
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -28,7 +29,7 @@ from antiphon.tools.images.content import look_at
 from antiphon.upstream.demo.backend import DemoBackend
 from antiphon.upstream.scripted import ScriptedBackend
 from tests.support.code_environment import SANDBOX, needs_pandas, needs_sandbox
-from tests.support.command import serving
+from tests.support.command import antiphon, serving
 from tests.support.engine import called, said
 from tests.support.replay import ReplayBackend
 from tests.support.server import Served, serve
@@ -368,6 +369,38 @@ def test_the_example_of_a_test_passes_in_pytest(tmp_path: Path) -> None:
     command = (sys.executable, "-m", "pytest", "-q", "-p", "no:asyncio", "-W", "error", "test_it.py")
     ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert "1 passed" in ran.stdout, ran.stdout + ran.stderr
+
+
+def test_the_test_of_the_fastapi_example_passes(tmp_path: Path) -> None:
+    for file in (EXAMPLES / "embed_fastapi").glob("*.py"):
+        shutil.copy(file, tmp_path)
+    command = (sys.executable, "-m", "pytest", "-q", "-p", "no:asyncio", "-W", "error", "test_app.py")
+    environment = os.environ | {"HOME": str(tmp_path)}
+    ran = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert "1 passed" in ran.stdout, ran.stdout + ran.stderr
+
+
+def test_the_support_agent_searches_files_and_asks_before_it_refunds(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    shutil.copytree(EXAMPLES / "support", home)
+    said = ("How many days do I have to return an order?", 'call refund {"order_id": "1042"}', "n", "call refund", "y")
+    printed = asyncio.run(_support(home, "\n".join(said) + "\n"))
+    assert 'Agent: returns.md says: "# Returns You can return an order within 30 days' in printed
+    assert "Agent: The tool returned: This call was not made: the user refused it.\n" in printed
+
+
+async def _support(home: Path, said: str) -> str:
+    variables = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    async with serving(home, "--port", "0", **variables) as server:
+        agent = home / "agent.py"
+        agent.write_text(agent.read_text().replace(USUAL_SERVER, server.url))
+        added = await antiphon(home, "stores", "add", "knowledge", "--into", "handbook")
+        assert added.code == 0, added.err
+        process = await asyncio.create_subprocess_exec(sys.executable, str(agent), stdin=-1, stdout=-1, stderr=-1)
+        printed, complained = await process.communicate(said.encode())
+        assert process.returncode == 0, complained.decode()
+        await server.stop(signal.SIGTERM)
+    return printed.decode()
 
 
 async def test_the_example_of_langchain_runs_where_it_is_installed() -> None:

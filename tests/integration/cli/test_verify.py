@@ -100,9 +100,7 @@ async def test_requirements_are_listed_a_line_each(tmp_path: Path) -> None:
     assert [line.split()[1] for line in area.out.splitlines()] == [
         requirement.level for requirement in REQUIREMENTS.values() if requirement.id.startswith("responses:models:")
     ]
-    assert area.out.splitlines()[0].endswith(
-        "`GET /models` returns an object of type `list` with a list in `data`."
-    )
+    assert area.out.splitlines()[0].endswith("`GET /models` returns an object of type `list` with a list in `data`.")
 
 
 async def test_what_is_left_out_is_not_asked(tmp_path: Path, url: str) -> None:
