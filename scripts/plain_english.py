@@ -67,8 +67,10 @@ NOT_OURS_TO_WORD = re.compile(
 )
 
 CODE_FENCE = re.compile(
-    r"^([ ]*)(`{3,})(?!\{(?:warning|note|tip|important|admonition))[^\n]*\n.*?^\1\2[ ]*$", re.MULTILINE | re.DOTALL
+    r"^([ ]*)(`{3,})(?!\{(?!literalinclude|include|toctree|code-block|raw))[^\n]*\n.*?^\1\2[ ]*$",
+    re.MULTILINE | re.DOTALL,
 )
+FENCE_MARKS = re.compile(r"^[ ]*(?:`{3,}|:{3,}).*$", re.MULTILINE)
 INLINE_CODE = re.compile(r"(`+)(?!`).+?(?<!`)\1(?!`)", re.DOTALL)
 SCRIPT_PROSE = re.compile(
     r"/\*.*?\*/|//[^\n]*|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`|>[^<>{}=;()]+<", re.DOTALL
@@ -88,7 +90,7 @@ def blanked(match: re.Match[str]) -> str:
 
 def prose_of_markdown(text: str) -> Iterator[tuple[int, str]]:
     """Each line of a page, without code and link targets."""
-    text = LINK_TARGET.sub("]", INLINE_CODE.sub(blanked, CODE_FENCE.sub(blanked, text)))
+    text = LINK_TARGET.sub("]", INLINE_CODE.sub(blanked, FENCE_MARKS.sub("", CODE_FENCE.sub(blanked, text))))
     yield from enumerate(text.splitlines(), 1)
 
 

@@ -1,4 +1,4 @@
-"""The families that are servers for models of one's own: one row each, with its evidence."""
+"""The families of local model servers: one row each, with its evidence."""
 
 from antiphon.translation.dialects.dialect import LOGPROBS, PENALTIES, SAMPLING, TOOLS, USUAL, Dialect
 
@@ -8,10 +8,10 @@ CHAT_ONLY = frozenset({"seed", "stop"})
 MODEL_SERVERS = (
     Dialect(
         # Its compatibility page lists the fields it reads, `tool_choice` as a string. Recording: `reasoning` replayed.
-        # Its Responses API takes no `custom` and no `namespace` tool (ollama#17618) and refuses unknown items (#18286).
-        # hermes-agent#87900, ollama#13519: calls as content where the model strays from its template's format.
-        # Beside OpenAI's own `seed` and `stop` that page lists no sampling parameter: others are dropped unseen.
-        # A prompt that is too long is cut (ollama#3839, #4967); the native API can forbid that (`upstream.ollama`).
+        # Its Responses API accepts no `custom` and no `namespace` tool (ollama#17618), and no unknown items (#18286).
+        # hermes-agent#87900, ollama#13519: calls as content when the model strays from its template's format.
+        # Besides OpenAI's own `seed` and `stop` that page lists no sampling parameter: others are dropped unseen.
+        # A too long prompt is truncated (ollama#3839, #4967); the native API can forbid that (`upstream.ollama`).
         "ollama",
         prefix_cache=True,
         checks_answers=True,
@@ -32,7 +32,7 @@ MODEL_SERVERS = (
     Dialect(
         # lmstudio-bug-tracker#670: "Invalid tool_choice type: 'object'"; #307: only `text` and `json_schema`.
         # Recordings of its Responses API: arguments of calls come whole, at the end.
-        # lmstudio-bug-tracker#797, #1592: calls of models whose format it does not know stay in the content.
+        # lmstudio-bug-tracker#797, #1592: calls in a format that it does not know stay in the content.
         # Its page "Chat Completions" lists `top_k` and `repeat_penalty` among the parameters. By default it cuts the
         # middle out of a prompt that is too long (lmstudio-js#47).
         "lmstudio",
@@ -167,4 +167,4 @@ MODEL_SERVERS = (
         servers=("sglang",),
     ),
 )
-"""Told from their port, or from what they say of themselves."""
+"""Detected by their port, or by what they report about themselves."""

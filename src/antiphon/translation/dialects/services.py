@@ -1,11 +1,11 @@
-"""The families that are services: one row each, with its evidence."""
+"""The families of services: one row each, with its evidence."""
 
 from antiphon.translation.dialects.dialect import LOGPROBS, OPENAI_ONLY, PENALTIES, SAMPLING, TOOLS, USUAL, Dialect
 
 SERVICES = (
     Dialect(
-        # Recordings: assistant content absent, null and "" all pass; gpt-5 and o-series refuse `max_tokens`.
-        # `metadata` is never sent to anyone: here it is refused unless `store` is true, and it labels our response.
+        # Recordings: assistant content absent, null and "" all pass; gpt-5 and o-series reject `max_tokens`.
+        # `metadata` is never sent to a backend: here it is rejected unless `store` is true, and it labels our response.
         "openai",
         system_role="developer",
         refusal_field=True,
@@ -15,7 +15,7 @@ SERVICES = (
         tool_choice="full",
         strict=True,
         file_part="file",
-        # Its reasoning, and the tools that it runs, are to be had there only.
+        # Its reasoning, and the tools that it runs, are available only there.
         api="responses",
         hosts=("api.openai.com", ".api.openai.com"),
     ),
@@ -28,12 +28,12 @@ SERVICES = (
         effort="reasoning_effort",
         strict=True,
         file_part="file",
-        # Depends on the resource's region and on what stands before it.
+        # Depends on the resource's region and on what precedes it.
         api="probe",
         hosts=(".openai.azure.com", ".services.ai.azure.com", ".cognitiveservices.azure.com"),
     ),
     Dialect(
-        # Recordings: `reasoning` in answers; unknown message fields are refused: "property 'x' is unsupported".
+        # Recordings: `reasoning` in answers; unknown message fields are rejected: "property 'x' is unsupported".
         "groq",
         max_tokens="max_completion_tokens",
         accepts=TOOLS | SAMPLING | {"response_format", "user", "stream_options"},
@@ -45,7 +45,7 @@ SERVICES = (
         hosts=("api.groq.com",),
     ),
     Dialect(
-        # Its thinking guide: `reasoning_content` must come back with every turn that called a tool, empty or not
+        # Its thinking guide: `reasoning_content` must be sent back with every turn that called a tool, empty or not
         # (opencode#24722); on other turns it is ignored. Only `json_object`. Recordings: content "" beside calls.
         "deepseek",
         accepts=USUAL - {"user"},
@@ -225,7 +225,7 @@ SERVICES = (
         servers=("databricks",),
     ),
     Dialect(
-        # Claude behind LiteLLM and the like: `thinking_blocks` come with signatures and must come back unchanged
+        # Claude behind LiteLLM and the like: `thinking_blocks` have signatures and must be sent back unchanged
         # with tool turns; unsigned reasoning has no place. Tool results may hold images.
         "anthropic",
         accepts=SAMPLING | {"tools", "tool_choice", "parallel_tool_calls", "response_format", "user", "stream_options"},
@@ -239,4 +239,4 @@ SERVICES = (
         servers=("litellm",),
     ),
 )
-"""Told from the host of the base URL, as a rule."""
+"""Usually detected by the host of the base URL."""
