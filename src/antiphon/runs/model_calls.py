@@ -62,10 +62,10 @@ class ModelStream:
         "clock",
         "ending",
         "has_begun",
-        "heard",
         "is_broken",
         "is_checked",
         "is_plain",
+        "last_chunk_at",
         "parts",
         "reader",
         "seen",
@@ -106,7 +106,7 @@ class ModelStream:
         if not self.is_plain:
             self.parts = aiter(reply.body)
             self.clock = asyncio.get_running_loop().time
-            self.seen, self.heard = 0, self.clock()
+            self.seen, self.last_chunk_at = 0, self.clock()
             """How many chunks had arrived at the time of the last one, and when that was."""
 
     def finish(self) -> None:
@@ -122,7 +122,7 @@ class ModelStream:
 
         The backend's client handles complete silence, and silence before the first chunk.
         """
-        if self.has_said() and self.clock() - self.heard > self.upstream.reply.idle_timeout:
+        if self.has_said() and self.clock() - self.last_chunk_at > self.upstream.reply.idle_timeout:
             raise BackendError("The backend keeps the connection open, but sends no data.")
 
 

@@ -231,7 +231,7 @@ class StepLoop(ABC):
                     await self._beside(reader.feed, part)
                 if not reader.is_over:
                     if reader.chunks != answer.seen:
-                        answer.seen, answer.heard, answer.unread = reader.chunks, answer.clock(), 0
+                        answer.seen, answer.last_chunk_at, answer.unread = reader.chunks, answer.clock(), 0
                     else:
                         answer.check_silence()
                     return True

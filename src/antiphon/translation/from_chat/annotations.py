@@ -1,5 +1,5 @@
-"""What stands beside a text, in the form of the Responses API: citations (specification section 5, Annotation), and the
-log probabilities of its tokens (section 4).
+"""Metadata of a text in the form of the Responses API: citations (specification section 5, Annotation), and the log
+probabilities of its tokens (section 4).
 """
 
 import math

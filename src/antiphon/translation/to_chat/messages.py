@@ -158,7 +158,7 @@ class _Renderer(Struct):
         """Return the position of a user message before which all messages are known from now on; 0 for none."""
         if prefix.log.has_files:
             return 0
-        if self.dialect.alternating:  # the message before this position and the one after it may have to be merged
+        if self.dialect.alternating:  # the message before this position and the one after it can need merging
             return 0
         if history < prefix.length or not (prefix.is_sound and prefix.is_apart and kinds_of(items) <= INDEPENDENT):
             return 0
