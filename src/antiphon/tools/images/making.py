@@ -198,11 +198,11 @@ def _failure(server: str, path: str, status: int, error: Mapping[str, Any]) -> N
 
 def _picture_of(text: object) -> tuple[Picture, str]:
     if not isinstance(text, str):
-        raise BadReplyError("answered without an image")
+        raise BadReplyError("did not return an image")
     try:
         data = base64.b64decode(text.partition(",")[2] if text.startswith("data:") else text, validate=True)
     except (binascii.Error, ValueError):
-        raise BadReplyError("answered with invalid base64") from None
+        raise BadReplyError("returned invalid base64") from None
     return _encoded(data)
 
 

@@ -166,7 +166,7 @@ async def test_a_private_address_is_not_asked_and_the_log_names_the_setting(
 
 async def test_a_hundred_megabytes_are_cut_off_early(web: SmallWeb, tool: WebSearch) -> None:
     outcome = await opened(tool, f"{web.site}/endless")
-    assert "too big" in outcome.said
+    assert "too large" in outcome.said
     assert web.sent < 6 * MAX_BYTES
 
 
