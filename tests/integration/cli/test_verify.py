@@ -249,7 +249,7 @@ async def test_what_got_worse_fails_and_what_is_the_same_does_not(tmp_path: Path
 MISUSED: dict[str, tuple[list[str], str]] = {
     "no value about it": (["--about", "version"], "KEY=VALUE"),
     "more names than reports": (["matrix", "a.json", "--name", "x", "--name", "y"], "2 names for 1"),
-    "a form of the future": (["badge", "future.json"], "form 99"),
+    "a form of the future": (["badge", "future.json"], "format 99"),
 }
 
 
