@@ -1,1 +1,1 @@
-"""Where responses, items, conversations, jobs and keys are stored."""
+"""Storage of responses, items, conversations, jobs and keys."""

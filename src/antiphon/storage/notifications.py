@@ -1,4 +1,4 @@
-"""Who waits for news of a response, and is woken by the store's. Those who wait for the same look it up together."""
+"""Wakes tasks that wait for changes of a response. Tasks that wait for the same change share one lookup."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Hashable
@@ -9,14 +9,14 @@ from typing import Any, TypeVar
 from antiphon.storage.contract import Store
 
 STALE = 0.5
-"""Seconds after which a lookup is repeated without a notification: a notification may get lost."""
+"""Seconds after which a lookup is repeated without a notification, because a notification can be lost."""
 
 R = TypeVar("R")
 
 
 @dataclass(slots=True)
 class Topic:
-    """One thing that tasks wait for: their waits, and what they have looked up since it changed."""
+    """One subject of waiting tasks: their subscriptions, and lookups that are valid until it changes."""
 
     waits: "set[Subscription]" = field(default_factory=set)
     looks: dict[Hashable, tuple[float, "asyncio.Task[Any]"]] = field(default_factory=dict)
@@ -33,7 +33,7 @@ class Notifier:
         store.on_change(self.wake)
 
     def wake(self, what: str) -> None:
-        """Wake who waits for it; all of them where it is not known what changed."""
+        """Wake the tasks that wait for this change, or all tasks if it is unknown what changed."""
         found = [self._watched[what]] if what in self._watched else [] if what else list(self._watched.values())
         for watched in found:
             watched.looks.clear()
@@ -43,17 +43,17 @@ class Notifier:
                     one.waiter.set_result(None)
 
     def expect(self, what: str) -> "Subscription":
-        """Start to wait: notifications from now on count. Use it in `with`, around the lookup of the present state."""
+        """Subscribe to notifications from now on. Use it in `with`, around the lookup of the current state."""
         return Subscription(self._watched, what)
 
 
 class Subscription:
-    """One task's wait; it may be waited for again and again."""
+    """One task's subscription. The task can wait any number of times."""
 
     def __init__(self, all_watched: dict[str, Topic], what: str) -> None:
         self._all, self._what = all_watched, what
         self.is_changed = False
-        """Whether it changed since the last wait."""
+        """Whether a change happened since the last wait."""
         self.waiter: asyncio.Future[None] | None = None
         self._loop = asyncio.get_running_loop()
 
@@ -68,7 +68,7 @@ class Subscription:
             del self._all[self._what]
 
     async def wait(self, seconds: float) -> None:
-        """Return when it changed since the last wait, at the latest after so many seconds."""
+        """Return when a change has happened since the last wait, or after the timeout."""
         if not self.is_changed:
             self.waiter = self._loop.create_future()
             timer = self._loop.call_later(seconds, _end, self.waiter)
@@ -79,14 +79,14 @@ class Subscription:
         self.is_changed = False
 
     async def look(self, key: Hashable, look: Callable[[], Coroutine[Any, Any, R]]) -> R:
-        """Return what `look` finds; tasks that look for the same key share it, until it changes or is stale."""
+        """Return the result of `look`. Tasks with the same key share the result until it changes or is stale."""
         found = self._watched.looks.get(key)
         if found is None or self._loop.time() - found[0] > STALE:
             found = self._loop.time(), self._loop.create_task(look())
             self._watched.looks[key] = found
         task = found[1]
         if not task.done():
-            waiter = self._loop.create_future()  # its own: a waiter that stops does not cancel the lookup of the others
+            waiter = self._loop.create_future()  # separate: a cancelled waiter does not cancel the shared lookup
             task.add_done_callback(partial(_looked, waiter))
             await waiter
         result: R = task.result()
@@ -102,4 +102,4 @@ def _looked(waiter: "asyncio.Future[None]", task: "asyncio.Task[Any]") -> None:
     if not waiter.done():
         waiter.set_result(None)
     elif not task.cancelled():
-        task.exception()  # it concerns no task any more
+        task.exception()  # no task needs it any more

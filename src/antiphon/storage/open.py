@@ -1,4 +1,4 @@
-"""A URL becomes a store."""
+"""Opens the store at a URL."""
 
 from contextlib import closing
 from typing import NamedTuple
@@ -11,18 +11,18 @@ from antiphon.storage.sql import migrations
 
 
 class Schema(NamedTuple):
-    """The schema of a store, as the number of its last migration."""
+    """The schema of a store, identified by the number of its last migration."""
 
     found: int
     newest: int
-    """That of this Antiphon."""
+    """The newest schema that this Antiphon knows."""
 
 
 def creates_file(url: str) -> bool:
-    """Whether opening the store at this URL creates a file. Raises `ConfigError` where it is not a store's URL."""
+    """Return whether opening the store at this URL creates a file. Raises `ConfigError` if the URL is not valid."""
     if url.partition(":")[0] != "sqlite":
         return False
-    from antiphon.storage.sqlite.file import path_of  # noqa: PLC0415 - as the next
+    from antiphon.storage.sqlite.file import path_of  # noqa: PLC0415 - only for SQLite
 
     path = path_of(url)
     return path is not None and not path.exists()
@@ -31,36 +31,36 @@ def creates_file(url: str) -> bool:
 async def open_store(
     url: str, connections: int = 10, reads: FairScheduler | None = None, *, is_written: bool = False
 ) -> Store:
-    """Return the store at a URL; `reads` shares its large reads between tenants.
+    """Return the store at a URL. `reads` is the scheduler that shares its large reads between tenants.
 
-    Raises `ConfigError` where it cannot be used; where `is_written`, also where a server could not write it with the
-    rights that it has.
+    Raises `ConfigError` if the store cannot be used; with `is_written`, also if its role lacks a privilege that a
+    server needs.
     """
     scheme = url.partition(":")[0]
     if scheme == "sqlite":
-        from antiphon.storage.sqlite.store import SqliteStore  # noqa: PLC0415 - the same for who has PostgreSQL
+        from antiphon.storage.sqlite.store import SqliteStore  # noqa: PLC0415 - only for SQLite
 
         return SqliteStore.open(url, reads=reads)
     if scheme in ("postgresql", "postgres"):
         require("postgres", f"The store {url}")
-        from antiphon.storage.postgres.store import PostgresStore  # noqa: PLC0415 - who has none need not load its driver
+        from antiphon.storage.postgres.store import PostgresStore  # noqa: PLC0415 - only for PostgreSQL
 
         return await PostgresStore.open(url, connections=connections, reads=reads, is_written=is_written)
     named = f" '{scheme}:…'" if "://" in url else ""
     raise ConfigError(
-        f"The store's URL{named} is not supported. Use sqlite:///path/to/file.db, postgresql://user@host/database, "
+        f"The store URL{named} is not supported. Use sqlite:///path/to/file.db, postgresql://user@host/database, "
         "or sqlite:// for memory."
     )
 
 
 async def schema_of(url: str) -> Schema:
-    """Return the schema of the store at a URL, which exists, and change nothing.
+    """Return the schema of the existing store at a URL, without changing anything.
 
-    Raises `ConfigError` where it cannot be read.
+    Raises `ConfigError` if the store cannot be read.
     """
     if url.partition(":")[0] == "sqlite":
         return Schema(_of_file(url), len(migrations("sqlite")))
-    from antiphon.storage.postgres.link import connect, version  # noqa: PLC0415 - who has none need not load its driver
+    from antiphon.storage.postgres.link import connect, version  # noqa: PLC0415 - only for PostgreSQL
 
     _, pool = await connect(url, 1)
     try:
@@ -71,7 +71,7 @@ async def schema_of(url: str) -> Schema:
 
 
 def _of_file(url: str) -> int:
-    import sqlite3  # noqa: PLC0415 - the same
+    import sqlite3  # noqa: PLC0415 - only for SQLite
 
     from antiphon.storage.sqlite.file import path_of, version  # noqa: PLC0415
 

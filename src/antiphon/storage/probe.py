@@ -1,4 +1,4 @@
-"""Whether a store can be used, for frequent health checks: each one reads, and only some write."""
+"""Probes whether a store is usable, for frequent health checks. Each probe reads; only some write."""
 
 import asyncio
 import time
@@ -9,14 +9,14 @@ from antiphon.ids import Clock
 from antiphon.storage.contract import Store
 
 WRITE_EVERY = 5.0
-"""Seconds for which a successful write counts."""
+"""Seconds for which a successful write is valid."""
 
 WRITE_AGAIN = 1.0
-"""Seconds for which a failed write counts."""
+"""Seconds for which a failed write is valid."""
 
 
 class StoreProbe:
-    """Probes the store that `find` returns. `clock` never goes back, in seconds."""
+    """Probes the store that `find` returns. `clock` is monotonic, in seconds."""
 
     def __init__(self, find: Callable[[], Store], clock: Clock = time.monotonic) -> None:
         self._find = find
@@ -26,7 +26,7 @@ class StoreProbe:
         self._writing = asyncio.Lock()
 
     async def is_usable(self) -> bool:
-        """Whether the store answers now, and could be written a moment ago."""
+        """Return whether the store responds now and could be written recently."""
         try:
             await self._find().check()
         except StoreError:

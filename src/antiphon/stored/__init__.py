@@ -1,1 +1,1 @@
-"""What was stored, as clients get it back: responses and conversations."""
+"""The API's operations on stored objects, such as responses and conversations."""

@@ -1,4 +1,4 @@
-"""Stored chat completions: list, retrieve, update, delete, and the messages of their requests."""
+"""Stored chat completions: list, retrieve, update and delete them, and list the messages of their requests."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,7 +13,7 @@ from antiphon.stored.large import decoded, shown, size_of
 
 
 async def list_completions(engine: Engine, tenant: str, query: CompletionsQuery) -> dict[str, Any]:
-    """Return a page of the tenant's completions. Raises `ClientError` (400) where `after` names no completion."""
+    """Return a page of the tenant's completions. Raises `ClientError` (400) if `after` is not in the list."""
     wanted = CompletionQuery(query.limit, query.after, query.order == "desc", query.model, query.metadata or {})
     page = await engine.store.completion_page(tenant, wanted)
     if page.is_unknown:
@@ -23,18 +23,18 @@ async def list_completions(engine: Engine, tenant: str, query: CompletionsQuery)
 
 
 async def retrieve(engine: Engine, tenant: str, completion_id: str) -> dict[str, Any]:
-    """Return a completion. Raises `ClientError` (404) where it is unknown."""
+    """Return a completion. Raises `ClientError` (404) if it is unknown."""
     return await _show(engine, tenant, _found(await engine.store.load_completion(tenant, completion_id), completion_id))
 
 
 async def update(engine: Engine, tenant: str, completion_id: str, metadata: Mapping[str, str] | None) -> dict[str, Any]:
-    """Replace a completion's metadata; return the completion. Raises `ClientError` (404) where it is unknown."""
+    """Replace a completion's metadata; return the completion. Raises `ClientError` (404) if it is unknown."""
     changed = await engine.store.update_completion(tenant, completion_id, msgspec.json.encode(metadata or {}))
     return await _show(engine, tenant, _found(changed, completion_id))
 
 
 async def delete(engine: Engine, tenant: str, completion_id: str) -> dict[str, Any]:
-    """Delete a completion. Raises `ClientError` (404) where it is unknown."""
+    """Delete a completion. Raises `ClientError` (404) if it is unknown."""
     if not await engine.store.delete_completion(tenant, completion_id):
         raise not_found(completion_id)
     return {"object": "chat.completion.deleted", "id": completion_id, "deleted": True}
@@ -45,7 +45,7 @@ async def list_messages(
 ) -> dict[str, Any]:
     """Return a page of the messages of a completion's request.
 
-    Raises `ClientError`: 404 where the completion is unknown, 400 where `after` names no message of it.
+    Raises `ClientError`: 404 if the completion is unknown, 400 if `after` is not one of its messages.
     """
     wanted = PageQuery(query.limit, query.after, descending=query.order == "desc")
     page = await engine.store.completion_messages(tenant, completion_id, wanted)
@@ -57,7 +57,7 @@ async def list_messages(
 
 
 def not_found(completion_id: str) -> ClientError:
-    """Return the error for a completion that is unknown."""
+    """Return the error for an unknown completion."""
     return ClientError(f"Chat completion with id '{completion_id[:100]}' not found.", status=404)
 
 
@@ -89,7 +89,7 @@ def _messages(items: Sequence[StoredItem], has_more: bool) -> dict[str, Any]:
 
 
 def _message(item: StoredItem) -> dict[str, Any]:
-    """Return a message as OpenAI lists it: a list of content parts has a field of its own."""
+    """Return a message in the form of OpenAI's list, in which a list of content parts has a separate field."""
     message = {"id": item.id, "role": None, "content": None, "name": None, **decoded(item.body), "content_parts": None}
     if isinstance(message["content"], list):
         message["content"], message["content_parts"] = None, message["content"]

@@ -1,4 +1,4 @@
-"""Containers and their files as the API shows them, how much they may hold, and the errors about them."""
+"""The API's objects for containers and their files, the limits of containers, and their errors."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,15 +12,15 @@ from antiphon.storage.contract import ContainerQuota, StoredContainer, StoredCon
 
 @dataclass(frozen=True, slots=True)
 class ContainerLimits:
-    """The limits of every tenant."""
+    """The limits of each tenant."""
 
     quota: ContainerQuota = field(default_factory=lambda: ContainerQuota(1000, 100, 512 * 1024 * 1024))
     memory: int = 4 * GIB
-    """Bytes of the largest `memory_limit` that a container may have."""
+    """The largest `memory_limit` of a container in bytes."""
 
 
 def shown_container(container: StoredContainer) -> dict[str, Any]:
-    """Return a container as the API shows it."""
+    """Return a container as an API object."""
     shown: dict[str, Any] = {
         "id": container.id,
         "object": "container",
@@ -37,7 +37,7 @@ def shown_container(container: StoredContainer) -> dict[str, Any]:
 
 
 def shown_container_file(file: StoredContainerFile) -> dict[str, Any]:
-    """Return a file of a container as the API shows it."""
+    """Return a file of a container as an API object."""
     return {
         "id": file.id,
         "object": "container.file",
@@ -50,34 +50,34 @@ def shown_container_file(file: StoredContainerFile) -> dict[str, Any]:
 
 
 def container_not_found() -> ClientError:
-    """Return the error for a container that is unknown."""
+    """Return the error for an unknown container."""
     return ClientError("Container not found.", status=404)
 
 
 def container_expired() -> ClientError:
-    """Return the error for a container that has expired."""
+    """Return the error for an expired container."""
     return ClientError("Container is expired.")
 
 
 def no_such_file(container_id: str, file_id: str) -> ClientError:
-    """Return the error for a file that is not in its container."""
+    """Return the error for a file that its container does not have."""
     text = f"No file found with id '{file_id[:100]}' in container '{container_id[:100]}'."
     return ClientError(text, status=404, param="file_id")
 
 
 def container_full(quota: ContainerQuota) -> ClientError:
-    """Return the error for files that their container has no room for."""
+    """Return the error for files that do not fit into their container."""
     return ClientError(
-        f"The container has no room for this: it holds at most {quota.files} files with {quota.size} bytes together. "
-        "Delete files that you no longer need, or use another container.",
+        f"The container has no room for this: it can hold at most {quota.files} files with {quota.size} bytes in "
+        "total. Delete files that you no longer need, or use another container.",
         code="container_full",
     )
 
 
 def too_many_containers(quota: ContainerQuota) -> ClientError:
-    """Return the error for a tenant that may have no more running containers."""
+    """Return the error for a tenant that has reached its limit of running containers."""
     return ClientError(
-        f"You exceeded your quota of containers: {quota.containers} may run at once. Delete containers that you no "
+        f"You exceeded your quota of containers: {quota.containers} can exist at once. Delete containers that you no "
         "longer need, or wait until one expires.",
         status=429,
         type="insufficient_quota",

@@ -1,6 +1,7 @@
 """Containers of code: names for files that outlive kernels, and the files in them.
 
-`Containers` needs a store and the files of `/v1/files`, and nothing of any sandbox: files are kept where no code runs.
+`Containers` needs a store and the files of `/v1/files`, but no sandbox: files can be managed on servers that run no
+code.
 """
 
 import os
@@ -46,17 +47,17 @@ from antiphon.stored.file_limits import Room, over_storage, too_large
 from antiphon.stored.files import Files, Written, not_found
 
 FILES_AT_ONCE = 100
-"""Files of a container that are read from the store at once."""
+"""Maximum number of a container's files to read from the store in one step."""
 
 SMALLEST: MemoryLimit = "1g"
-"""The memory limit of a container by default."""
+"""The default memory limit of a container."""
 
 DISABLED = '{"type":"disabled"}'
-"""The only network policy that a container here can have."""
+"""The only network policy that containers support."""
 
 
 class Containers:
-    """The containers of all tenants. Every method raises `StoreError`; each use of a container moves its expiry."""
+    """The containers of all tenants. Every method raises `StoreError`. Each use of a container postpones its expiry."""
 
     def __init__(
         self,
@@ -70,10 +71,10 @@ class Containers:
         self.limits = limits or ContainerLimits()
 
     async def create(self, request: CreateContainer, ticket: RequestIdentity) -> StoredContainer:
-        """Create a container with copies of files for the ticket's tenant; its key is answered with the container.
+        """Create a container with copies of files for the ticket's tenant; it is the reply for the ticket's key.
 
-        Raises `ClientError`: 400 for a memory limit above the operator's maximum and for more than a container holds,
-        404 for an unknown file, 429 where the tenant has too many containers.
+        Raises `ClientError`: 400 for a memory limit above the operator's maximum or files that do not fit, 404 for an
+        unknown file, 429 if the tenant has too many containers.
         """
         memory = request.memory_limit or SMALLEST
         self._check_memory(memory)
@@ -107,21 +108,21 @@ class Containers:
         return container
 
     async def load(self, tenant: str, container_id: str) -> StoredContainer:
-        """Return a container, also an expired one; this is a use. Raises `ClientError` (404) where it is unknown."""
+        """Return a container, even an expired one, and record its use. Raises `ClientError` (404) if it is unknown."""
         found = await self._store.load_container(tenant, container_id, is_used=True)
         if found is None:
             raise container_not_found()
         return found
 
     async def running(self, tenant: str, container_id: str) -> StoredContainer:
-        """Return a container that runs; this is a use. Raises `ClientError`: 404 for an unknown one, 400 if expired."""
+        """Return an unexpired container and record its use. Raises `ClientError`: 404 if unknown, 400 if expired."""
         found = await self.load(tenant, container_id)
         if found.status == "expired":
             raise container_expired()
         return found
 
     async def page(self, tenant: str | None, query: ContainersQuery) -> ContainerPage:
-        """Return a page of the tenant's containers, or of all tenants'. Raises `ClientError` (400): no such `after`."""
+        """Return a page of one or all tenants' containers. Raises `ClientError` (400) if `after` is not in the list."""
         wanted = ContainerQuery(query.limit, query.after, query.order == "desc", query.name)
         page = await self._store.container_page(tenant, wanted)
         if page.is_unknown:
@@ -129,13 +130,13 @@ class Containers:
         return page
 
     async def delete(self, tenant: str, container_id: str) -> None:
-        """Delete a container with its files, also while a call runs. Raises `ClientError` (404) where it is unknown."""
+        """Delete a container with its files, even during a call. Raises `ClientError` (404) if it is unknown."""
         if not await self._store.delete_container(tenant, container_id):
             raise container_not_found()
         await self._files.sweep_now()
 
     async def room(self, container: StoredContainer) -> Room:
-        """Return how large a file may be that a client sends now. Raises `ClientError` where there is no room."""
+        """Return the maximum size of a new file. Raises `ClientError` if there is no room."""
         quota, tenant = self.limits.quota, container.tenant
         sizes = [file.size async for file in self.files_of(container)]
         left, error = quota.size - sum(sizes), container_full(quota)
@@ -152,16 +153,17 @@ class Containers:
     async def add(
         self, container: StoredContainer, filename: str, written: Written, ticket: RequestIdentity
     ) -> StoredContainerFile:
-        """Make a file of a container of what was written; the ticket's key is answered with the file.
+        """Create a file of a container from written content, and store it as the reply for the ticket's key.
 
-        Raises `ClientError` (400) where the container has no room or has expired, 404 where it is deleted. Then `drop`.
+        Raises `ClientError`: 400 if the container has no room or has expired, 404 if it was deleted. The caller must
+        then `drop` the content.
         """
         path = path_in_container(os.urandom(16).hex(), filename)
         file = self._new_file(container, path, written.size, written.blob, ticket.response_id)
         return await self._put_file(container, file, _reply(ticket, shown_container_file(file)))
 
     async def copy(self, container: StoredContainer, file_id: str) -> StoredContainerFile:
-        """Copy a file of the tenant into a container, once: a second copy is the same file. They share the content.
+        """Copy a file of the tenant into a container. Copying it again returns the same file. Copies share the content.
 
         Raises `ClientError`: 404 for an unknown file, 400 as `add`.
         """
@@ -179,7 +181,7 @@ class Containers:
         return kept[0]
 
     async def file(self, tenant: str, container_id: str, file_id: str) -> StoredContainerFile:
-        """Return a file of a container that runs; this is a use. Raises `ClientError`: 404, 400 as `running`."""
+        """Return a file of an unexpired container and record its use. Raises `ClientError`: 404, 400 as `running`."""
         await self.running(tenant, container_id)
         found = await self._store.load_container_file(tenant, container_id, file_id)
         if found is None:
@@ -187,7 +189,7 @@ class Containers:
         return found
 
     async def file_page(self, tenant: str, container_id: str, query: ContainerFilesQuery) -> ContainerFilePage:
-        """Return a page of the files of a container that runs. Raises `ClientError`: as `running`, 400 as `page`."""
+        """Return a page of an unexpired container's files. Raises `ClientError`: as `running`, 400 as `page`."""
         await self.running(tenant, container_id)
         wanted = ContainerQuery(query.limit, query.after, query.order == "desc")
         page = await self._store.container_file_page(tenant, container_id, wanted)
@@ -196,7 +198,7 @@ class Containers:
         return page
 
     async def files_of(self, container: StoredContainer) -> AsyncGenerator[StoredContainerFile, None]:
-        """Give all files of a container, oldest first."""
+        """Yield all files of a container, oldest first."""
         page, after = ContainerFilePage(has_more=True), None
         while page.has_more:
             query = ContainerQuery(FILES_AT_ONCE, after, descending=False)
@@ -206,7 +208,7 @@ class Containers:
                 after = file.id
 
     def read(self, file: StoredContainerFile, start: int = 0, end: int | None = None) -> AsyncGenerator[bytes, None]:
-        """Give the content from `start` up to and without `end`, in parts of at most 1 MiB."""
+        """Yield the content from `start` up to but excluding `end`, in parts of at most 1 MiB."""
         return self._files.read_blob(file.tenant, file.blob, start, file.size if end is None else min(end, file.size))
 
     async def delete_file(self, tenant: str, container_id: str, file_id: str) -> None:
@@ -223,7 +225,7 @@ class Containers:
         return found
 
     async def _check_storage(self, tenant: str, size: int = 0) -> None:
-        """Raise `ClientError` (429) where the tenant may not store `size` bytes more of anything."""
+        """Raise `ClientError` (429) if the tenant's storage limit does not allow `size` more bytes."""
         if most := self._files.limits.stored_bytes:
             stored = await self._store.stored_bytes(tenant)
             if stored + max(size, 1) > most:

@@ -1,4 +1,4 @@
-"""Conversations: the eight operations on them and their items (specification section 1)."""
+"""Conversations: the eight operations on them and on their items (specification section 1)."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
@@ -18,7 +18,7 @@ from antiphon.translation.to_chat.request import normalise_input
 
 
 async def create(engine: Engine, request: CreateConversation, ticket: RequestIdentity) -> dict[str, Any]:
-    """Make a conversation with its first items; the ticket names it, and says whether they are large."""
+    """Create a conversation with its first items. The ticket has its id, and whether the items are large."""
     metadata = msgspec.json.encode(request.metadata or {})
     conversation = StoredConversation(ticket.response_id, int(engine.now()), metadata, ticket.tenant)
     shown = _shown(conversation)
@@ -32,26 +32,26 @@ async def create(engine: Engine, request: CreateConversation, ticket: RequestIde
 
 
 async def list_all(engine: Engine, tenant: str | None, limit: int, after: str) -> Sequence[dict[str, Any]]:
-    """Return conversations with their tenants and counts of items, newest first; without a `tenant`, of all tenants."""
+    """Return conversations with tenants and item counts, newest first. Without a `tenant`, include all tenants."""
     found = await engine.store.list_conversations(tenant, limit, after)
     return [_shown(one) | {"tenant": one.tenant or None, "items": one.items} for one in found]
 
 
 async def retrieve(engine: Engine, tenant: str, conversation_id: str) -> dict[str, Any]:
-    """Return a conversation. Raises `ClientError` (404) where it is unknown."""
+    """Return a conversation. Raises `ClientError` (404) if it is unknown."""
     return _shown(_found(await engine.store.load_conversation(tenant, conversation_id), conversation_id))
 
 
 async def update(
     engine: Engine, tenant: str, conversation_id: str, metadata: Mapping[str, str] | None
 ) -> dict[str, Any]:
-    """Replace a conversation's metadata. Raises `ClientError` (404) where it is unknown."""
+    """Replace a conversation's metadata. Raises `ClientError` (404) if it is unknown."""
     body = msgspec.json.encode(metadata or {})
     return _shown(_found(await engine.store.update_conversation(tenant, conversation_id, body), conversation_id))
 
 
 async def delete(engine: Engine, tenant: str, conversation_id: str) -> dict[str, Any]:
-    """Forget a conversation and its items. Raises `ClientError`: 404 where it is unknown, 400 while it is held."""
+    """Delete a conversation and its items. Raises `ClientError`: 404 if it is unknown, 400 while it is locked."""
     _check(await engine.store.delete_conversation(tenant, conversation_id), conversation_id)
     return {"id": conversation_id, "object": "conversation.deleted", "deleted": True}
 
@@ -65,10 +65,10 @@ async def add_items(
     *,
     is_large: bool = False,
 ) -> dict[str, Any]:
-    """Put items at the end; return them as a list. Those that are large are encoded in a thread.
+    """Append items to a conversation and return them as a list. Large items are encoded in a thread.
 
-    Raises `ClientError`: 404 where the conversation is unknown, 400 while it is held, where it has one of them, or no
-    room for them, 429 where the tenant has stored as much as it may.
+    Raises `ClientError`: 404 if the conversation is unknown; 400 while it is locked, if it already has one of the
+    items, or if it has no room for them; 429 if the tenant has reached its storage limit.
     """
     conversation = _found(await engine.store.load_conversation(tenant, conversation_id), conversation_id)
     items = await _new_items(engine, tenant, request.items, is_large=is_large)
@@ -84,7 +84,7 @@ async def add_items(
 
 
 async def list_items(engine: Engine, tenant: str, conversation_id: str, query: InputItemsQuery) -> dict[str, Any]:
-    """Return a page of the items. Raises `ClientError`: 404 where it is unknown, 400 where `after` is none of it."""
+    """Return a page of the items. Raises `ClientError`: 404 if unknown, 400 if `after` is not in the list."""
     if query.before is not None:
         await retrieve(engine, tenant, conversation_id)
         raise ClientError("Unknown parameter: 'before'.", code="unknown_parameter", param="before")
@@ -99,7 +99,7 @@ async def list_items(engine: Engine, tenant: str, conversation_id: str, query: I
 async def retrieve_item(
     engine: Engine, tenant: str, conversation_id: str, item_id: str, include: Collection[str]
 ) -> dict[str, Any]:
-    """Return an item. Raises `ClientError` (404) where it or its conversation is unknown."""
+    """Return an item. Raises `ClientError` (404) if it or its conversation is unknown."""
     await retrieve(engine, tenant, conversation_id)
     item = await engine.store.conversation_item(tenant, conversation_id, item_id)
     if item is None:
@@ -108,7 +108,7 @@ async def retrieve_item(
 
 
 async def delete_item(engine: Engine, tenant: str, conversation_id: str, item_id: str) -> dict[str, Any]:
-    """Take an item out; return the conversation. Raises `ClientError`: 404 where it is unknown, 400 while held."""
+    """Delete an item; return the conversation. Raises `ClientError`: 404 if it is unknown, 400 while locked."""
     conversation = await retrieve(engine, tenant, conversation_id)
     outcome = await engine.store.delete_item(tenant, conversation_id, item_id)
     if outcome is LockResult.UNKNOWN:
@@ -118,7 +118,7 @@ async def delete_item(engine: Engine, tenant: str, conversation_id: str, item_id
 
 
 def not_found(conversation_id: str) -> ClientError:
-    """Return the error for a conversation that is not there (specification section 13)."""
+    """Return the error for an unknown conversation (specification section 13)."""
     return ClientError(f"Conversation with id '{conversation_id[:100]}' not found.", status=404)
 
 

@@ -1,4 +1,4 @@
-"""How much a client may store as files, and the errors beyond."""
+"""The limits of stored files, and the errors for requests that exceed them."""
 
 from dataclasses import dataclass, field
 
@@ -8,24 +8,24 @@ from antiphon.storage.contract import FileQuota, FileUse
 
 @dataclass(frozen=True, slots=True)
 class FileLimits:
-    """The limits. 0 as `stored_bytes` means none."""
+    """The limits. `stored_bytes` of 0 means no limit."""
 
     file: int = 512 * 1024 * 1024
-    """Bytes of a file that is sent in one request."""
+    """Maximum bytes of a file that is sent in one request."""
     upload: int = 8 * 1024**3
-    """Bytes of a file that is uploaded in parts."""
+    """Maximum bytes of a file that is uploaded in parts."""
     quota: FileQuota = field(default_factory=lambda: FileQuota(10_000, 10 * 1024**3))
-    """What each tenant may have stored as files."""
+    """The file quota of each tenant."""
     stored_bytes: int = 0
-    """Bytes that a tenant may have stored of everything."""
+    """Maximum bytes of all data that a tenant stores."""
 
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """How many bytes new content may have, and the error for content that has more.
+    """The maximum number of bytes of new content, and the error for larger content.
 
-    `owner` names what the bytes count for: all content that is received for it at once has at most `shared` bytes, so
-    that many uploads together do not fill the disk before one of them is stored.
+    `owner` groups uploads: all content that is being received for the same owner has at most `shared` bytes together,
+    so that concurrent uploads cannot fill the disk before one of them is stored.
     """
 
     size: int
@@ -36,9 +36,9 @@ class Room:
 
 
 def room_of(limits: FileLimits, tenant: str, use: FileUse, stored: int) -> Room:
-    """Return the room for a file of a tenant that uses so much, and has stored so many bytes of everything.
+    """Return the room for a file of a tenant. `use` is its file usage, and `stored` the bytes of all its data.
 
-    Raises `ClientError` (429) if the limit is reached.
+    Raises `ClientError` (429) if a limit is reached.
     """
     quota = over_quota(use, limits.quota)
     if use.files >= limits.quota.files or use.size >= limits.quota.size:
@@ -56,7 +56,7 @@ def too_large(most: int, param: str) -> ClientError:
     """Return the error for content that is too large."""
     what = "file" if param == "file" else "part" if param == "data" else "upload"
     return ClientError(
-        f"The {what} has more than {most} bytes, which is the most that this server accepts.",
+        f"The {what} has more than {most} bytes, which is the limit of this server.",
         status=413,
         code="file_too_large",
         param=param,
@@ -64,7 +64,7 @@ def too_large(most: int, param: str) -> ClientError:
 
 
 def over_quota(use: FileUse, quota: FileQuota) -> ClientError:
-    """Return the error for a tenant that may store no more files, or no more bytes of files."""
+    """Return the error for a tenant that has reached its file quota."""
     return _over(
         f"{use.files} files with {use.size} bytes are stored, and {quota.files} files with {quota.size} bytes are "
         "allowed: the new file does not fit. Delete files that you no longer need."
@@ -72,7 +72,7 @@ def over_quota(use: FileUse, quota: FileQuota) -> ClientError:
 
 
 def over_storage(stored: int, most: int) -> ClientError:
-    """Return the error for a tenant that may store no more bytes at all."""
+    """Return the error for a tenant that has reached its storage limit."""
     return _over(f"{stored} bytes are stored, and {most} are allowed. Delete files, responses or conversations.")
 
 

@@ -1,4 +1,4 @@
-"""Files and uploads as the API shows them, and names of files as they are kept."""
+"""The API's objects for files and uploads, and the sanitizing of filenames."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,17 +7,17 @@ from unicodedata import category
 from antiphon.storage.contract import StoredFile, StoredPart, StoredUpload
 
 LONGEST_NAME = 255
-"""Bytes of a filename, as file systems have it."""
+"""Maximum bytes of a filename, as in file systems."""
 
 LONGEST_ENDING = 32
-"""Bytes of a filename's ending, which stays when the name is cut."""
+"""Maximum bytes of a filename's extension that is preserved when the name is truncated."""
 
 _DIRECTIONS = frozenset("\u200e\u200f\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-"""Characters that end a line or turn the direction of text, so that `exe.txt` is shown for `txt.exe`."""
+"""Characters that end a line or change the text direction, and could display `exe.txt` as `txt.exe`."""
 
 
 def shown_file(file: StoredFile) -> dict[str, Any]:
-    """Return a file as the API shows it."""
+    """Return a file as an API object."""
     return {
         "id": file.id,
         "object": "file",
@@ -32,14 +32,14 @@ def shown_file(file: StoredFile) -> dict[str, Any]:
 
 
 def shown_files(files: Sequence[StoredFile], has_more: bool) -> dict[str, Any]:
-    """Return a page of files as the API shows it."""
+    """Return a page of files as an API object."""
     first, last = (files[0].id, files[-1].id) if files else (None, None)
     data = [shown_file(file) for file in files]
     return {"object": "list", "data": data, "first_id": first, "last_id": last, "has_more": has_more}
 
 
 def shown_upload(upload: StoredUpload, file: StoredFile | None = None) -> dict[str, Any]:
-    """Return an upload as the API shows it, with the file that it became."""
+    """Return an upload as an API object, with the resulting file."""
     return {
         "id": upload.id,
         "object": "upload",
@@ -54,14 +54,14 @@ def shown_upload(upload: StoredUpload, file: StoredFile | None = None) -> dict[s
 
 
 def shown_part(part: StoredPart) -> dict[str, Any]:
-    """Return a part of an upload as the API shows it."""
+    """Return a part of an upload as an API object."""
     return {"id": part.id, "object": "upload.part", "created_at": part.created_at, "upload_id": part.upload}
 
 
 def clean_filename(name: str) -> str:
-    """Return the last component of a name, without control characters, in at most 255 bytes; empty where none is left.
+    """Return the last component of a name, without control characters, in at most 255 bytes; empty if nothing remains.
 
-    A filename is data: this server opens nothing by it, but a client that saves the content may.
+    A filename is only data: this server opens no file by it, but a client that saves the content may.
     """
     last = name.replace("\\", "/").rpartition("/")[2]
     kept = "".join(mark for mark in last if category(mark) not in ("Cc", "Cs") and mark not in _DIRECTIONS).strip()

@@ -1,4 +1,4 @@
-"""The text of a stored file, as an index and the endpoint of its content have it."""
+"""The text of a stored file, for indexing and for the content endpoint."""
 
 from antiphon.documents.reader import LONGEST, Document, DocumentError
 from antiphon.runs.engine import Engine
@@ -6,25 +6,25 @@ from antiphon.runs.kept_texts import keep_text, kept_text
 from antiphon.storage.contract import StoredFile
 
 PER_BYTE = 5
-"""Bytes of memory for each byte of a text: as it comes, and as the string that it becomes."""
+"""Bytes of memory per byte of text: the received bytes, and the decoded string."""
 
 PARTS = 4 * 1024 * 1024
-"""Bytes of memory for the parts of the content that are on their way to the process that reads them."""
+"""Bytes of memory for the parts of the content on their way to the reading process."""
 
 
 def weight_of_file(file: StoredFile, most: int) -> int:
-    """Return the bytes of memory that it takes to read a file and cut its text, at most `most`.
+    """Return the bytes of memory needed to read a file and split its text, at most `most`.
 
-    The content passes in parts. What a file needs beyond `most` is no reason to refuse it: a limit of the text and the
-    few processes that read at once bound it anyway.
+    The content is streamed in parts. A file that needs more than `most` is not rejected: the limit of the text and the
+    small number of concurrent reader processes bound the memory anyway.
     """
     return min(most, PARTS + PER_BYTE * min(LONGEST, 4 * file.size))
 
 
 async def file_text(engine: Engine, file: StoredFile) -> str:
-    """Return the text of a file, which is read if the store keeps none of this content.
+    """Return the text of a file. The file is read if the store does not have the text of its content.
 
-    Raises `DocumentError` where it has none that can be read whole, `StoreError`.
+    Raises `DocumentError` if the file has no readable text or too much of it, and `StoreError`.
     """
     document = await kept_text(engine, file.tenant, file.digest, file.filename)
     if document is None:
@@ -38,6 +38,6 @@ async def file_text(engine: Engine, file: StoredFile) -> str:
 async def _read(engine: Engine, file: StoredFile) -> Document:
     content = engine.files.read(file)
     document = await engine.documents.read(content, file.filename, file.tenant, file.size)
-    if await engine.files.find(file.tenant, file.id) is not None:  # a text goes with its last file
+    if await engine.files.find(file.tenant, file.id) is not None:  # a text is deleted with its last file
         await keep_text(engine, file.tenant, file.digest, document)
     return document

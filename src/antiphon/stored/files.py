@@ -1,6 +1,6 @@
-"""Files: content that is streamed to and from the blob storage, and the rows that name it.
+"""Files: content that is streamed to and from the blob storage, and the rows that refer to it.
 
-`Files` needs a store and a blob storage and nothing else of the engine, so that runs and jobs can read files by it.
+`Files` needs only a store and a blob storage, not the rest of the engine, so that runs and jobs can use it too.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterable, Sequence
@@ -19,13 +19,13 @@ from antiphon.stored.file_limits import FileLimits, Room, over_quota, room_of
 from antiphon.stored.file_objects import shown_file
 
 HOLD = 2 * 86_400
-"""Seconds that writing a blob may take; the slowest client that is accepted needs 18 hours for 512 MB."""
+"""Maximum seconds for writing a blob. The slowest accepted client needs 18 hours for 512 MB."""
 
 RETRY = 3600
-"""Seconds after which a blob that could not be deleted is tried again."""
+"""Seconds after which the deletion of a blob is retried."""
 
 SWEPT_AT_ONCE = 100
-"""Blobs that one look for stale ones deletes."""
+"""Maximum number of stale blobs to delete in one step."""
 
 
 class Digest(Protocol):
@@ -38,7 +38,7 @@ class Digest(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A blob that was written, and that no file has yet."""
+    """A blob that was written but does not yet belong to a file."""
 
     blob: str
     size: int
@@ -53,19 +53,19 @@ class Files:
         self._store, self._blobs, self._now = store, blobs, clock
         self.limits = limits or FileLimits()
         self._receiving: dict[str, int] = {}
-        """Bytes of the content that is being received here, by its owner."""
+        """Bytes of the content that this process is receiving, by owner."""
 
     @property
     def held(self) -> int:
-        """Bytes of memory that writing one file takes."""
+        """Bytes of memory that writing one file uses."""
         return self._blobs.held
 
     async def find(self, tenant: str, file_id: str) -> StoredFile | None:
-        """Return a file of the tenant, None where it is unknown or has expired. Raises `StoreError`."""
+        """Return a file of the tenant, or None if it is unknown or has expired. Raises `StoreError`."""
         return await self._store.load_file(tenant, file_id)
 
     async def load(self, tenant: str, file_id: str) -> StoredFile:
-        """Return a file of the tenant. Raises `ClientError` (404) where it is unknown, `StoreError`."""
+        """Return a file of the tenant. Raises `ClientError` (404) if it is unknown, `StoreError`."""
         found = await self.find(tenant, file_id)
         if found is None:
             raise not_found(file_id)
@@ -74,7 +74,7 @@ class Files:
     async def page(self, tenant: str | None, query: FilesQuery) -> FilePage:
         """Return a page of the tenant's files, or of all tenants' files.
 
-        Raises `ClientError` (400) where `after` names none, `StoreError`.
+        Raises `ClientError` (400) if `after` is not in the list, `StoreError`.
         """
         wanted = FileQuery(query.limit, query.after, query.order == "desc", query.purpose)
         page = await self._store.file_page(tenant, wanted)
@@ -84,25 +84,25 @@ class Files:
         return page
 
     def read(self, file: StoredFile, start: int = 0, end: int | None = None) -> AsyncGenerator[bytes, None]:
-        """Give the content from `start` up to and without `end`, in parts of at most 1 MiB. Raises `StoreError`."""
+        """Yield the content from `start` up to but excluding `end`, in parts of at most 1 MiB. Raises `StoreError`."""
         return self.read_blob(file.tenant, file.blob, start, file.size if end is None else min(end, file.size))
 
     def read_blob(self, tenant: str, blob: str, start: int, end: int) -> AsyncGenerator[bytes, None]:
-        """Give a part of a blob. Raises `StoreError`."""
+        """Yield the bytes of a blob, like `read`. Raises `StoreError`."""
         return self._blobs.read(blob, start, end, tenant)
 
     async def room(self, tenant: str) -> Room:
-        """Return how large a file may be that the tenant sends now. Raises `ClientError` (429) where it has no room."""
+        """Return the maximum size of the tenant's next file. Raises `ClientError` (429) if it has no room."""
         stored = await self._store.stored_bytes(tenant) if self.limits.stored_bytes else 0
         return room_of(self.limits, tenant, await self._store.file_use(tenant), stored)
 
     async def write(
         self, tenant: str, content: AsyncIterable[bytes], room: Room, also: Digest | None = None
     ) -> Written:
-        """Write content to a new blob as it comes; `also` is another digest that is fed with it.
+        """Write content to a new blob as it arrives. `also` is a second digest to update with it.
 
-        Raises the room's error where the content is larger, `StoreError`, and what `content` raises. Then nothing
-        stays.
+        Raises the room's error if the content is too large, `StoreError`, and the exceptions of `content`. In all these
+        cases, the blob is deleted.
         """
         blob, digest, size = self._blobs.new_name(), sha256(), 0
 
@@ -138,9 +138,9 @@ class Files:
             self._receiving.pop(owner, None)
 
     async def create(self, form: FileForm, filename: str, written: Written, ticket: RequestIdentity) -> StoredFile:
-        """Make a file of what was written for the ticket's tenant; its key is answered with the file.
+        """Create a file of the ticket's tenant from written content, and store it as the reply for the ticket's key.
 
-        Raises `ClientError` (429) where the tenant's quota does not admit it, `StoreError`. Then `drop` the blob.
+        Raises `ClientError` (429) if it exceeds the tenant's quota, `StoreError`. The caller must then `drop` the blob.
         """
         tenant, lifetime = ticket.tenant, lifetime_of(form.purpose, form.expires_after)
         file = self.new_file(tenant, filename, form.purpose, written, lifetime)
@@ -153,44 +153,44 @@ class Files:
         return stored
 
     def new_file(self, tenant: str, filename: str, purpose: str, written: Written, lifetime: int | None) -> StoredFile:
-        """Return a file that is not stored yet, which expires after `lifetime` seconds."""
+        """Return a file that is not yet stored. It expires after `lifetime` seconds."""
         created_at = int(self._now())
         expires_at = None if lifetime is None else created_at + lifetime
         values = new_file_id(), tenant, filename, purpose, written.size, written.digest, written.blob
         return StoredFile(*values, created_at, expires_at)
 
     async def delete(self, tenant: str, file_id: str) -> None:
-        """Delete a file. Raises `ClientError` (404) where it is unknown, `StoreError`."""
+        """Delete a file. Raises `ClientError` (404) if it is unknown, `StoreError`."""
         if not await self._store.delete_file(tenant, file_id):
             raise not_found(file_id)
         await self.sweep_now()
 
     async def drop(self, tenant: str, blob: str) -> None:
-        """Delete a blob that was written for nothing."""
+        """Delete a written blob that no file uses."""
         try:
             await self._store.spare_blob(tenant, blob)
         except StoreError as error:
-            log.warning("Content without a file is deleted later: %s", error)
+            log.warning("Failed to delete unused file content; it will be deleted later: %s", error)
         else:
             await self.sweep_now()
 
     async def sweep(self) -> int:
-        """Delete blobs that nothing uses any more; return how many were tried. Raises `StoreError`."""
+        """Delete stale blobs; return the number of attempted deletions. Raises `StoreError`."""
         stale = await self._store.claim_stale_blobs(SWEPT_AT_ONCE)
         await self.delete_blobs(stale)
         return len(stale)
 
     async def delete_blobs(self, stale: Sequence[str]) -> None:
-        """Delete the bytes of blobs that were claimed. Raises `StoreError`.
+        """Delete the bytes of claimed blobs. Raises `StoreError`.
 
-        What a directory or a bucket does not delete now waits for an hour.
+        If the directory or bucket fails to delete a blob, the deletion is retried after an hour.
         """
         gone, kept = [], []
         for blob in stale:
             try:
                 await self._blobs.delete(blob)
             except StoreError as error:
-                log.warning("Content without a file could not be deleted: %s", error)
+                log.warning("Failed to delete unused file content: %s", error)
                 kept.append(blob)
             else:
                 gone.append(blob)
@@ -200,11 +200,11 @@ class Files:
             await self._store.postpone_blobs(kept, RETRY)
 
     async def sweep_now(self) -> None:
-        """Delete what became stale. The request is done by then, so what fails is left to the cleaner."""
+        """Delete stale blobs after a request. If that fails, the periodic cleaner deletes them later."""
         try:
             await self.sweep()
         except StoreError as error:
-            log.warning("Content without a file is deleted later: %s", error)
+            log.warning("Failed to delete unused file content; it will be deleted later: %s", error)
 
     async def close(self) -> None:
         """Release the blob storage."""
@@ -212,5 +212,5 @@ class Files:
 
 
 def not_found(file_id: str, param: str = "id") -> ClientError:
-    """Return the error for a file that is unknown."""
+    """Return the error for an unknown file."""
     return ClientError(f"No such File object: {file_id[:100]}", status=404, param=param)

@@ -1,6 +1,6 @@
-"""The images of `image_generation_call` items: kept as blobs, and put back where a client reads the item.
+"""Images of `image_generation_call` items: stored as blobs, and inserted again when a client reads the item.
 
-A stored item has a reference in place of the image (`protocol/kept_images.py`), so no turn of a chain reads it.
+A stored item has a reference instead of the image (`protocol/kept_images.py`), so that turns of a chain do not read it.
 """
 
 import asyncio
@@ -17,13 +17,13 @@ from antiphon.stored.large import decoded
 Object = dict[str, Any]
 
 PER_BYTE = 3
-"""Bytes of memory that a byte of an image takes until it is sent: itself, as base64, and as JSON."""
+"""Bytes of memory per byte of an image until it is sent: the image itself, as base64, and as JSON."""
 
 TYPE = b'"image_generation_call"'
 
 
 class Shared(Protocol):
-    """What reads of images share; an `Engine` has it."""
+    """The parts of an `Engine` that reading images needs."""
 
     store: Store
     memory: Memory
@@ -35,13 +35,13 @@ class Shared(Protocol):
 
 
 class Images:
-    """Keeps the images of all tenants. It is an `ImageStore`; `open_files` returns what holds their content."""
+    """Stores the images of all tenants. An `ImageStore`. `open_files` returns the storage of their content."""
 
     def __init__(self, open_files: Callable[[], Files], shared: Shared) -> None:
         self._open_files, self._shared = open_files, shared
 
     async def keep(self, tenant: str, data: bytes) -> str:
-        """Keep an image for as long as its response is being made, and then as long as a response has it."""
+        """Store an image while its response runs, and then as long as a response contains it."""
 
         async def content() -> AsyncGenerator[bytes, None]:
             yield data
@@ -50,11 +50,11 @@ class Images:
         return (await files.write(tenant, content(), await files.room(tenant))).blob
 
     async def load(self, tenant: str, kept: KeptImage) -> bytes | None:
-        """Return a kept image, None where the tenant has no such blob. Raises `StoreError`."""
+        """Return a stored image, or None if the tenant has no such blob. Raises `StoreError`."""
         return await load_image(self._shared, tenant, kept)
 
     async def load_file(self, tenant: str, file_id: str, most: int) -> bytes | None:
-        """Return the content of a file, None where it is unknown or has more bytes. Raises `StoreError`."""
+        """Return the content of a file, or None if it is unknown or too large. Raises `StoreError`."""
         files = self._open_files()
         found = await files.find(tenant, file_id)
         if found is None or found.size > most:
@@ -63,17 +63,17 @@ class Images:
 
 
 async def load_image(shared: Shared, tenant: str, kept: KeptImage) -> bytes | None:
-    """Return a kept image; see `Images.load`."""
+    """Return a stored image; see `Images.load`."""
     if not await shared.store.owns_blob(tenant, kept.blob):
         return None
     return b"".join([part async for part in shared.files.read_blob(tenant, kept.blob, 0, kept.size)])
 
 
 async def with_images(shared: Shared, tenant: str, value: Object) -> Object:
-    """Return a response, an event, an item or a list of items with its images, as they are in no other object.
+    """Return a response, an event, an item or a list of items with its images inserted. Other objects are unchanged.
 
-    What they take counts as memory of the tenant until nothing refers to the object. Raises `StoreError`, and as
-    `Memory.take` where memory is not free.
+    The memory of the images counts for the tenant until the object is released. Raises `StoreError`, and the exceptions
+    of `Memory.take` if not enough memory is available.
     """
     items = [(item, kept) for item in _items_of(value) if (kept := KeptImage.read(item.get("result")))]
     if not items:
@@ -89,7 +89,7 @@ async def with_images(shared: Shared, tenant: str, value: Object) -> Object:
 
 
 async def event_with_images(shared: Shared, tenant: str, event: bytes) -> bytes:
-    """Return a server-sent event with its images."""
+    """Return a server-sent event with its images inserted."""
     head, mark, data = event.partition(b"data: ")
     if TYPE not in data or b'"kept:' not in data:
         return event
@@ -98,7 +98,7 @@ async def event_with_images(shared: Shared, tenant: str, event: bytes) -> bytes:
 
 
 def _items_of(value: Any) -> Iterator[Object]:
-    """Give the items that an object may hold, whichever it is."""
+    """Yield the items in an object of any of these kinds."""
     if not isinstance(value, Mapping):
         return
     if value.get("type") == "image_generation_call" and isinstance(value, dict):

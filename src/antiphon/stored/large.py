@@ -1,4 +1,4 @@
-"""Large stored data, decoded and encoded in threads, in slices: one call for a large item would stop the event loop."""
+"""Decodes and encodes large stored data in slices, in threads, so that a large item does not block the event loop."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec, Protocol
@@ -16,7 +16,7 @@ P = ParamSpec("P")
 
 
 class Shared(Protocol):
-    """What the tenants share that read stored data; an `Engine` has it."""
+    """The parts of an `Engine` that tenants share when they read stored data."""
 
     offload: Offload
     memory: Memory
@@ -25,12 +25,12 @@ class Shared(Protocol):
 
     @property
     def files(self) -> FileReader:
-        """Reads what items keep in blobs."""
+        """Reads the blobs of items."""
         ...
 
 
 LARGE = 64 * 1024
-"""Bytes of JSON from which on it is decoded and encoded in a thread."""
+"""Number of bytes of JSON from which it is decoded and encoded in a thread."""
 
 
 async def shown(
@@ -41,10 +41,10 @@ async def shown(
     *args: P.args,
     **kwargs: P.kwargs,
 ) -> dict[str, Any]:
-    """Return the object that `make` makes of so many bytes; a `LargeObject`, made in a thread, where they are many.
+    """Return the object that `make` creates from this many bytes. A `LargeObject` is created in a thread.
 
-    A large object counts as memory of its tenant until nothing refers to it. Raises as `Memory.take` where that is not
-    free. Without `shared` the object is made here: for a program that has no other clients meanwhile.
+    A large object counts as memory of its tenant until it is released. Raises the exceptions of `Memory.take` if not
+    enough memory is available. Without `shared`, the object is created directly, for programs without other clients.
     """
     if size <= LARGE or shared is None:
         return make(*args, **kwargs)
@@ -56,7 +56,7 @@ async def shown(
 
 
 def size_of(items: Sequence[StoredItem]) -> int:
-    """Return the bytes of stored items."""
+    """Return the number of bytes of stored items."""
     size = 0
     for item in items:
         size += len(item.body) + len(item.sealed or "")
@@ -64,5 +64,5 @@ def size_of(items: Sequence[StoredItem]) -> int:
 
 
 def decoded(body: bytes) -> Any:
-    """Return stored JSON as plain data."""
+    """Return decoded JSON as plain data."""
     return msgspec.json.decode(body) if len(body) <= LARGE else decode_in_slices(body)

@@ -1,4 +1,4 @@
-"""Prompts (specification of hosted tools, section 9): the operations on them. Those of the settings are read-only."""
+"""Prompts (specification of hosted tools, section 9): the operations on them. Prompts in the settings are read-only."""
 
 from typing import Any
 
@@ -16,11 +16,11 @@ from antiphon.runs.prompted import as_stored, find_prompt, template_of, unknown_
 from antiphon.storage.records.prompts import PromptPage, PromptQuery, StoredPrompt
 
 MOST_VERSIONS = 10_000
-"""Versions of all prompts that a tenant may have."""
+"""Maximum number of versions of all prompts of a tenant."""
 
 
 async def create(engine: Engine, tenant: str, template: PromptTemplate) -> dict[str, Any]:
-    """Create a prompt with its first version. Raises `ClientError`: 400, 429 where the tenant has no room."""
+    """Create a prompt with its first version. Raises `ClientError`: 400, 429 if the tenant has no room."""
     body = _encoded(template)
     with await engine.reserve_storage(tenant, len(body)):
         prompt_id, now = engine.new_id("pmpt"), int(engine.now())
@@ -31,7 +31,7 @@ async def create(engine: Engine, tenant: str, template: PromptTemplate) -> dict[
 
 
 async def add_version(engine: Engine, tenant: str, prompt_id: str, request: NewPromptVersion) -> dict[str, Any]:
-    """Add a version to a prompt; return it. Raises `ClientError`: 400, 404, 429 where the tenant has no room."""
+    """Add a version to a prompt; return it. Raises `ClientError`: 400, 404, 429 if the tenant has no room."""
     _check_stored(engine, prompt_id)
     fields = asdict(request)
     is_default = fields.pop("set_as_default")
@@ -49,12 +49,12 @@ async def add_version(engine: Engine, tenant: str, prompt_id: str, request: NewP
 
 
 async def retrieve(engine: Engine, tenant: str, prompt_id: str, version: str | None) -> dict[str, Any]:
-    """Return a version of a prompt, the default one where none is named. Raises `ClientError` (404)."""
+    """Return a version of a prompt, by default its default version. Raises `ClientError` (404)."""
     return shown_prompt(await find_prompt(engine, tenant, prompt_id, version))
 
 
 async def list_prompts(engine: Engine, tenant: str, query: PromptsQuery) -> dict[str, Any]:
-    """Return a page of the prompts; those of the settings are the oldest. Raises `ClientError` (400)."""
+    """Return a page of the prompts. Those in the settings are the oldest. Raises `ClientError` (400)."""
     named = [as_stored(*one) for one in sorted(engine.named_prompts.items())]
     ids = [one.id for one in named]
     if query.order == "desc":
@@ -72,7 +72,7 @@ async def list_prompts(engine: Engine, tenant: str, query: PromptsQuery) -> dict
 
 
 async def list_versions(engine: Engine, tenant: str, prompt_id: str, query: PromptsQuery) -> dict[str, Any]:
-    """Return a page of the versions of a prompt. Raises `ClientError`: 404; 400 where `after` names none."""
+    """Return a page of a prompt's versions. Raises `ClientError`: 404, 400 if `after` is not in the list."""
     if (named := engine.named_prompts.get(prompt_id)) is not None:
         return _page([] if query.after == str(named.version) else [as_stored(prompt_id, named)], query.limit)
     page = await engine.store.prompt_versions(tenant, prompt_id, _query(query))
@@ -86,7 +86,7 @@ async def list_versions(engine: Engine, tenant: str, prompt_id: str, query: Prom
 
 
 async def set_default(engine: Engine, tenant: str, prompt_id: str, version: int) -> dict[str, Any]:
-    """Make a version the default; return it. Raises `ClientError`: 400 for a prompt of the settings, 404."""
+    """Make a version the default; return it. Raises `ClientError`: 400 for a prompt in the settings, 404."""
     _check_stored(engine, prompt_id)
     stored = await engine.store.set_default_version(tenant, prompt_id, version)
     if stored is None:
@@ -96,7 +96,7 @@ async def set_default(engine: Engine, tenant: str, prompt_id: str, version: int)
 
 
 async def delete(engine: Engine, tenant: str, prompt_id: str) -> dict[str, Any]:
-    """Delete a prompt with all versions. Raises `ClientError`: 400 for a prompt of the settings, 404."""
+    """Delete a prompt with all its versions. Raises `ClientError`: 400 for a prompt in the settings, 404."""
     _check_stored(engine, prompt_id)
     if not await engine.store.delete_prompt(tenant, prompt_id):
         raise unknown_prompt(prompt_id)
@@ -104,7 +104,7 @@ async def delete(engine: Engine, tenant: str, prompt_id: str) -> dict[str, Any]:
 
 
 def shown_prompt(stored: StoredPrompt) -> dict[str, Any]:
-    """Return a version of a prompt as the API shows it."""
+    """Return a version of a prompt as an API object."""
     template = template_of(stored)
     said: dict[str, Any] = msgspec.to_builtins(template)
     return {
@@ -145,7 +145,7 @@ def _page(found: Any, limit: int, *, has_more: bool = False) -> dict[str, Any]:
 
 
 def _encoded(template: PromptTemplate) -> bytes:
-    """Return a template as it is stored. Raises `ClientError` (400) for keys to other servers: none is stored."""
+    """Return a template in its stored form. Raises `ClientError` (400) if it has credentials of other servers."""
     if carries_credentials(CreateResponse(model="", input="", **defaults_of(template))):
         text = "The 'authorization' and 'headers' of 'mcp' tools are not stored. Send such tools in each request."
         raise ClientError(text, code="unsupported_value", param="defaults.tools")

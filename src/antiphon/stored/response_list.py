@@ -1,4 +1,4 @@
-"""The list of a tenant's responses: what is kept as facts, each as a `response.summary`."""
+"""The list of a tenant's responses: the stored facts of each as a `response.summary`."""
 
 from collections.abc import Callable
 from typing import Any
@@ -54,21 +54,21 @@ def shown(facts: Facts) -> dict[str, Any]:
 
 
 Show = Callable[[Facts], dict[str, Any]]
-"""Returns one response as its list shows it."""
+"""Returns the facts of one response as a list shows them."""
 
 
 async def list_responses(
     store: Store, tenant: str | None, query: ResponsesQuery, filters: Filters, show: Show = shown
 ) -> dict[str, Any]:
-    """Return a page of the responses of a tenant, or of all for None, each as `show` returns it.
+    """Return a page of the responses of a tenant (None: all tenants), each in the form that `show` returns.
 
-    Raises `ClientError` (400) where `after` or `before` names no response of the list.
+    Raises `ClientError` (400) if `after` or `before` is not a response in the list.
     """
     return shown_page(await read_page(store, tenant, query, filters), show)
 
 
 async def read_page(store: Store, tenant: str | None, query: ResponsesQuery, filters: Filters) -> FactsPage:
-    """Return the facts of a page of responses. Raises `ClientError` (400) as `list_responses` does."""
+    """Return the facts of a page of responses. Raises `ClientError` (400) like `list_responses`."""
     wanted = FactsQuery(query.limit, query.after, query.before, query.order == "desc", filters)
     page = await store.list_facts(tenant, wanted)
     if page.unknown:
@@ -77,7 +77,7 @@ async def read_page(store: Store, tenant: str | None, query: ResponsesQuery, fil
 
 
 def filters_of(line: str | None, now: float) -> Filters:
-    """Return the filters of a line; `now` is the time since the epoch. Raises `ClientError` (400)."""
+    """Parse a filter line. `now` is the time since the epoch. Raises `ClientError` (400)."""
     if not line:
         return Filters()
     try:
@@ -87,7 +87,7 @@ def filters_of(line: str | None, now: float) -> Filters:
 
 
 def shown_page(page: FactsPage, show: Show) -> dict[str, Any]:
-    """Return a page as JSON. A `partial` page continues after `after`, and may have found nothing so far."""
+    """Return a page as JSON. The search for a `partial` page, which can be empty, continues after `after`."""
     data = [show(facts) for facts in page.facts]
     listed: dict[str, Any] = {
         "object": "list",

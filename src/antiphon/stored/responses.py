@@ -1,4 +1,4 @@
-"""What was stored, as clients get it back: GET, DELETE and the list of input items (specification sections 1, 10.5)."""
+"""Stored responses: retrieve and delete them, and list their input items (specification sections 1, 10.5)."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
@@ -19,9 +19,9 @@ INCLUDED: Mapping[str, tuple[str, str]] = {
     "file_search_call": (FILE_RESULTS, "results"),
     "code_interpreter_call": (CODE_OUTPUTS, "outputs"),
 }
-"""By the type of an item: the `include` that asks for what its tool found or made, and the field with it.
+"""By item type: the `include` value that requests the results of the item's tool, and the field that contains them.
 
-It is sealed with the item where the request that made it did not ask.
+If the original request did not include it, the field is sealed with the item.
 """
 
 Opens = Callable[[str], Mapping[str, Any] | None]
@@ -30,28 +30,28 @@ Opens = Callable[[str], Mapping[str, Any] | None]
 async def retrieve(
     store: Store, tenant: str, response_id: str, include: Collection[str], shared: Shared | None = None
 ) -> dict[str, Any]:
-    """Return the response object. Raises `ClientError` (404) where it is unknown."""
+    """Return the response object. Raises `ClientError` (404) if it is unknown."""
     return await show_response(await _load(store, tenant, response_id), include, shared)
 
 
 async def show_response(
     stored: StoredResponse, include: Collection[str], shared: Shared | None = None
 ) -> dict[str, Any]:
-    """Return a stored response as its JSON object; of one that is being made, with the items that are done."""
+    """Return a stored response as its JSON object. A running one has its finished items."""
     size = len(stored.body) + size_of(stored.output)
     opens = opening(shared, stored.tenant, include)
-    if size <= LARGE:  # most are: `shown` would be one more frame for each
+    if size <= LARGE:  # most are: `shown` would add a stack frame to each
         response = shown_response(stored, include, opens)
     else:
         response = await shown(shared, stored.tenant, size, shown_response, stored, include, opens)
-    for item in stored.output:  # as `have_images`, which would be one more frame
+    for item in stored.output:  # like `have_images`, without another stack frame
         if item.id[:3] == PREFIX and KEPT in item.body:
             return await put_images(shared, stored.tenant, response)
     return response
 
 
 def shown_response(stored: StoredResponse, include: Collection[str], opens: Opens | None = None) -> dict[str, Any]:
-    """Return a stored response as its JSON object, in one step."""
+    """Return a stored response as its JSON object, without slices."""
     response: dict[str, Any] = decoded(stored.body)
     response["status"] = stored.status
     response["output"] = [shown_item(item, include, opens) for item in stored.output]
@@ -66,7 +66,7 @@ def shown_response(stored: StoredResponse, include: Collection[str], opens: Open
 
 
 async def delete(store: Store, tenant: str, response_id: str) -> dict[str, Any]:
-    """Forget a response and say so. Raises `ClientError`: 404 where it is unknown, 400 while it is being made."""
+    """Delete a response; return the confirmation. Raises `ClientError`: 404 if it is unknown, 400 while it runs."""
     if await store.find_job(tenant, response_id, few=True) is not None:
         raise ClientError("Cannot delete an in-flight response.", param="response_id")
     if not await store.delete(tenant, response_id):
@@ -77,9 +77,9 @@ async def delete(store: Store, tenant: str, response_id: str) -> dict[str, Any]:
 async def list_input_items(
     store: Store, tenant: str, response_id: str, query: InputItemsQuery, shared: Shared | None = None
 ) -> dict[str, Any]:
-    """Return a page of the items that the response was made from: its chain's, then its own.
+    """Return a page of a response's complete input: the items of its chain, then its own input.
 
-    Raises `ClientError`: 404 where the response is unknown, 400 where `after` or `before` names no item of it.
+    Raises `ClientError`: 404 if the response is unknown, 400 if `after` or `before` is not in the list.
     """
     page = await store.input_page(tenant, response_id, page_query(query))
     if page is None:
@@ -90,7 +90,7 @@ async def list_input_items(
 
 
 def page_query(query: InputItemsQuery) -> PageQuery:
-    """Return the parameters of a client's request as a query of the store."""
+    """Return a client's page parameters as a query for the store."""
     return PageQuery(query.limit, query.after, query.before, query.order == "desc")
 
 
@@ -116,7 +116,7 @@ async def show_item(item: StoredItem, tenant: str, include: Collection[str], sha
 
 
 def have_images(items: Sequence[StoredItem]) -> bool:
-    """Whether an item of these has an image that is kept beside it."""
+    """Return whether one of these items has an image that is stored separately."""
     for item in items:  # noqa: SIM110 - most lists are short, and this calls nothing
         if item.id[:3] == PREFIX and KEPT in item.body:
             return True
@@ -124,14 +124,14 @@ def have_images(items: Sequence[StoredItem]) -> bool:
 
 
 PREFIX = "ig_"
-"""Begins the id of each item with an image that was made here."""
+"""The prefix of the ids of items with images that this server generated."""
 
 KEPT = b'"kept:'
-"""What the place of an image begins with (`protocol/kept_images.py`)."""
+"""The prefix of an image reference (`protocol/kept_images.py`)."""
 
 
 async def put_images(shared: Shared | None, tenant: str, value: dict[str, Any]) -> dict[str, Any]:
-    """Return an object with its images; without `shared` as it is."""
+    """Return an object with its images inserted, or unchanged without `shared`."""
     from antiphon.stored.images import with_images  # noqa: PLC0415 - few responses have images
 
     return value if shared is None else await with_images(shared, tenant, value)
@@ -151,13 +151,13 @@ def _page_of(
 
 
 def invalid_bound(name: str, query: InputItemsQuery | ResponsesQuery, what: str) -> ClientError:
-    """Return the error for an `after` or `before` that names no item of the list."""
+    """Return the error for an `after` or `before` that is not in the list."""
     item_id = str(getattr(query, name))[:100]
     return ClientError(f"Invalid '{name}': no {what} with id '{item_id}'.", code="invalid_value", param=name)
 
 
 def not_found(response_id: str) -> ClientError:
-    """Return the error for a response that is not there (specification section 13)."""
+    """Return the error for an unknown response (specification section 13)."""
     return ClientError(f"Response with id '{response_id[:100]}' not found.", status=404)
 
 
@@ -169,7 +169,7 @@ async def _load(store: Store, tenant: str, response_id: str) -> StoredResponse:
 
 
 def _listed_item(stored: StoredItem, include: Collection[str], opens: Opens | None) -> dict[str, Any] | msgspec.Raw:
-    """Return an item as its JSON object; a large one as it is stored, where all of it is shown."""
+    """Return an item as its JSON object, or a large item as it is stored if all its fields are shown."""
     if len(stored.body) < LARGE or (stored.sealed and "reasoning.encrypted_content" in include):
         return shown_item(stored, include, opens)
     has_more = any(mark in stored.body for mark in _ON_DEMAND)
@@ -177,13 +177,13 @@ def _listed_item(stored: StoredItem, include: Collection[str], opens: Opens | No
 
 
 _ON_DEMAND = (b'"input_image"', b'"computer_call_output"', *(f'"{kind}"'.encode() for kind in INCLUDED))
-"""What stands in items of which a part is shown on demand."""
+"""Texts in the JSON of items with fields that are only shown on demand."""
 
 
 def shown_item(stored: StoredItem, include: Collection[str], opens: Opens | None = None) -> dict[str, Any]:
-    """Return an item as its JSON object, with the fields of `include` only if they are requested.
+    """Return an item as its JSON object. Fields of `include` are only present if they were requested.
 
-    `opens` reads what is sealed with an item.
+    `opens` decrypts the sealed content of an item.
     """
     item: dict[str, Any] = decoded(stored.body)
     if stored.sealed and "reasoning.encrypted_content" in include:
@@ -201,14 +201,14 @@ def shown_item(stored: StoredItem, include: Collection[str], opens: Opens | None
 
 
 def _result(field: str, item: dict[str, Any], stored: StoredItem, opens: Opens | None) -> Any:
-    """Return what a tool found or made: from its item, or from what is sealed with it."""
+    """Return the results of a tool, from its item or from the item's sealed content."""
     if item.get(field) is not None or opens is None or not stored.sealed:
         return item.get(field)
     return (opens(stored.sealed.rpartition(APART)[2]) or {}).get(field)
 
 
 def opening(shared: Shared | None, tenant: str, include: Collection[str]) -> Opens | None:
-    """Return what reads a tenant's sealed state, None if none of it is requested."""
+    """Return a function that decrypts a tenant's sealed content, or None if none is requested."""
     is_asked = FILE_RESULTS in include or CODE_OUTPUTS in include
     return None if shared is None or not is_asked else partial(_unsealed, shared.keyring, tenant)
 

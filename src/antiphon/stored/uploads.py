@@ -1,4 +1,4 @@
-"""Uploads in parts: each part is a blob of its own, and completing the upload joins them to the blob of a file."""
+"""Uploads in parts: each part is a separate blob, and completing the upload joins them into the blob of a file."""
 
 from collections.abc import AsyncGenerator, AsyncIterable, Sequence
 from hashlib import md5
@@ -15,13 +15,13 @@ from antiphon.stored.file_objects import clean_filename, shown_upload
 from antiphon.stored.files import Files
 
 LIFETIME = 3600
-"""Seconds in which all parts must come."""
+"""Seconds within which all parts must arrive."""
 
 PART = 64 * 1024 * 1024
-"""Bytes of a part."""
+"""Maximum bytes of a part."""
 
 ENDED = {
-    "completed": "is completed already",
+    "completed": "is already completed",
     "cancelled": "was cancelled",
     "expired": "has expired: an upload must be completed within an hour",
 }
@@ -34,9 +34,9 @@ class Uploads:
         self._store, self._files, self._new_id, self._now = store, files, new_id, now
 
     async def create(self, request: CreateUpload, ticket: RequestIdentity) -> StoredUpload:
-        """Begin an upload under the id of the ticket.
+        """Create an upload with the id of the ticket.
 
-        Raises `ClientError`: 413 for a file that is too large, 429 where the tenant's quota does not admit it.
+        Raises `ClientError`: 413 for a file that is too large, 429 if it exceeds the tenant's quota.
         """
         limits, tenant = self._files.limits, ticket.tenant
         if request.bytes > limits.upload:
@@ -57,7 +57,7 @@ class Uploads:
         return upload
 
     async def pending(self, tenant: str, upload_id: str) -> StoredUpload:
-        """Return an upload that takes parts. Raises `ClientError`: 404 where it is unknown, 400 where it has ended."""
+        """Return an upload that accepts parts. Raises `ClientError`: 404 if it is unknown, 400 if it has ended."""
         upload = await self._store.load_upload(tenant, upload_id)
         if upload is None:
             raise not_found(upload_id)
@@ -68,7 +68,8 @@ class Uploads:
     async def add_part(self, upload: StoredUpload, content: AsyncIterable[bytes]) -> StoredPart:
         """Store a part of a pending upload.
 
-        Raises `ClientError`: 400 where all parts would be larger than the upload, 413 for a part that is too large.
+        Raises `ClientError`: 400 if all parts together would exceed the upload's size, 413 for a part that is too
+        large.
         """
         room = _room_of(upload, PART, too_large(PART, "data"))
         written = await self._files.write(upload.tenant, content, room)
@@ -84,7 +85,7 @@ class Uploads:
         return part
 
     async def cancel(self, tenant: str, upload_id: str) -> StoredUpload:
-        """Cancel a pending upload. Raises `ClientError`: 404 where it is unknown, 400 where it has ended."""
+        """Cancel a pending upload. Raises `ClientError`: 404 if it is unknown, 400 if it has ended."""
         upload = await self.pending(tenant, upload_id)
         if not await self._store.cancel_upload(tenant, upload_id):
             raise _ended(await self._found(tenant, upload_id))
@@ -92,10 +93,10 @@ class Uploads:
         return await self._found(tenant, upload.id)
 
     async def complete(self, tenant: str, upload_id: str, request: CompleteUpload) -> tuple[StoredUpload, StoredFile]:
-        """Join the parts to a file, in the order of the request.
+        """Join the parts into a file, in the order of the request.
 
-        Raises `ClientError`: 404 where the upload is unknown, 400 where it has ended, for a part that is not its own,
-        and where the bytes or their MD5 differ from what was announced. Then the upload stays as it was.
+        Raises `ClientError`: 404 if the upload is unknown, 400 if it has ended, if a part does not belong to it, or if
+        the size or MD5 of the bytes is not the announced one. The upload then remains pending.
         """
         upload = await self.pending(tenant, upload_id)
         parts = _chosen(upload, await self._store.upload_parts(tenant, upload_id), request.part_ids)
@@ -104,7 +105,7 @@ class Uploads:
             room = _room_of(upload, upload.size, _too_much(upload))
             written = await self._files.write(tenant, self._joined(parts), room, digest)
         except StoreError:
-            await self.pending(tenant, upload_id)  # a request that ended it meanwhile has deleted its parts
+            await self.pending(tenant, upload_id)  # a request that has ended it in the meantime has deleted its parts
             raise
         try:
             if request.md5 is not None and digest.hexdigest() != request.md5.lower():
@@ -116,7 +117,7 @@ class Uploads:
                 )
             file = self._files.new_file(tenant, upload.filename, upload.purpose, written, upload.lifetime)
             stored = await self._store.complete_upload(upload_id, file)
-            if stored is None:  # it was completed, was cancelled or expired while its parts were joined
+            if stored is None:  # it was completed or cancelled or has expired while its parts were joined
                 raise _ended(await self._found(tenant, upload_id))
         except BaseException:
             await self._files.drop(tenant, written.blob)
@@ -137,19 +138,19 @@ class Uploads:
 
 
 def _room_of(upload: StoredUpload, most: int, error: ClientError) -> Room:
-    """Return the room for content of an upload; all that is received for it at once is no larger than the upload."""
+    """Return the room for content of an upload. Content received concurrently is limited to the upload's size."""
     return Room(most, error, upload.id, upload.size, _too_much(upload))
 
 
 def _chosen(upload: StoredUpload, parts: Sequence[StoredPart], part_ids: Sequence[str]) -> list[StoredPart]:
-    """Return these parts in this order. Raises `ClientError` (400) where they are not the whole upload."""
+    """Return these parts in this order. Raises `ClientError` (400) if they are not the complete upload."""
     known = {part.id: part for part in parts}
     chosen = []
     for index, part_id in enumerate(part_ids):
         part = known.pop(part_id, None)
         if part is None:
             raise ClientError(
-                f"Invalid 'part_ids[{index}]': '{part_id[:100]}' is not a part of this upload, or is named twice.",
+                f"Invalid 'part_ids[{index}]': '{part_id[:100]}' is not a part of this upload, or occurs twice.",
                 code="invalid_value",
                 param=f"part_ids[{index}]",
             )
@@ -157,8 +158,8 @@ def _chosen(upload: StoredUpload, parts: Sequence[StoredPart], part_ids: Sequenc
     size = sum(part.size for part in chosen)
     if size != upload.size:
         raise ClientError(
-            f"The parts have {size} bytes together, and the upload was announced with {upload.size}. The upload is "
-            "still pending: upload what is missing, or name all parts.",
+            f"The parts have {size} bytes together, but the upload was announced with {upload.size}. The upload is "
+            "still pending: upload the missing parts, or list all part IDs.",
             code="invalid_value",
             param="part_ids",
         )
@@ -166,18 +167,18 @@ def _chosen(upload: StoredUpload, parts: Sequence[StoredPart], part_ids: Sequenc
 
 
 def not_found(upload_id: str) -> ClientError:
-    """Return the error for an upload that is unknown."""
+    """Return the error for an unknown upload."""
     return ClientError(f"No such Upload object: {upload_id[:100]}", status=404, param="upload_id")
 
 
 def _ended(upload: StoredUpload) -> ClientError:
-    text = f"The upload '{upload.id}' {ENDED.get(upload.status, 'has changed meanwhile; try again')}."
+    text = f"The upload '{upload.id}' {ENDED.get(upload.status, 'has changed in the meantime; try again')}."
     return ClientError(text, code="upload_not_pending", param="upload_id")
 
 
 def _too_much(upload: StoredUpload) -> ClientError:
     return ClientError(
-        f"The parts have more bytes together than the {upload.size} that the upload was announced with.",
+        f"The parts together exceed the {upload.size} bytes that were announced for the upload.",
         code="invalid_value",
         param="data",
     )

@@ -1,4 +1,4 @@
-"""The files in vector stores and their batches: the operations on them (specification of hosted tools, section 3)."""
+"""Files in vector stores and their batches: the operations on them (specification of hosted tools, section 3)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -36,11 +36,11 @@ from antiphon.stored.large import shown
 from antiphon.telemetry.context import about
 
 AUTO = 800, 400
-"""Estimated tokens of a chunk and of the overlap where the client leaves it to the server."""
+"""The default chunk size and overlap in estimated tokens."""
 
 
 async def attach(engine: Engine, tenant: str, store_id: str, request: AttachFile) -> dict[str, Any]:
-    """Attach a file; return it as it stands. Raises `ClientError`: 404 for an unknown store or file, 400 if expired."""
+    """Attach a file; return it. Raises `ClientError`: 404 for an unknown store or file, 400 for an expired store."""
     new = new_file(request.file_id, _attributes(request.attributes), request.chunking_strategy)
     check_attached(await engine.store.attach_files(tenant, store_id, [new]), store_id)
     return await retrieve(engine, tenant, store_id, request.file_id)
@@ -49,7 +49,7 @@ async def attach(engine: Engine, tenant: str, store_id: str, request: AttachFile
 async def list_files(
     engine: Engine, tenant: str, store_id: str, query: StoreFilesQuery, batch_id: str | None = None
 ) -> dict[str, Any]:
-    """Return a page of the files of a store, or of a batch. Raises `ClientError`: 404 for either, 400 for a bound."""
+    """Return a page of the files of a store or batch. Raises `ClientError`: 404, 400 for an unknown bound."""
     page = await load_page(engine, tenant, store_id, query, batch_id)
     return await shown(engine, tenant, size_of(page), _page, page.files, page.has_more)
 
@@ -57,7 +57,7 @@ async def list_files(
 async def load_page(
     engine: Engine, tenant: str, store_id: str, query: StoreFilesQuery, batch_id: str | None = None
 ) -> StoreFilePage:
-    """Load a page of the files of a store, or of a batch. Raises `ClientError` as `list_files`."""
+    """Load a page of the files of a store or batch. Raises `ClientError` like `list_files`."""
     if batch_id is None:
         await load_store(engine, tenant, store_id)
     else:
@@ -70,17 +70,17 @@ async def load_page(
 
 
 def size_of(page: StoreFilePage) -> int:
-    """Return how many bytes of attributes a page has."""
+    """Return the number of bytes of the attributes on a page."""
     return sum(len(one.attributes) for one in page.files)
 
 
 async def retrieve(engine: Engine, tenant: str, store_id: str, file_id: str) -> dict[str, Any]:
-    """Return a file in a store. Raises `ClientError` (404) where the store or the file is unknown."""
+    """Return a file in a store. Raises `ClientError` (404) if the store or the file is unknown."""
     return shown_store_file(await load_file(engine, tenant, store_id, file_id))
 
 
 async def update(engine: Engine, tenant: str, store_id: str, file_id: str, request: UpdateStoreFile) -> dict[str, Any]:
-    """Replace the attributes of a file; return it. Raises `ClientError` (404) where it is unknown."""
+    """Replace the attributes of a file; return it. Raises `ClientError` (404) if it is unknown."""
     attributes = _attributes(request.attributes)
     await load_store(engine, tenant, store_id)
     file = await engine.store.update_store_file(tenant, store_id, file_id, attributes)
@@ -90,7 +90,7 @@ async def update(engine: Engine, tenant: str, store_id: str, file_id: str, reque
 
 
 async def detach(engine: Engine, tenant: str, store_id: str, file_id: str) -> dict[str, Any]:
-    """Take a file out of a store. Raises `ClientError` (404) where the store or the file is unknown."""
+    """Remove a file from a store. Raises `ClientError` (404) if the store or the file is unknown."""
     await load_store(engine, tenant, store_id)
     if not await engine.store.detach_file(tenant, store_id, file_id):
         raise _no_such_file(store_id, file_id)
@@ -98,7 +98,7 @@ async def detach(engine: Engine, tenant: str, store_id: str, file_id: str) -> di
 
 
 async def content(engine: Engine, tenant: str, store_id: str, file_id: str) -> dict[str, Any]:
-    """Return the text of a file in a store. Raises `ClientError`: 404 where it is unknown, 400 where it has none."""
+    """Return the text of a file in a store. Raises `ClientError`: 404 if it is unknown, 400 if it has no text."""
     await load_file(engine, tenant, store_id, file_id)
     file = await engine.files.find(tenant, file_id)
     if file is None:
@@ -120,7 +120,7 @@ def _content(text: str) -> dict[str, Any]:
 
 
 async def create_batch(engine: Engine, tenant: str, store_id: str, request: CreateFileBatch) -> dict[str, Any]:
-    """Attach files together; return the batch. Raises `ClientError` and attaches none where one is unknown."""
+    """Attach files together; return the batch. Raises `ClientError` and attaches none if one is unknown."""
     if request.files is not None:
         new = [
             new_file(one.file_id, _attributes(one.attributes, f"files[{i}].attributes"), one.chunking_strategy)
@@ -137,12 +137,12 @@ async def create_batch(engine: Engine, tenant: str, store_id: str, request: Crea
 
 
 async def retrieve_batch(engine: Engine, tenant: str, store_id: str, batch_id: str) -> dict[str, Any]:
-    """Return a batch. Raises `ClientError` (404) where the store or the batch is unknown."""
+    """Return a batch. Raises `ClientError` (404) if the store or the batch is unknown."""
     return _batch(await _load_batch(engine, tenant, store_id, batch_id))
 
 
 async def cancel_batch(engine: Engine, tenant: str, store_id: str, batch_id: str) -> dict[str, Any]:
-    """Cancel what is not done of a batch; return it. Raises `ClientError` (404) where it is unknown."""
+    """Cancel the unfinished files of a batch; return it. Raises `ClientError` (404) if it is unknown."""
     await load_store(engine, tenant, store_id)
     batch = await engine.store.cancel_store_batch(tenant, store_id, batch_id)
     if batch is None:
@@ -151,7 +151,7 @@ async def cancel_batch(engine: Engine, tenant: str, store_id: str, batch_id: str
 
 
 async def load_store(engine: Engine, tenant: str, store_id: str) -> VectorStore:
-    """Return a store. Raises `ClientError` (404) where it is unknown."""
+    """Return a store. Raises `ClientError` (404) if it is unknown."""
     store = await engine.store.find_vector_store(tenant, store_id)
     if store is None:
         raise unknown_store(store_id)
@@ -159,7 +159,7 @@ async def load_store(engine: Engine, tenant: str, store_id: str) -> VectorStore:
 
 
 async def load_file(engine: Engine, tenant: str, store_id: str, file_id: str) -> StoreFile:
-    """Return a file in a store. Raises `ClientError` (404) where the store or the file is unknown."""
+    """Return a file in a store. Raises `ClientError` (404) if the store or the file is unknown."""
     await load_store(engine, tenant, store_id)
     file = await engine.store.find_store_file(tenant, store_id, file_id)
     if file is None:
@@ -176,7 +176,7 @@ async def _load_batch(engine: Engine, tenant: str, store_id: str, batch_id: str)
 
 
 def new_file(file_id: str, attributes: bytes | None, strategy: ChunkingStrategy | None) -> NewStoreFile:
-    """Return a file to attach, with how it is cut."""
+    """Return a file to attach, with its chunking."""
     cut = AUTO
     if isinstance(strategy, StaticChunking):
         cut = strategy.static.max_chunk_size_tokens, strategy.static.chunk_overlap_tokens
@@ -184,7 +184,7 @@ def new_file(file_id: str, attributes: bytes | None, strategy: ChunkingStrategy 
 
 
 def check_attached(outcome: Attached, store_id: str) -> None:
-    """Raise `ClientError` unless the files are attached."""
+    """Raise `ClientError` unless the files were attached."""
     if outcome.result is AttachResult.UNKNOWN_STORE:
         raise unknown_store(store_id)
     if outcome.result is AttachResult.EXPIRED:
@@ -206,7 +206,7 @@ def page_of(data: Sequence[Mapping[str, Any]], *, has_more: bool) -> dict[str, A
 
 
 def counts_of(counts: FileCounts) -> dict[str, int]:
-    """Return how many files have which status."""
+    """Return the number of files with each status."""
     return {
         "in_progress": counts.in_progress,
         "completed": counts.completed,
@@ -235,7 +235,7 @@ def _page(files: Sequence[StoreFile], has_more: bool) -> dict[str, Any]:
 
 
 def shown_store_file(file: StoreFile) -> dict[str, Any]:
-    """Return a file in a store as the API shows it."""
+    """Return a file in a store as an API object."""
     sizes = {"max_chunk_size_tokens": file.chunk_tokens, "chunk_overlap_tokens": file.overlap_tokens}
     error = None if file.error_code is None else {"code": file.error_code, "message": file.error_message or ""}
     return {

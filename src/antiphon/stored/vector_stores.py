@@ -1,4 +1,4 @@
-"""Vector stores: the operations on them, and search (specification of hosted tools, sections 3 and 4)."""
+"""Vector stores: the operations on them, and searches (specification of hosted tools, sections 3 and 4)."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ from antiphon.stored.vector_store_files import (
 
 
 async def create(engine: Engine, tenant: str, request: CreateVectorStore) -> dict[str, Any]:
-    """Create a store with its first files. Raises `ClientError`: 404 for an unknown file."""
+    """Create a store with its first files. Raises `ClientError` (404) for an unknown file."""
     store = VectorStore(
         engine.new_id("vs"),
         tenant,
@@ -44,13 +44,13 @@ async def create(engine: Engine, tenant: str, request: CreateVectorStore) -> dic
 
 
 async def list_stores(engine: Engine, tenant: str, query: VectorStoresQuery) -> dict[str, Any]:
-    """Return a page of the stores. Raises `ClientError` (400) where `after` or `before` names none."""
+    """Return a page of the stores. Raises `ClientError` (400) if `after` or `before` is not in the list."""
     page = await load_page(engine, tenant, query)
     return page_of([shown_store(one) for one in page.stores], has_more=page.has_more)
 
 
 async def load_page(engine: Engine, tenant: str | None, query: VectorStoresQuery) -> VectorStorePage:
-    """Load a page of the stores of a tenant, or of all tenants. Raises `ClientError` (400) as `list_stores`."""
+    """Load a page of the stores of one or all tenants. Raises `ClientError` (400) like `list_stores`."""
     wanted = StorePageQuery(query.limit, query.after, query.before, query.order == "desc")
     page = await engine.store.vector_store_page(tenant, wanted)
     if page.unknown:
@@ -59,12 +59,12 @@ async def load_page(engine: Engine, tenant: str | None, query: VectorStoresQuery
 
 
 async def retrieve(engine: Engine, tenant: str, store_id: str) -> dict[str, Any]:
-    """Return a store. Raises `ClientError` (404) where it is unknown."""
+    """Return a store. Raises `ClientError` (404) if it is unknown."""
     return shown_store(await load_store(engine, tenant, store_id))
 
 
 async def update(engine: Engine, tenant: str, store_id: str, request: UpdateVectorStore) -> dict[str, Any]:
-    """Change a store; return it. Raises `ClientError` (404) where it is unknown."""
+    """Change a store; return it. Raises `ClientError` (404) if it is unknown."""
     changes: dict[str, Any] = {}
     if request.name is not msgspec.UNSET:
         changes["name"] = request.name
@@ -79,14 +79,14 @@ async def update(engine: Engine, tenant: str, store_id: str, request: UpdateVect
 
 
 async def delete(engine: Engine, tenant: str, store_id: str) -> dict[str, Any]:
-    """Delete a store; its files stay. Raises `ClientError` (404) where it is unknown."""
+    """Delete a store; its files are kept. Raises `ClientError` (404) if it is unknown."""
     if not await engine.store.delete_vector_store(tenant, store_id):
         raise unknown_store(store_id)
     return {"id": store_id, "object": "vector_store.deleted", "deleted": True}
 
 
 async def search(engine: Engine, tenant: str, store_id: str, request: SearchVectorStore) -> dict[str, Any]:
-    """Search a store. Raises `ClientError`: 404 where it is unknown, 400 where it expired; `AntiphonError`."""
+    """Search a store. Raises `ClientError`: 404 if it is unknown, 400 if it has expired; `AntiphonError`."""
     queries = (request.query,) if isinstance(request.query, str) else tuple(request.query)
     filters = read_filter(request.filters, "filters")
     wanted = SearchRequest(tenant, (store_id,), queries, request.max_num_results, filters, _ranking(request))
@@ -96,9 +96,9 @@ async def search(engine: Engine, tenant: str, store_id: str, request: SearchVect
 
 
 async def reindex(engine: Engine, tenant: str, store_id: str) -> int:
-    """Have all files of a store ingested again, with the embeddings that are configured now; return how many.
+    """Ingest all files of a store again, with the currently configured embeddings; return the number of files.
 
-    Raises `ClientError`: 404 where it is unknown, 400 where it has expired.
+    Raises `ClientError`: 404 if it is unknown, 400 if it has expired.
     """
     await load_store(engine, tenant, store_id)
     count = await engine.store.reindex_vector_store(tenant, store_id, engine.embedding_model)
@@ -108,7 +108,7 @@ async def reindex(engine: Engine, tenant: str, store_id: str) -> int:
 
 
 def shown_store(store: VectorStore) -> dict[str, Any]:
-    """Return a store as the API shows it."""
+    """Return a store as an API object."""
     status = "expired" if store.is_expired else "in_progress" if store.counts.in_progress else "completed"
     return {
         "id": store.id,

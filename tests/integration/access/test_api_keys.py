@@ -37,7 +37,7 @@ class Asked(SqliteStore):
 
     def _refuse_away(self) -> None:
         if self.is_away:
-            raise StoreError("The store cannot be reached.")
+            raise StoreError("The store is unreachable.")
 
 
 class Clock:
@@ -170,7 +170,7 @@ async def test_a_failure_for_which_nobody_waits_any_more_is_not_reported(
 
     async def fail(digest: bytes) -> None:
         await fails.wait()
-        raise StoreError("The store cannot be reached.")
+        raise StoreError("The store is unreachable.")
 
     monkeypatch.setattr(store, "find_api_key", fail)
     keys, _ = known(store)

@@ -173,7 +173,7 @@ def damaged(copy: Path) -> str:
 def foreign(copy: Path) -> str:
     with closing(sqlite3.connect(copy)) as connection:
         connection.execute("PRAGMA application_id = 1")
-    return "is not a database of Antiphon"
+    return "is not an Antiphon database"
 
 
 def newer(copy: Path) -> str:
@@ -189,7 +189,7 @@ def garbage(copy: Path) -> str:
 
 def missing(copy: Path) -> str:
     copy.unlink()
-    return "there is no file"
+    return "does not exist"
 
 
 @pytest.mark.parametrize("spoil", [damaged, foreign, newer, garbage, missing])
@@ -218,7 +218,7 @@ async def test_a_backup_overwrites_nothing_and_needs_a_store(tmp_path: Path) -> 
         refused = await backup(tmp_path, copy, path)
 
     assert [one.code for one in (nothing, memory, nowhere, refused)] == [2] * 4
-    assert "there is no file" in nothing.err
+    assert "does not exist" in nothing.err
     assert "in memory" in memory.err
     assert "cannot be written" in nowhere.err
     assert copy.read_text() == "mine"
@@ -233,7 +233,7 @@ async def test_what_is_left_of_another_database_is_not_mixed_into_a_restored_one
     refused = await restore(tmp_path, copy, path)
 
     assert refused.code == 2
-    assert "a.db-wal is left of another database" in refused.err
+    assert "a.db-wal belongs to another database" in refused.err
 
 
 async def test_a_backup_keeps_api_keys(tmp_path: Path) -> None:
@@ -288,7 +288,11 @@ async def test_the_command_that_is_printed_backs_up_and_restores_postgresql(
 @pytest.mark.parametrize("words", [("backup", "a.dump"), ("restore", "a.dump")])
 async def test_the_printed_command_has_the_whole_url_but_no_password(tmp_path: Path, words: tuple[str, str]) -> None:
     printed = (await antiphon(tmp_path, *words, "--store", "postgresql://antiphon:secret@db/antiphon")).err
+<<<<<<< .merge_file_s3OztM
     assert "postgresql://antiphon@db/antiphon" in shlex.split(printed.partition(" of PostgreSQL: ")[2])
+=======
+    assert "postgresql://antiphon@db/antiphon" in shlex.split(printed.partition(" command of PostgreSQL: ")[2])
+>>>>>>> .merge_file_pmGiNO
 
 
 async def test_the_content_of_files_is_copied_and_restored_beside(tmp_path: Path) -> None:

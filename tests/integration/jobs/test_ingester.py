@@ -219,7 +219,7 @@ async def test_content_that_stays_unavailable_fails_the_file_after_some_attempts
     def unavailable(file: StoredFile) -> Any:
         attempts.append(file)
         if len(attempts) <= times:
-            raise StoreError("The bucket of files cannot be used: GenericError.")
+            raise StoreError("The bucket of file_storage failed: GenericError.")
         return read(file)
 
     monkeypatch.setattr(files, "read", unavailable)

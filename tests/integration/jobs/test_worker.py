@@ -232,7 +232,7 @@ async def test_a_watch_begins_anew_after_the_store_failed(monkeypatch: pytest.Mo
 
         async def heartbeats(self) -> Mapping[str, int]:
             if self.fails:
-                raise StoreError("The store cannot be reached.")
+                raise StoreError("The store is unreachable.")
             return await super().heartbeats()
 
     store = Failing.open("sqlite://", now=lambda: NOW)

@@ -52,7 +52,7 @@ async def test_a_host_starts_and_closes_it() -> None:
 async def test_a_host_reads_why_it_cannot_start() -> None:
     [failed], _ = await lifespan_of(antiphon.asgi(store="nowhere"))
     assert failed["type"] == "lifespan.startup.failed"
-    assert "The store's URL" in failed["message"]
+    assert "The store URL" in failed["message"]
 
 
 async def test_the_first_request_starts_an_application_that_is_mounted() -> None:

@@ -243,7 +243,7 @@ async def test_facts_that_the_store_rejects_hold_up_no_others(
 
     async def reject_one(facts: Sequence[Facts]) -> None:
         if made[1] in facts:
-            raise StoreError("The store could not do this.")
+            raise StoreError("The store operation failed.")
         await put(facts)
 
     monkeypatch.setattr(facts_writer, "TRY_AGAIN", 0.001)

@@ -273,7 +273,7 @@ class Broken:
         known: TermCounts | None = None,
     ) -> KeywordMatches:
         if store_id in self._broken:
-            raise StoreError("The store cannot be reached.")
+            raise StoreError("The store is unreachable.")
         return await self._store.match_keywords(tenant, store_id, terms, filters, most)
 
 
@@ -284,7 +284,7 @@ async def test_a_store_that_fails_is_named_and_the_others_are_searched(store: St
     found = await searching(broken, offload, known).search(asked("cat", stores=("vs_1", "vs_2")))
 
     assert [hit.text for hit in found.hits] == ["a cat"]
-    assert found.failures == {"vs_2": "The store cannot be reached."}
+    assert found.failures == {"vs_2": "The store is unreachable."}
     with pytest.raises(StoreError):
         await searching(Broken(store, "vs_1", "vs_2"), offload, known).search(asked("cat", stores=("vs_1", "vs_2")))  # type: ignore[arg-type]
 

@@ -242,7 +242,7 @@ async def test_a_store_that_fails_quotes_nothing(
 ) -> None:
     class Failing(SqliteStore):
         async def save(self, *args: Any, **how: Any) -> bool:
-            error = kind("The store could not do this.") if kind is StoreError else kind(CANARY)
+            error = kind("The store operation failed.") if kind is StoreError else kind(CANARY)
             raise error from RuntimeError(f"DETAIL: ({CANARY})")
 
     store = Failing.open("sqlite://")

@@ -119,7 +119,7 @@ class Broken(SqliteStore):
         raise ValueError(f"{self!r} at /home/somebody/antiphon.db")
 
     async def load(self, *args: Any, **how: Any) -> Any:
-        raise StoreError("The store could not do this.") from ValueError(f"{object()!r} in sqlite")
+        raise StoreError("The store operation failed.") from ValueError(f"{object()!r} in sqlite")
 
 
 async def test_a_fault_of_the_server_shows_none_of_its_insides(backend: ReplayBackend) -> None:

@@ -26,7 +26,7 @@ class Pulse:
         self.threads.add(threading.current_thread())
         self.beats += 1
         if self.beats <= self.failures:
-            raise StoreError("The store cannot be reached.") if self.beats % 2 else RuntimeError("a bug")
+            raise StoreError("The store is unreachable.") if self.beats % 2 else RuntimeError("a bug")
 
     def close(self) -> None:
         self.is_closed = True

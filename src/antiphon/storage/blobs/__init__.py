@@ -1,1 +1,1 @@
-"""Where the content of files is: in the store's own rows, or as objects in a directory or a bucket."""
+"""Storage for the content of files: rows of the store, or objects in a directory or a bucket."""

@@ -1,4 +1,4 @@
-"""Blobs as objects of an S3-compatible bucket, by `obstore`, which signs, retries and uploads in parts."""
+"""Blobs as objects of an S3-compatible bucket. `obstore` signs, retries and uploads in parts."""
 
 from collections.abc import AsyncGenerator, AsyncIterable
 from typing import TYPE_CHECKING, Any
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
 CHUNK = 5 * 1024 * 1024
-"""Bytes of a part of an upload: S3 takes none that is smaller, and 10,000 of them are 48 GB."""
+"""Size of one part of an upload in bytes: the minimum of S3. The maximum of 10,000 parts allows 48 GB."""
 
 AT_ONCE = 2
-"""Parts of one upload that are on their way at once."""
+"""Maximum number of parts of one upload that are sent concurrently."""
 
 READ = 4 * BLOB_PART
-"""Bytes that one request reads, each with a time limit of its own."""
+"""Bytes that one request reads. Each request has its own time limit."""
 
 
 class BucketBlobs:
@@ -39,7 +39,7 @@ class BucketBlobs:
         return new_id("obj")
 
     async def write(self, blob: str, content: AsyncIterable[bytes], tenant: str) -> None:
-        """See `BlobStorage.write`. An object appears when all of it came; an upload that fails is aborted."""
+        """See `BlobStorage.write`. An object appears only when it is complete; a failed upload is aborted."""
         cause: list[BaseException] = []
 
         async def noted() -> AsyncGenerator[bytes, None]:
@@ -55,7 +55,7 @@ class BucketBlobs:
                 self._objects, blob, noted(), use_multipart=True, chunk_size=CHUNK, max_concurrency=AT_ONCE
             )
         except Exception as error:
-            if cause:  # what the content raised, and not what `obstore` made of it
+            if cause:  # raise the content's own exception, not the one that `obstore` made of it
                 raise cause[0] from error
             raise _failed(error) from error
 
@@ -69,7 +69,7 @@ class BucketBlobs:
                 raise _failed(error) from error
             view = memoryview(found)
             if not view:
-                raise StoreError("The file's content is shorter than it was: its object was changed.")
+                raise StoreError("The file's content is incomplete: its object in the bucket was changed.")
             for place in range(0, len(view), BLOB_PART):
                 yield bytes(view[place : place + BLOB_PART])
             start += len(view)
@@ -88,7 +88,7 @@ class BucketBlobs:
 
 
 def open_bucket(name: str, prefix: str, endpoint: str, region: str) -> S3Store:
-    """Return a bucket. The keys come from `AWS_ACCESS_KEY_ID` and the other variables of AWS, or from the machine."""
+    """Return a bucket. The credentials come from `AWS_ACCESS_KEY_ID` and other AWS variables, or from the machine."""
     options: dict[str, Any] = {"region": region} if region else {}
     if endpoint:
         options |= {"endpoint": endpoint, "virtual_hosted_style_request": False}
@@ -97,5 +97,5 @@ def open_bucket(name: str, prefix: str, endpoint: str, region: str) -> S3Store:
 
 
 def _failed(error: BaseException) -> StoreError:
-    """Say what went wrong without an address; the cause is kept for the log."""
-    return StoreError(f"The bucket of files cannot be used: {type(error).__name__}.")
+    """Return the error for the client, without an address. The cause is kept for the log."""
+    return StoreError(f"The bucket of file_storage failed: {type(error).__name__}.")

@@ -1,4 +1,4 @@
-"""Blobs as files of a directory, which may be a mounted volume that all replicas share."""
+"""Blobs as files in a directory, which can be a mounted volume that all replicas share."""
 
 import asyncio
 import os
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class DirectoryBlobs:
-    """See `BlobStorage`. A blob has its name only when all of it is on disk."""
+    """See `BlobStorage`. A blob's file receives its final name only when it is completely on disk."""
 
     held = 3 * BLOB_PART
 
@@ -48,7 +48,7 @@ class DirectoryBlobs:
                 async with turn_of(self._turns, tenant):
                     part = await _on_disk(os.pread, file.fileno(), min(BLOB_PART, end - start), start)
                 if not part:
-                    raise StoreError("The file's content is shorter than it was: its directory was changed.")
+                    raise StoreError("The file's content is incomplete: its file in the directory was changed.")
                 start += len(part)
                 yield part
 
@@ -61,7 +61,7 @@ class DirectoryBlobs:
         """See `BlobStorage.close`."""
 
     def _path(self, blob: str) -> Path:
-        """Return a blob's file: 256 folders keep each of them small."""
+        """Return the path of a blob's file. 256 subfolders keep each folder small."""
         return self._folder / blob[-2:] / blob
 
 
@@ -97,10 +97,10 @@ def _unlink(*paths: Path) -> None:
 
 
 async def _on_disk(act: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Do this in a thread. Raises `StoreError` where the disk fails.
+    """Run this in a thread. Raises `StoreError` if the disk fails.
 
-    A cancelled caller waits for the thread: it uses a file that the caller closes, and its number may then be that of
-    another file.
+    A cancelled caller still waits for the thread: the thread uses a file descriptor that the caller closes, and the
+    number of a closed descriptor can be reused for another file.
     """
     work = asyncio.ensure_future(asyncio.to_thread(act, *args, **kwargs))
     try:
@@ -109,5 +109,5 @@ async def _on_disk(act: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         await asyncio.wait([work])
         raise
     except OSError as error:
-        text = f"The directory of files cannot be used: {os.strerror(error.errno or 0).lower()}."
+        text = f"The directory of file_storage failed: {os.strerror(error.errno or 0).lower()}."
         raise StoreError(text) from error

@@ -1,4 +1,4 @@
-"""All places where content may be: new files go to the one of the settings, and each blob's name says where it is."""
+"""All storage locations of content. New files go to the configured one; the name of a blob encodes its location."""
 
 from collections.abc import AsyncGenerator, AsyncIterable, Mapping
 
@@ -7,9 +7,9 @@ from antiphon.storage.contract import BlobStorage
 
 
 class Places:
-    """See `BlobStorage`. `places` has each storage by the prefix of its blob names; new blobs go to `chosen`.
+    """See `BlobStorage`. `places` maps prefixes of blob names to storage locations; new blobs go to `chosen`.
 
-    So files that were stored before a setting changed can still be read.
+    So files that were stored before a change of the setting remain readable.
     """
 
     def __init__(self, places: Mapping[str, BlobStorage], chosen: str) -> None:
@@ -47,6 +47,6 @@ class Places:
         if place is None:
             raise StoreError(
                 "The file's content is in a directory or a bucket that the settings no longer name: set file_storage "
-                "as it was when the file was stored."
+                "to its value at the time when the file was stored."
             )
         return place

@@ -1,4 +1,4 @@
-"""Blobs in the store itself, in parts of 1 MiB: the second SQLite file, or rows of PostgreSQL."""
+"""Blobs in the store itself, in parts of 1 MiB: in the second SQLite file, or in rows of PostgreSQL."""
 
 from collections.abc import AsyncGenerator, AsyncIterable
 
@@ -22,7 +22,7 @@ class StoreBlobs:
         return new_id("row")
 
     async def write(self, blob: str, content: AsyncIterable[bytes], tenant: str) -> None:
-        """See `BlobStorage.write`. An empty blob has one empty part."""
+        """See `BlobStorage.write`. An empty blob is stored as one empty part."""
         number = 0
         async for part, is_last in in_parts(content, BLOB_PART):
             async with turn_of(self._turns, tenant):
@@ -36,7 +36,7 @@ class StoreBlobs:
             async with turn_of(self._turns, tenant):
                 part = await self._store.blob_part(blob, number)
             if part is None or len(part) <= skipped:
-                raise StoreError("The file's content is missing: the file was deleted meanwhile.")
+                raise StoreError("The file's content is missing: the file was deleted in the meantime.")
             piece = part if not skipped and end - start >= len(part) else part[skipped : skipped + end - start]
             start += len(piece)
             yield piece

@@ -1,4 +1,4 @@
-"""What the engine asks of a store. Any implementation can be proved with `antiphon.testing.check_store`."""
+"""The interface that the engine requires of a store. `antiphon.testing.check_store` verifies an implementation."""
 
 from collections.abc import Mapping
 from typing import Protocol
@@ -207,31 +207,31 @@ class Store(
     Containers,
     Protocol,
 ):
-    """Keeps what must survive. Every method raises `StoreError` where the storage itself fails.
+    """A durable store. Every method raises `StoreError` if the storage fails.
 
-    Guarantees: what a method that writes returned from is durable, whole or not at all; reads see every finished
-    write of this store; calls may run concurrently from many tasks of one event loop, and several processes may have
-    the same place open. Nothing of one tenant is known to another.
+    Guarantees: when a method that writes returns, its changes are durable, and they are applied entirely or not at
+    all. Reads see every completed write of this store. Many tasks of one event loop can call the methods concurrently,
+    and several processes can open the same storage. No method reveals one tenant's data to another tenant.
     """
 
     url: str
-    """Where it keeps things, as the operator wrote it, without a password."""
+    """The URL of the storage, as the operator wrote it, without a password."""
 
     async def check(self) -> None:
-        """Raise `StoreError` unless the storage answers."""
+        """Raise `StoreError` unless the storage responds."""
         ...
 
     async def check_writable(self) -> None:
-        """Raise `StoreError` unless something can be written now and is durable. The value itself is never read."""
+        """Raise `StoreError` unless a write succeeds now and is durable. The written value is never read."""
         ...
 
     async def inspect(self) -> Mapping[str, int]:
-        """Look through all of it; return how many rows each table has. Raises `StoreError` where it is damaged."""
+        """Check all of the storage; return the number of rows of each table. Raises `StoreError` if it is damaged."""
         ...
 
     async def close(self) -> None:
         """Finish pending writes and release the storage.
 
-        Every other method raises `StoreError` from then on; closing again does nothing.
+        After that, every other method raises `StoreError`. Closing a closed store does nothing.
         """
         ...

@@ -1,4 +1,4 @@
-"""The part of the contract that keeps chat completions."""
+"""The store contract for chat completions."""
 
 from typing import Protocol
 
@@ -6,14 +6,14 @@ from antiphon.storage.records import CompletionPage, CompletionQuery, ItemPage, 
 
 
 class ChatCompletions(Protocol):
-    """Chat completions and the messages of their requests. An expired one is unknown to every method."""
+    """Chat completions and the messages of their requests. Every method treats an expired completion as unknown."""
 
     async def save_completion(self, completion: StoredCompletion) -> None:
-        """Store a new completion, durable before this returns."""
+        """Store a new completion. It is durable when this returns."""
         ...
 
     async def load_completion(self, tenant: str, completion_id: str) -> StoredCompletion | None:
-        """Return the completion without its messages, or None."""
+        """Return the completion without its messages, or None if it is unknown."""
         ...
 
     async def update_completion(self, tenant: str, completion_id: str, metadata: bytes) -> StoredCompletion | None:
@@ -21,15 +21,15 @@ class ChatCompletions(Protocol):
         ...
 
     async def delete_completion(self, tenant: str, completion_id: str) -> bool:
-        """Delete the completion and its messages; False where it is unknown."""
+        """Delete the completion and its messages; return False if it is unknown."""
         ...
 
     async def completion_page(self, tenant: str, query: CompletionQuery) -> CompletionPage:
-        """Return a part of the tenant's completions, without their messages."""
+        """Return one page of the tenant's completions, without their messages."""
         ...
 
     async def completion_messages(self, tenant: str, completion_id: str, query: PageQuery) -> ItemPage | None:
-        """Return a part of a completion's messages; None where the completion is unknown.
+        """Return one page of a completion's messages, or None if the completion is unknown.
 
         The id of a message is the completion's id, `-`, and the message's index in the request.
         """

@@ -1,10 +1,10 @@
-"""The part of the contract that keeps the chunks of files in vector stores, and finds them."""
+"""The store contract for the chunks of files in vector stores, and for searching them."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-if TYPE_CHECKING:  # a server that searches nothing never loads them
+if TYPE_CHECKING:  # not loaded by a server that never searches
     from collections.abc import Mapping, Sequence
 
     from antiphon.search.filters import AttributeValue, Filter
@@ -20,25 +20,25 @@ if TYPE_CHECKING:  # a server that searches nothing never loads them
 
 
 class Chunks(Protocol):
-    """Chunks by vector store and file. A search finds one version of a file, whole, or none of it."""
+    """Chunks by vector store and file. A search sees exactly one version of a file, complete, or no version at all."""
 
     async def put_chunks(self, file: IndexedFile, rows: Sequence[ChunkRow]) -> bool:
-        """Put in a part of a version of a file, by ascending position. No search finds it until it is published.
+        """Store some chunks of a version of a file, by ascending position. Searches see them once they are published.
 
-        Rows that are there already stay. False, and nothing is put in, where this version is published or a newer one
-        is known.
+        Rows that exist already are kept. Return False, and store nothing, if this version is already published or a
+        newer version exists.
         """
         ...
 
     async def publish_chunks(self, file: IndexedFile) -> int | None:
-        """Have a search find this version in place of older ones; return the bytes of its texts and vectors.
+        """Publish this version to searches, in place of older versions; return the bytes of its texts and vectors.
 
-        None, and nothing changes, where a newer version is known.
+        Return None, and change nothing, if a newer version exists.
         """
         ...
 
     async def drop_chunks(self, tenant: str, store_id: str, file_id: str | None) -> None:
-        """Find a file of a store, or any file of it, no longer: from now on, with its attributes."""
+        """Hide a file of a store, or all its files, from searches immediately. Also drops the attributes."""
         ...
 
     async def set_chunk_attributes(
@@ -48,11 +48,11 @@ class Chunks(Protocol):
         ...
 
     async def sweep_chunks(self) -> int:
-        """Remove what was dropped, until nothing is left; return how many chunks."""
+        """Delete all dropped chunks; return their number."""
         ...
 
     async def searched_store(self, tenant: str, store_id: str) -> SearchedStore | None:
-        """Return what a search of the store finds in all; None where nothing was ever put in."""
+        """Return the size of the store as searches see it, or None if no chunk was ever stored for it."""
         ...
 
     async def match_keywords(
@@ -64,24 +64,24 @@ class Chunks(Protocol):
         most: int,
         known: TermCounts | None = None,
     ) -> KeywordMatches:
-        """Return at most so many chunks that match some terms best, of the files that pass the filter.
+        """Return at most `most` chunks that match the terms best, from the files that pass the filter.
 
-        `known` counts of terms hold as long as the store has the same revision; the others are counted.
+        The counts in `known` are used if the store still has their revision; all other counts are computed.
         """
         ...
 
     async def found_files(self, tenant: str, store_id: str, filters: Filter | None) -> frozenset[int]:
-        """Return the numbers of the files that a search finds and that pass the filter."""
+        """Return the numbers of the published files that pass the filter."""
         ...
 
     async def signatures(self, tenant: str, store_id: str, known: frozenset[int]) -> Signatures:
-        """Return the files that a search finds, and the signatures of those that are not known."""
+        """Return the published files, and the signatures of the files that are not in `known`."""
         ...
 
     async def vectors(self, tenant: str, numbers: Sequence[int]) -> Mapping[int, bytes]:
-        """Return the vectors of chunks by their numbers, which another method has returned to this tenant."""
+        """Return the vectors of chunks by numbers that another method has returned to this tenant."""
         ...
 
     async def found_chunks(self, tenant: str, numbers: Sequence[int]) -> Sequence[FoundChunk]:
-        """Return chunks of the tenant by their numbers, in this order, as far as a search still finds them."""
+        """Return the tenant's chunks with these numbers, in this order, without those that are no longer published."""
         ...

@@ -1,11 +1,11 @@
-"""The part of the contract that counts containers, for the status and metrics."""
+"""The store contract for the container counts of the status and the metrics."""
 
 from typing import Protocol
 
 
 class ContainerCounts(Protocol):
-    """Counts of the containers of all tenants."""
+    """The number of containers of all tenants."""
 
     async def running_containers(self) -> int:
-        """Return how many containers have not expired. Raises `StoreError`."""
+        """Return the number of containers that have not expired. Raises `StoreError`."""
         ...

@@ -1,4 +1,4 @@
-"""The part of the contract that keeps conversations, and `Idempotency-Key`s."""
+"""The store contract for conversations and `Idempotency-Key`s."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -15,12 +15,12 @@ from antiphon.storage.records import (
 
 
 class Conversations(Protocol):
-    """Conversations and their items, which do not expire. A response that writes to one holds it meanwhile."""
+    """Conversations and their items, which never expire. A response locks its conversation until it has ended."""
 
     async def create_conversation(
         self, conversation: StoredConversation, items: Sequence[StoredItem], reply: Reply | None = None
     ) -> None:
-        """Keep a new conversation with its first items."""
+        """Store a new conversation with its first items."""
         ...
 
     async def load_conversation(self, tenant: str, conversation_id: str) -> StoredConversation | None:
@@ -28,9 +28,9 @@ class Conversations(Protocol):
         ...
 
     async def list_conversations(self, tenant: str | None, limit: int, after: str = "") -> list[StoredConversation]:
-        """Return at most `limit` conversations of a tenant, or of all tenants, newest first, those behind `after`.
+        """Return up to `limit` conversations of one tenant, or of all tenants, newest first, starting after `after`.
 
-        `after` is the id of a conversation; the conversation may have been deleted.
+        `after` is the id of a conversation, which may have been deleted.
         """
         ...
 
@@ -41,19 +41,19 @@ class Conversations(Protocol):
         ...
 
     async def delete_conversation(self, tenant: str, conversation_id: str) -> LockResult:
-        """Forget the conversation and its items."""
+        """Delete the conversation and its items."""
         ...
 
     async def add_items(self, tenant: str, conversation_id: str, items: Sequence[StoredItem]) -> LockResult:
-        """Put items at the end."""
+        """Append items to the conversation."""
         ...
 
     async def items(self, tenant: str, conversation_id: str) -> list[StoredItem] | None:
-        """Return all items in order; None where the conversation is unknown."""
+        """Return all items in order, or None if the conversation is unknown."""
         ...
 
     async def conversation_page(self, tenant: str, conversation_id: str, query: PageQuery) -> ItemPage | None:
-        """Return a part of the items; None where the conversation is unknown. Reads about as much as it returns."""
+        """Return one page of the items, or None if the conversation is unknown. Reads little more than it returns."""
         ...
 
     async def conversation_item(self, tenant: str, conversation_id: str, item_id: str) -> StoredItem | None:
@@ -61,29 +61,29 @@ class Conversations(Protocol):
         ...
 
     async def delete_item(self, tenant: str, conversation_id: str, item_id: str) -> LockResult:
-        """Take one item out."""
+        """Delete one item."""
         ...
 
     async def lock(self, tenant: str, conversation_id: str, response_id: str, worker: str) -> LockResult:
-        """Hold the conversation for a response that the worker makes."""
+        """Lock the conversation for a response that the worker runs."""
         ...
 
     async def unlock(self, conversation_id: str, response_id: str) -> None:
-        """Release a conversation, if the response holds it."""
+        """Unlock a conversation if this response holds its lock."""
         ...
 
 
 class Keys(Protocol):
-    """`Idempotency-Key`s, for a day each."""
+    """`Idempotency-Key`s. Each is valid for one day."""
 
     async def reserve(self, tenant: str, key: str, fingerprint: bytes, response_id: str, worker: str) -> KeyReservation:
-        """Reserve a key for a response that the worker is to make, unless it is; return what stands."""
+        """Reserve a key for a response that the worker will run, unless it is reserved; return the reservation."""
         ...
 
     async def find_key(self, tenant: str, key: str) -> KeyReservation | None:
-        """Return the reservation that stands, or None."""
+        """Return the reservation of this key, or None."""
         ...
 
     async def free_key(self, tenant: str, key: str, response_id: str) -> None:
-        """Drop the reservation, if it is that response's and has no reply."""
+        """Release the reservation if it belongs to this response and has no reply."""
         ...

@@ -1,4 +1,4 @@
-"""The part of the contract that keeps facts about responses, and lists them."""
+"""The store contract for facts about responses: one row per response, for lists and figures."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -7,46 +7,49 @@ from antiphon.storage.records import Facts, FactsFamily, FactsPage, FactsQuery, 
 
 
 class ResponseFacts(Protocol):
-    """Facts about responses. `save`, `enqueue` and `finish` keep those of their response in the same step.
+    """Facts about responses. `save`, `enqueue` and `finish` store the facts of their response in the same transaction.
 
-    Facts that are stored again under the same id replace the earlier facts, except the time when the response began:
-    the time from then until the later facts began is added to `queued` and `first`. Once a background response is
-    claimed, its status is `in_progress`. `delete` of a response removes its words, tags, spans and bodies; its numbers
-    stay until they expire, and no list has them.
+    Storing facts again under the same id replaces the earlier facts, except the time when the response began: the time
+    between the two beginnings is added to `queued` and `first`. When a background response is claimed, its status
+    becomes `in_progress`. `delete` of a response removes its words, tags, spans and bodies. Its numbers are kept until
+    they expire, but lists no longer include it.
     """
 
     async def put_facts(self, facts: Sequence[Facts]) -> None:
-        """Keep facts of responses that are not saved themselves, all of them in one step."""
+        """Store the facts of responses that are not stored themselves, in one transaction."""
         ...
 
     async def list_facts(self, tenant: str | None, query: FactsQuery) -> FactsPage:
-        """Return a part of a tenant's facts, in the order in which the responses began; of all tenants for None."""
+        """Return one page of facts, ordered by the start of the responses. If `tenant` is None, include all tenants."""
         ...
 
     async def bodies(self, tenant: str, response_id: str) -> bytes | None:
-        """Return what backends received for a response, as it was kept; None where it was not."""
+        """Return the stored requests that backends received for a response, or None if they were not stored."""
         ...
 
     async def find_facts(self, tenant: str | None, response_id: str) -> FactsFamily | None:
-        """Return the facts of a response of this tenant, or of any, with its spans and chain; None if unknown."""
+        """Return the facts of a response with its spans and chain, or None if it is unknown.
+
+        If `tenant` is None, find the response of any tenant.
+        """
         ...
 
     async def changed_facts(self, behind: int | None) -> tuple[int, Sequence[Facts]]:
-        """Return the facts of all tenants that were kept or changed behind a place, oldest first, and the new place.
+        """Return the facts of all tenants that changed after the position `behind`, oldest first, and the new position.
 
-        Without a place, return only the newest one. Facts that another server writes may appear before the place that
-        was returned last: look again a little earlier, and omit what is known.
+        If `behind` is None, return only the newest position. Facts that another server writes can appear before the
+        returned position: start the next read a little earlier, and skip the facts that you have seen.
         """
         ...
 
     async def figures(self, tenant: str | None, query: FiguresQuery) -> FiguresFound:
-        """Return figures of a tenant, or of all, of responses that have ended; deleted ones count too."""
+        """Return figures of ended responses of one tenant, or of all tenants. Deleted responses are included."""
         ...
 
     async def sum_up(self) -> bool:
-        """Add some responses to the sums from which figures are read; return whether there are more.
+        """Add some responses to the sums that `figures` reads; return whether more responses remain.
 
-        Any server may call it at any time; each response is summed once.
+        Any server can call this at any time; each response is added once.
         """
         ...
 

@@ -1,8 +1,8 @@
-"""The part of the contract that keeps files: their rows, uploads in parts, and the blobs that hold content.
+"""The store contract for files: their rows, uploads in parts, and the blobs that hold their content.
 
-The order of an upload makes a crash harmless: `begin_blob` notes the name of a blob, then its bytes are written, then
-`put_file` makes it used. A noted blob that nothing uses is stale after its time, and the process that claims it deletes
-its bytes, then forgets it. So no bytes exist without a row that names them, and no file exists without its bytes.
+The order of the steps makes a crash harmless. `begin_blob` records the name of a blob, then the bytes are written, then
+`put_file` makes a file use the blob. A recorded blob without a user becomes stale after a time. The process that claims
+a stale blob deletes its bytes, then its record. So no bytes exist without a record, and no file exists without bytes.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterable, Sequence
@@ -22,82 +22,82 @@ from antiphon.storage.records import (
 
 
 class BlobStorage(Protocol):
-    """Where the content of files is: in the store, a directory or a bucket. Every method raises `StoreError`."""
+    """Storage for the content of files: the store, a directory or a bucket. Every method raises `StoreError`."""
 
     @property
     def held(self) -> int:
-        """Bytes of memory that one `write` takes at most."""
+        """Maximum number of bytes of memory that one `write` uses."""
         ...
 
     def new_name(self) -> str:
-        """Return a name for a new blob; the name shows where the blob is."""
+        """Return a name for a new blob. The name encodes the storage location."""
         ...
 
     async def write(self, blob: str, content: AsyncIterable[bytes], tenant: str) -> None:
-        """Write a new blob, durable before this returns, in the tenant's turn: a few MB of it are in memory at once."""
+        """Write a new blob, durable when this returns. Tenants take turns, so only a few MB are in memory at once."""
         ...
 
     def read(self, blob: str, start: int, end: int, tenant: str) -> AsyncGenerator[bytes, None]:
-        """Give the bytes from `start` up to and without `end`, in parts of at most 1 MiB."""
+        """Yield the bytes from `start` up to but excluding `end`, in parts of at most 1 MiB."""
         ...
 
     async def delete(self, blob: str) -> None:
-        """Delete the bytes of a blob, also where it was written in part or not at all."""
+        """Delete the bytes of a blob, even if it was written only in part or not at all."""
         ...
 
     async def close(self) -> None:
-        """Release what was opened. The store that holds blobs is closed by its owner."""
+        """Release all resources. The store that holds blobs is closed by its owner."""
         ...
 
 
 class FileReader(Protocol):
-    """Finds files and reads their content, and deletes what nothing uses: what the engine needs of files.
+    """The part of file storage that the engine uses: find files, read their content, delete unused content.
 
     Every method raises `StoreError`.
     """
 
     async def find(self, tenant: str, file_id: str) -> StoredFile | None:
-        """Return a file of the tenant, None where it is unknown or has expired."""
+        """Return a file of the tenant, or None if it is unknown or has expired."""
         ...
 
     def read(self, file: StoredFile, start: int = 0, end: int | None = None) -> AsyncGenerator[bytes, None]:
-        """Give the content from `start` up to and without `end`, in parts of at most 1 MiB."""
+        """Yield the content from `start` up to but excluding `end`, in parts of at most 1 MiB."""
         ...
 
     def read_blob(self, tenant: str, blob: str, start: int, end: int) -> AsyncGenerator[bytes, None]:
-        """Give a part of a blob, in the same way."""
+        """Yield the bytes of a blob, like `read`."""
         ...
 
     async def delete_blobs(self, stale: Sequence[str]) -> None:
-        """Delete the bytes of blobs that were claimed as stale, then forget the blobs."""
+        """Delete the bytes of blobs that were claimed as stale, then their records."""
         ...
 
 
 class Files(Protocol):
-    """Files and uploads. One that has expired is unknown to every method."""
+    """Files and uploads. Every method treats an expired file or upload as unknown."""
 
     async def put_file(
         self, file: StoredFile, quota: FileQuota, reply: Reply | None = None, reserved: str = ""
     ) -> StoredFile | None:
-        """Store a new file after its blob was written; None if the tenant's quota does not admit it.
+        """Store a new file after its blob; return None if it exceeds the tenant's quota.
 
-        `reply` is kept for the `Idempotency-Key` that was reserved under the id `reserved`.
+        `reply` is stored for the `Idempotency-Key` that was reserved under the id `reserved`.
 
-        Where the tenant has another file with the same content, the file that is returned has that file's blob, and
-        its own is stale. Raises `StoreError` where the blob was not begun, or is stale.
+        If the tenant has another file with the same content, the returned file uses the blob of that file, and its own
+        blob becomes stale. Raises `StoreError` if the blob was not begun, or is stale.
         """
         ...
 
     async def load_file(self, tenant: str, file_id: str) -> StoredFile | None:
-        """Return the file, or None."""
+        """Return the file, or None if it is unknown."""
         ...
 
     async def delete_file(self, tenant: str, file_id: str) -> bool:
-        """Delete the file, and make its blob stale if no other file has it; False where the file is unknown."""
+        """Delete the file; its blob becomes stale unless another file uses it. Return False if the file is unknown."""
         ...
 
     async def file_page(self, tenant: str | None, query: FileQuery) -> FilePage:
-        """Return a part of the tenant's files; without a tenant, of the files of all tenants."""
+        """Return one page of the tenant's files, or of all tenants' files if `tenant` is None."""
         ...
 
     async def file_use(self, tenant: str) -> FileUse:
@@ -105,28 +105,28 @@ class Files(Protocol):
         ...
 
     async def keep_file_text(self, text: FileText) -> None:
-        """Keep the text of a file's content in place of the one that its tenant has for the same content.
+        """Store the text of a file's content. It replaces the tenant's earlier text of the same content.
 
-        It is deleted with the last of the tenant's files that have this content.
+        The text is deleted with the last of the tenant's files that have this content.
         """
         ...
 
     async def find_file_text(self, tenant: str, digest: bytes, version: int) -> FileText | None:
-        """Return the text that this version of the reader has read in a content, or None."""
+        """Return the text that this version of the text reader extracted from a content, or None."""
         ...
 
     async def create_upload(self, upload: StoredUpload, quota: FileQuota, reply: Reply | None = None) -> bool:
-        """Store a new upload and reserve its bytes; False where the tenant's quota does not admit it."""
+        """Store a new upload and reserve its bytes; return False if it exceeds the tenant's quota."""
         ...
 
     async def load_upload(self, tenant: str, upload_id: str) -> StoredUpload | None:
-        """Return the upload, or None. A pending upload has the status `expired` after its time."""
+        """Return the upload, or None. A pending upload has the status `expired` after its expiry time."""
         ...
 
     async def put_part(self, part: StoredPart) -> bool:
-        """Store a part of a pending upload after its blob was written.
+        """Store a part of a pending upload. The blob of the part must already be written.
 
-        False where the upload is not pending, or all its parts would have more bytes than it announced.
+        Return False if the upload is not pending, or if its parts together would exceed the announced size.
         """
         ...
 
@@ -135,43 +135,43 @@ class Files(Protocol):
         ...
 
     async def cancel_upload(self, tenant: str, upload_id: str) -> bool:
-        """Cancel a pending upload and drop its parts; False where it is not pending."""
+        """Cancel a pending upload and drop its parts; return False if it is not pending."""
         ...
 
     async def complete_upload(self, upload_id: str, file: StoredFile) -> StoredFile | None:
-        """Make a pending upload the file, and drop its parts; None where it is not pending. See `put_file`."""
+        """Turn a pending upload into the file, and drop its parts; return None if it is not pending. See `put_file`."""
         ...
 
     async def begin_blob(self, tenant: str, blob: str, hold: int) -> None:
-        """Note a blob before its bytes are written; it becomes stale after `hold` seconds unless it is used."""
+        """Record a blob before its bytes are written. It becomes stale after `hold` seconds unless it is used."""
         ...
 
     async def spare_blob(self, tenant: str, blob: str) -> None:
-        """Make a blob stale that was begun and is not used."""
+        """Make a blob stale that was begun but not used."""
         ...
 
     async def owns_blob(self, tenant: str, blob: str) -> bool:
-        """Whether a blob is there, and the tenant's."""
+        """Return whether a blob exists and belongs to the tenant."""
         ...
 
     async def claim_stale_blobs(self, limit: int) -> Sequence[str]:
-        """Return the names of stale blobs. Nothing can use them any more: delete their bytes, then `forget_blobs`."""
+        """Claim and return stale blobs. Nothing can use them from now on: delete their bytes, then `forget_blobs`."""
         ...
 
     async def forget_blobs(self, blobs: Sequence[str]) -> None:
-        """Forget claimed blobs after their bytes were deleted."""
+        """Delete the records of claimed blobs, after their bytes were deleted."""
         ...
 
     async def postpone_blobs(self, blobs: Sequence[str], delay: int) -> None:
-        """Make claimed blobs claimable again after `delay` seconds: their bytes could not be deleted."""
+        """Make claimed blobs claimable again after `delay` seconds, because their bytes could not be deleted."""
         ...
 
     async def put_blob_part(self, blob: str, number: int, data: bytes, *, is_last: bool) -> None:
-        """Keep the bytes of a part of a blob; with the last part all of the blob is durable."""
+        """Store one part of a blob. When the last part is stored, the whole blob is durable."""
         ...
 
     async def blob_part(self, blob: str, number: int) -> bytes | None:
-        """Return a part of a blob, or None."""
+        """Return one part of a blob, or None."""
         ...
 
     async def delete_blob_parts(self, blob: str) -> None:

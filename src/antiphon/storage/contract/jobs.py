@@ -1,4 +1,4 @@
-"""The part of the contract that keeps background responses, their logs, and leases of workers."""
+"""The store contract for background responses, their event logs, and the leases of workers."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
@@ -18,14 +18,14 @@ from antiphon.storage.records import (
 )
 
 JOBS = "jobs"
-"""The notification, instead of a response's id, that a job waits."""
+"""Passed to `on_change` listeners, instead of a response's id, when a job waits to be claimed."""
 
 
 class Pulse(Protocol):
-    """A worker's heartbeat over a connection of its own, used by one thread, which need not have an event loop."""
+    """A worker's heartbeat over a separate connection. Used by one thread, which needs no event loop."""
 
     def beat(self) -> None:
-        """Show that the worker lives; blocks for some seconds at most. Raises `StoreError`."""
+        """Record that the worker is alive. Blocks for a few seconds at most. Raises `StoreError`."""
         ...
 
     def close(self) -> None:
@@ -34,10 +34,11 @@ class Pulse(Protocol):
 
 
 class Jobs(Protocol):
-    """Background responses. The row is the job: it waits in the queue, belongs to one worker, and is fenced.
+    """Background responses. The row is the job: it waits in the queue, has one owner, and is fenced by a version.
 
-    A worker is a name. Its heartbeat shows that it is alive; others may `expire_worker` it when the heartbeat stops.
-    An expired worker keeps what it owns until another worker takes it, and is alive again with its next beat.
+    A worker is identified by a name. Its heartbeat shows that it is alive. If the heartbeat stops, other workers can
+    call `expire_worker`. An expired worker keeps its jobs until other workers claim them, and its next heartbeat
+    makes it alive again.
     """
 
     async def enqueue(
@@ -50,27 +51,28 @@ class Jobs(Protocol):
         *,
         most: int | None = None,
     ) -> LockResult:
-        """Keep a queued response with the request that it answers; it holds its conversation from now on.
+        """Store a queued response with its request, and lock its conversation.
 
-        Nothing is kept where the result is `BUSY` or `UNKNOWN` (another response holds the conversation, or it does not
-        exist), or `FULL`: `most` jobs of the tenant wait already, None for any number. However many requests come at
-        once, no more jobs wait.
+        Nothing is stored if the result is `BUSY` (another response holds the conversation's lock), `UNKNOWN` (the
+        conversation does not exist) or `FULL` (the tenant already has `most` waiting jobs; None means no limit). The
+        limit also holds for concurrent requests.
         """
         ...
 
     async def claim(self, worker: str, per_tenant: int, per_tenant_here: int | None = None) -> Job | None:
-        """Assign the next waiting job to the worker and mark it in progress; None if no job waits.
+        """Assign the next waiting job to the worker and set it to in progress; return None if no job waits.
 
-        A job waits if no worker owns it, or an expired one. Next is the tenant with the fewest jobs in progress, and of
-        its jobs the oldest. Skipped are a tenant with `per_tenant` jobs in progress at all workers, or with
-        `per_tenant_here` at this one (None for any number), and an API key with as many in progress as its limit for
-        concurrent requests. A job of an expired worker loses the events since the last `keep`, and counts as lost.
-        A large job comes without its request and its items, and has a flag for that: `find_job` returns all of it.
+        A job waits if it has no owner or its owner has expired. The next job is the oldest one of the tenant with the
+        fewest jobs in progress. The queue skips a tenant that has `per_tenant` jobs in progress at all workers, or
+        `per_tenant_here` at this worker (None means no limit), and an API key with as many jobs in progress as its
+        limit for concurrent requests. A job of an expired worker loses the events since the last `keep`, and its `lost`
+        counter is incremented. A large job is returned without its request and its items, and flagged as partial:
+        `find_job` returns all of it.
         """
         ...
 
     async def advance(self, job: Job, progress: Progress) -> Job | None:
-        """Keep progress; return the job as it stands now, None where `job` is not the newest version."""
+        """Store progress; return the updated job, or None if `job` is not the newest version."""
         ...
 
     async def finish(
@@ -82,75 +84,75 @@ class Jobs(Protocol):
         append: bool = False,
         announcement: Announcement | None = None,
     ) -> bool:
-        """End a job with its response's last state; False, and nothing kept, where `job` is not the newest version.
+        """End a job with the final state of its response; return False, and store nothing, if `job` is outdated.
 
-        As `save` does it, with its last events, and with a delivery to each webhook endpoint of the tenant that
-        wants the announcement: all of it durable together.
+        Stores the response as `save` does, its last events, and a delivery to each webhook endpoint of the tenant that
+        subscribes to the announcement, all in one transaction.
         """
         ...
 
     async def find_job(self, tenant: str, response_id: str, *, few: bool = False) -> Job | None:
-        """Return the current job of a response, whichever worker runs it, or None.
+        """Return the current job of a response, whichever worker owns it, or None.
 
-        With `few`, a large one comes as `claim` returns it.
+        With `few`, a large job is returned as `claim` returns it.
         """
         ...
 
     async def backlog(self) -> Backlog:
-        """Return how much waits in the queue and in the outbox, of all tenants together."""
+        """Return the number of waiting jobs and deliveries of all tenants together."""
         ...
 
     async def owned(self, worker: str) -> Mapping[str, int]:
-        """Return the worker's jobs: the version of each by its response's id."""
+        """Return the worker's jobs as a mapping from response id to job version."""
         ...
 
     async def held(self, worker: str) -> Sequence[str]:
-        """Return the responses for which the worker holds a conversation or has reserved a key."""
+        """Return the responses for which the worker holds a conversation lock or an idempotency key."""
         ...
 
     async def release(self, worker: str, response_id: str) -> None:
-        """Free what the worker holds for a response."""
+        """Release the lock and the key that the worker holds for a response."""
         ...
 
     async def heartbeat(self, worker: str) -> None:
-        """Show that the worker lives."""
+        """Record that the worker is alive."""
         ...
 
     def pulse(self, worker: str) -> Pulse | None:
         """Return a heartbeat that needs neither the event loop nor its connections.
 
-        None where all workers of the store run in this process: `heartbeat` is enough there.
+        Return None if all workers of the store run in this process: `heartbeat` is sufficient for them.
         """
         ...
 
     async def heartbeats(self) -> Mapping[str, int]:
-        """Return each worker that owns anything and has not expired, with its beat, which changes while it lives."""
+        """Return the last heartbeat of each unexpired worker that owns anything. It changes while a worker is alive."""
         ...
 
     async def expire_worker(self, worker: str, beat: int | None) -> bool:
-        """Offer what a worker owns to others, if its beat is still this; False where it is not.
+        """Release everything that a worker owns, if its last heartbeat is still `beat`; return False if it is not.
 
-        Its jobs, conversations and idempotency keys can be claimed now; the worker can still finish what no other
-        worker has claimed. `beat` is None if the worker itself calls this when it stops: its jobs wait again, without
-        counting an attempt, and the rest is released.
+        Other workers can then claim its jobs, conversations and idempotency keys. The worker can still finish jobs that
+        no other worker has claimed. `beat` is None if the worker itself calls this when it stops: its jobs wait again,
+        without counting an attempt, and everything else is released.
         """
         ...
 
     async def release_job(self, worker: str, response_id: str) -> None:
-        """Put one of the worker's jobs back into the queue, without the events since the last `keep`."""
+        """Return one of the worker's jobs to the queue, without the events since the last `keep`."""
         ...
 
     async def tail(self, tenant: str, response_id: str, after: int) -> Tail | None:
-        """Return a response's log: its events of greater numbers than `after`. None where it is unknown.
+        """Return the events of a response with numbers greater than `after`, or None if the response is unknown.
 
-        Frames may begin before `after`; those that end before it are omitted.
+        The first frames can begin before `after`; frames that end before it are omitted.
         """
         ...
 
     def on_change(self, listener: Callable[[str], None]) -> None:
-        """Have a listener called, on the event loop, soon after a response or its job has changed, with its id.
+        """Call a listener on the event loop soon after a response or its job has changed, with the response's id.
 
-        It is `JOBS` if a job waits to be claimed, and empty if it is unknown what changed. A change may be announced
-        more than once, and a change by another process not at all, so query again after a while.
+        The id is `JOBS` if a job waits to be claimed, and empty if it is unknown which response changed. A change can
+        be announced more than once, and a change by another process may not be announced at all, so also poll.
         """
         ...

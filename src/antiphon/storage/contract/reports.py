@@ -1,4 +1,4 @@
-"""The part of the contract that keeps reports of `antiphon verify`. They belong to the server, and to no tenant."""
+"""The store contract for reports of `antiphon verify`. Reports belong to the server, not to a tenant."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -6,14 +6,14 @@ from typing import Protocol
 from antiphon.storage.records import StoredReport
 
 MOST_OF_ONE, MOST_REPORTS = 20, 200
-"""Reports that are kept of one model of a server, and of all together: those that started last."""
+"""Maximum number of stored reports of one model of a server, and of all reports. The oldest runs are deleted first."""
 
 
 class Reports(Protocol):
-    """Reports, in the order in which their runs started."""
+    """Reports, ordered by the start of their runs."""
 
     async def put_report(self, report: StoredReport) -> None:
-        """Keep a report in place of any with its id, and delete the oldest beyond `MOST_OF_ONE` and `MOST_REPORTS`."""
+        """Store or replace a report, and delete the oldest reports beyond `MOST_OF_ONE` and `MOST_REPORTS`."""
         ...
 
     async def reports(self) -> Sequence[StoredReport]:
@@ -21,9 +21,9 @@ class Reports(Protocol):
         ...
 
     async def find_report(self, report_id: str) -> StoredReport | None:
-        """Return a report with its body; None if it is unknown."""
+        """Return a report with its body, or None if it is unknown."""
         ...
 
     async def delete_report(self, report_id: str) -> bool:
-        """Delete a report; False if it is unknown."""
+        """Delete a report; return False if it is unknown."""
         ...

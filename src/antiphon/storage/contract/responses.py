@@ -1,4 +1,4 @@
-"""The part of the contract that keeps responses and their items."""
+"""The store contract for responses and their items."""
 
 from collections.abc import Mapping
 from typing import Protocol
@@ -14,90 +14,93 @@ from antiphon.storage.records import (
 )
 
 RETENTION = 30 * 86_400
-"""Seconds for which facts are kept by default."""
+"""Seconds after which facts expire by default."""
 
 
 class Responses(Protocol):
-    """Responses and their items. What has expired is unknown to every method."""
+    """Responses and their items. Every method treats expired data as unknown."""
 
     async def save(self, response: StoredResponse, *, append: bool = False, reply: Reply | None = None) -> bool:
-        """Keep a response that has ended, durable before this returns; the same id again replaces all of it.
+        """Store or replace a response that has ended. It is durable when this returns.
 
-        If it is part of a conversation, releases the conversation, and with `append` first puts the response's
-        items at the conversation's end; False, and nothing kept, where the response does not hold the conversation
-        any more. `reply` is kept for its `Idempotency-Key` in the same step.
+        If the response belongs to a conversation, this unlocks the conversation; with `append`, the response's items
+        are first appended to the conversation. Return False, and store nothing, if the response no longer holds the
+        lock. `reply` is stored for its `Idempotency-Key` in the same transaction.
         """
         ...
 
     async def load(self, tenant: str, response_id: str, *, few: bool = False) -> StoredResponse | None:
-        """Return the response with its input and output in order, or None where it is unknown.
+        """Return the response with its input and output in order, or None if it is unknown.
 
-        With `few`, one with many or large items comes without them, and says so; a large body is omitted too.
+        With `few`, a response with many or large items is returned without them, flagged as partial. A large body is
+        omitted too.
         """
         ...
 
     async def delete(self, tenant: str, response_id: str) -> bool:
-        """Forget the response, its items and events; False where it is unknown.
+        """Delete the response, its items and events; return False if it is unknown.
 
-        Its children keep naming it as their parent.
+        Responses that continue it keep its id as their parent.
         """
         ...
 
     async def history(
         self, tenant: str, response_id: str, extent: ChainExtent | None = None
     ) -> list[StoredItem] | None:
-        """Return every item of the chain that ends in this response, oldest first.
+        """Return all items of the chain that ends in this response, oldest first.
 
-        The order is each ancestor's input, then its output, down to this response's own input and output; before
-        them, where the oldest was made in a conversation, what stood in that conversation. None where this response
-        or any ancestor is unknown, or is its own ancestor: a chain without a head is no chain. Linear in the length
-        of the chain. `extent` is the result of `measure_chain`, if the caller has it.
+        The list has each ancestor's input and output, down to this response's own input and output. If the oldest
+        response ran in a conversation, the items that the conversation had at that time come first. Return None if this
+        response or any ancestor is unknown, or if the chain is a cycle. The time is linear in the length of the chain.
+        `extent` is the result of `measure_chain`, if the caller has it.
         """
         ...
 
     async def input_page(self, tenant: str, response_id: str, query: PageQuery) -> ItemPage | None:
-        """Return a part of what a response was made from: the history of the one that it follows, then its own input.
+        """Return one page of a response's complete input: the history of its parent, then its own input.
 
-        Where it was made in a conversation, what stood there comes first. None where the response is unknown. A chain
-        without a head counts as nothing. Reads about as much as it returns, however long the list is.
+        If the response ran in a conversation, the items that the conversation had at that time come first. Return None
+        if the response is unknown. A chain without a head counts as empty. Reads little more than it returns, however
+        long the list is.
         """
         ...
 
     async def measure_chain(self, tenant: str, response_id: str, most: int) -> ChainExtent:
-        """Measure what `history` would find on its way up from this one, which counts; at most `most` responses.
+        """Measure the chain that `history` would read, this response included, up to `most` responses.
 
-        0 where this response is unknown. Where an ancestor is unknown, those below it are counted. A longer chain is
-        not whole, and has at least these items and bytes. Every turn calls this: a store remembers what it measured,
-        so that it does not walk up a chain that grows again and again.
+        The length is 0 if this response is unknown. If an ancestor is unknown, only the responses below it are counted.
+        A chain longer than `most` is not whole; its number of items and bytes is a lower bound. Every turn calls this,
+        so a store should remember its measurements instead of walking up a growing chain each time.
         """
         ...
 
     async def find_item(self, tenant: str, item_id: str, *, few: bool = False) -> StoredItem | None:
-        """Return the newest stored item with that id, else one of a conversation, else None.
+        """Return the newest stored item with this id, else a conversation's item with it, else None.
 
-        With `few`, a large one comes as a `LargeItem`.
+        With `few`, a large item is returned as a `LargeItem`.
         """
         ...
 
     async def clock_skew(self) -> float | None:
-        """Return the seconds by which this process's clock is ahead of the store's; None while that is not known.
+        """Return the seconds by which this process's clock is ahead of the store's clock, or None if not yet known.
 
-        What has expired is decided by the store's clock: from now on every method corrects this process's by what was
-        measured. Call it every few seconds, and do not purge while the clocks differ or are not known to agree.
+        The store's clock decides what has expired: from now on, every method corrects this process's clock by the
+        measured difference. Call this every few seconds, and do not purge while the clocks differ or the difference is
+        unknown.
         """
         ...
 
     async def purge_size(self, fraction: float) -> PurgeSize:
-        """Return what `purge` would delete of what is stored, and whether that is more than this fraction.
+        """Return how much `purge` would delete, and whether that exceeds this fraction of the stored objects.
 
-        Stored are responses and chat completions.
+        Responses and chat completions are counted.
         """
         ...
 
     async def purge(self, retention: int = RETENTION, *, dry_run: bool = False) -> Mapping[str, int]:
-        """Permanently delete expired data, in small steps; return the number of rows of each table.
+        """Permanently delete expired data, in small steps; return the number of deleted rows of each table.
 
-        Vector stores that have expired lose their files; expired files leave all vector stores.
+        Files are removed from expired vector stores, and expired files from all vector stores.
         Responses, chat completions and answers expire at their `expires_at`, facts and expired containers after
         `retention` seconds, keys after a day, failed deliveries after a month, sums of minutes after a week and of
         hours after 400 days.

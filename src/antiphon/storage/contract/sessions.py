@@ -1,4 +1,4 @@
-"""The part of the contract that keeps sessions of the console, and the one-time codes that begin them."""
+"""The store contract for console sessions, and the one-time codes that start them."""
 
 from typing import Protocol
 
@@ -6,28 +6,28 @@ from antiphon.storage.records import ConsoleSession
 
 
 class Sessions(Protocol):
-    """Sessions and codes, by the digests of their secrets. They belong to the server, and to no tenant."""
+    """Sessions and codes, by the digests of their secrets. They belong to the server, not to a tenant."""
 
     async def put_session(self, session: ConsoleSession) -> None:
-        """Keep a new session. Of one key, the 100 sessions that were used last are kept."""
+        """Store a new session. Each key keeps its 100 most recently used sessions."""
         ...
 
     async def find_session(self, digest: bytes) -> ConsoleSession | None:
-        """Return the session of this digest; None if it is unknown or has expired."""
+        """Return the session with this digest, or None if it is unknown or has expired."""
         ...
 
     async def touch_session(self, digest: bytes, used_at: int, expires_at: int) -> None:
-        """Write down that a session was used. A session that was deleted stays deleted."""
+        """Record that a session was used. A deleted session stays deleted."""
         ...
 
     async def delete_session(self, digest: bytes) -> bool:
-        """Delete a session; False if it is unknown."""
+        """Delete a session; return False if it is unknown."""
         ...
 
     async def put_code(self, digest: bytes, expires_at: int) -> None:
-        """Keep a one-time code until `expires_at`."""
+        """Store a one-time code until `expires_at`."""
         ...
 
     async def redeem_code(self, digest: bytes) -> bool:
-        """Delete a code; False if it is unknown or has expired. Of many callers, one receives True."""
+        """Delete a code; return False if it is unknown or has expired. Only one of concurrent callers receives True."""
         ...

@@ -1,4 +1,4 @@
-"""The part of the contract that keeps what belongs to tenants beside responses: API keys, answers, webhooks, sizes."""
+"""The store contract for other data of tenants: API keys, cached answers, webhooks, secrets and sizes."""
 
 from collections.abc import Collection, Sequence
 from typing import Protocol
@@ -21,35 +21,35 @@ from antiphon.storage.records import (
 
 
 class ApiKeys(Protocol):
-    """Who may ask, for what, and what it came to."""
+    """API keys, their limits, and their usage."""
 
     async def put_api_key(self, key: ApiKey) -> None:
-        """Keep a key; the same id again replaces it."""
+        """Store or replace a key."""
         ...
 
     async def find_api_key(self, digest: bytes) -> ApiKey | None:
-        """Return the key with this digest; None if it is unknown, revoked or expired."""
+        """Return the key with this digest, or None if it is unknown, revoked or expired."""
         ...
 
     async def api_keys(self) -> list[ApiKey]:
-        """Return every key of every tenant, newest first, those that are revoked too."""
+        """Return all keys of all tenants, newest first, including revoked keys."""
         ...
 
     async def has_api_keys(self) -> bool:
-        """Whether a key was ever made."""
+        """Return whether a key was ever created."""
         ...
 
     async def take(self, key_id: str, limits: Limits, tokens: int, claim: MoneyClaim | None = None) -> BucketState:
-        """Take one request and so many tokens out of the key's limits, if all of them have room; return what stands.
+        """Take one request and these tokens out of the key's limits, if all limits have room; return the limits' state.
 
-        A `claim` is taken out of the budgets that it names in the same step. However many ask at once, in however many
-        processes, no more than the limits and the budgets allow are granted. What is larger than a whole limit or a
-        whole budget counts as all of it.
+        A `claim` is taken out of its budgets in the same transaction. However many requests and processes compete, the
+        limits and the budgets are never exceeded. An amount that is larger than a whole limit or budget counts as all
+        of it.
         """
         ...
 
     async def charge(self, uses: Sequence[UsageRecord]) -> None:
-        """Count what was used, and settle what was taken in advance."""
+        """Record the usage, and settle the reservation."""
         ...
 
     async def usage(
@@ -60,14 +60,15 @@ class ApiKeys(Protocol):
         by: Collection[UsageField] = ("key", "day"),
         most: int | None = None,
     ) -> list[UsageRow]:
-        """Return what was used on the days (UTC) that begin from `begin` to before `end`, summed up, in order.
+        """Return the summed usage of the days (UTC) that start from `begin` up to but excluding `end`, in order.
 
-        Without a `tenant`, of all tenants. Of more than `most` rows, return those with the most requests.
+        Without a `tenant`, include all tenants. If there are more than `most` rows, return those with the most
+        requests.
         """
         ...
 
     async def put_tenant_budget(self, budget: TenantBudget) -> None:
-        """Keep the budget of a tenant; one without a limit ends it."""
+        """Store the budget of a tenant. A budget without limits deletes it."""
         ...
 
     async def tenant_budgets(self) -> list[TenantBudget]:
@@ -76,53 +77,53 @@ class ApiKeys(Protocol):
 
 
 class Sizes(Protocol):
-    """How much each tenant has stored."""
+    """The storage that each tenant uses."""
 
     async def stored_bytes(self, tenant: str) -> int:
-        """Return the bytes that a tenant has stored.
+        """Return the number of bytes that a tenant has stored.
 
-        These are responses, conversations, their items, event logs, jobs with their requests and notes, and replies
-        kept for an `Idempotency-Key`.
+        Counted are responses, conversations, their items, event logs, jobs with their requests and records of running
+        calls, and replies stored for an `Idempotency-Key`.
 
-        Exact at any time, and read at once: what saves, replaces, deletes or purges them counts in the same step.
+        The number is always exact, and read in constant time: each transaction that changes the data also updates it.
         """
         ...
 
     async def storage_use(self, limit: int) -> StorageUse:
-        """Return the bytes that all tenants have stored, and those of the `limit` largest, at least one.
+        """Return the bytes that all tenants have stored, and the `limit` largest tenants (at least one).
 
-        Exact, and of one moment. It reads the sums of all tenants, so it takes longer the more there are.
+        The numbers are exact and consistent. The time grows with the number of tenants.
         """
         ...
 
 
 class Answers(Protocol):
-    """Cached answers of models. An expired answer is unknown."""
+    """Cached answers of models. An expired answer is treated as unknown."""
 
     async def keep_answer(self, answer: StoredAnswer) -> None:
-        """Keep an answer in place of the one that its tenant has under this key."""
+        """Store an answer. It replaces the tenant's earlier answer with this key."""
         ...
 
     async def find_answer(self, tenant: str, key: bytes) -> bytes | None:
-        """Return the body of an answer, which is used by this, or None."""
+        """Return the body of an answer and record the use, or return None."""
         ...
 
     async def answers_size(self) -> int:
-        """Return the bytes that all answers take, of every tenant."""
+        """Return the bytes that the answers of all tenants use."""
         ...
 
     async def trim_answers(self, limit: int) -> int:
-        """Forget the answers that were not used for longest, until the rest takes `limit` bytes; return how many."""
+        """Delete the least recently used answers until the rest uses at most `limit` bytes; return how many."""
         ...
 
 
 class Webhooks(Protocol):
-    """Webhook endpoints, and the outbox of what is to be delivered."""
+    """Webhook endpoints, and the outbox of pending deliveries."""
 
     async def put_endpoint(self, endpoint: WebhookEndpoint, most: int = 0) -> bool:
-        """Keep an endpoint; the same id again replaces it.
+        """Store or replace an endpoint.
 
-        Return False, and keep nothing, where the tenant has `most` other endpoints; 0 allows any number.
+        Return False, and store nothing, if the tenant has `most` other endpoints; 0 means no limit.
         """
         ...
 
@@ -135,50 +136,50 @@ class Webhooks(Protocol):
         ...
 
     async def delete_endpoint(self, tenant: str, endpoint_id: str) -> bool:
-        """Forget an endpoint and what was to be delivered there; False where it is unknown."""
+        """Delete an endpoint and its pending deliveries; return False if it is unknown."""
         ...
 
     async def due(self, limit: int) -> list[DueDelivery]:
-        """Return deliveries that are due: the first of each tenant, then the second of each, and so on.
+        """Return due deliveries: the first of each tenant, then the second of each, and so on.
 
-        So the deliveries of one tenant, however many, hide those of no other.
+        So one tenant with many deliveries cannot delay the deliveries of other tenants.
         """
         ...
 
     async def claim_delivery(self, delivery_id: str, hold: int) -> Delivery | None:
-        """Claim a delivery for `hold` seconds, exclusively; None if it is not due."""
+        """Claim a delivery exclusively for `hold` seconds, or return None if it is not due."""
         ...
 
     async def delivered(self, delivery_id: str) -> None:
-        """Forget a delivery: it was received."""
+        """Delete a delivery that was received."""
         ...
 
     async def postpone(self, delivery_id: str, due_at: int | None, error: str) -> None:
-        """Have a delivery tried again at `due_at`; None gives it up. `error` says what went wrong."""
+        """Schedule the next attempt for `due_at`; None marks the delivery as failed. `error` describes the failure."""
         ...
 
     async def retry_delivery(self, delivery_id: str) -> bool:
-        """Schedule a waiting or failed delivery for now, as if it were the first attempt.
+        """Schedule a waiting or failed delivery for now, and restart its attempts.
 
-        Return False for an unknown one.
+        Return False if the delivery is unknown.
         """
         ...
 
     async def retry_failed_deliveries(self) -> int:
-        """Schedule every failed delivery for now, as if it were the first attempt; return how many."""
+        """Schedule every failed delivery for now, and restart its attempts; return their number."""
         ...
 
     async def deliveries(self) -> list[Delivery]:
-        """Return every waiting or failed delivery, oldest first."""
+        """Return all waiting and failed deliveries, oldest first."""
         ...
 
     async def list_deliveries(
         self, tenant: str | None, limit: int, after: str = "", *, is_failed: bool | None = None
     ) -> list[Delivery]:
-        """Return at most `limit` deliveries of a tenant, or of all tenants, newest first, those behind `after`.
+        """Return up to `limit` deliveries of one tenant, or of all tenants, newest first, starting after `after`.
 
-        `is_failed` selects the deliveries that have failed, or those that wait. `after` is the id of a delivery; the
-        delivery may have been deleted.
+        `is_failed` selects either the failed or the waiting deliveries. `after` is the id of a delivery, which may have
+        been deleted.
         """
         ...
 
@@ -187,5 +188,5 @@ class Secrets(Protocol):
     """Secrets that the servers of one store share."""
 
     async def secret(self, name: str, fresh: bytes) -> bytes:
-        """Return the secret with that name; if it does not exist yet, store `fresh` as the secret."""
+        """Return the secret with this name. If it does not exist, store `fresh` and return it."""
         ...

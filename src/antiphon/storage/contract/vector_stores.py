@@ -1,4 +1,4 @@
-"""The part of the contract that keeps vector stores, their files, and the queue of ingestion."""
+"""The store contract for vector stores, their files, and the ingestion queue."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
@@ -19,22 +19,22 @@ if TYPE_CHECKING:
     from antiphon.storage.records.chunks import ChunkRow
 
 INGESTIONS = "ingestions"
-"""What `on_change` reports, in place of a response's id, when a file waits for ingestion or a worker loses one."""
+"""Passed to `on_change` listeners, instead of a response's id, when a file waits for ingestion or loses its worker."""
 
 
 class VectorStores(Protocol):
-    """Vector stores. An expired one can be read, and has no files; a file that was deleted is in no store."""
+    """Vector stores. An expired store is readable but has no files. A deleted file is removed from all stores."""
 
     async def create_vector_store(self, store: VectorStore, files: Sequence[NewStoreFile] = ()) -> Attached:
-        """Keep a new store with its first files, which wait to be ingested."""
+        """Store a new vector store with its first files, which wait for ingestion."""
         ...
 
     async def find_vector_store(self, tenant: str, store_id: str) -> VectorStore | None:
-        """Return a store, or None."""
+        """Return a vector store, or None."""
         ...
 
     async def vector_store_page(self, tenant: str | None, query: StorePageQuery) -> VectorStorePage:
-        """Return a part of the tenant's stores; without a tenant, of the stores of all tenants.
+        """Return one page of the tenant's vector stores, or of all tenants' if `tenant` is None.
 
         `status` of the query is ignored.
         """
@@ -45,87 +45,87 @@ class VectorStores(Protocol):
         ...
 
     async def use_vector_stores(self, tenant: str, store_ids: Sequence[str]) -> None:
-        """Count as activity of stores, which moves their expiry; written once a minute at most."""
+        """Record activity of stores, which postpones their expiry. Written once a minute at most."""
         ...
 
     async def delete_vector_store(self, tenant: str, store_id: str) -> bool:
-        """Delete a store with its chunks; False where it is unknown. The files themselves stay."""
+        """Delete a vector store with its chunks; return False if it is unknown. The files themselves are kept."""
         ...
 
     async def attach_files(
         self, tenant: str, store_id: str, files: Sequence[NewStoreFile], batch_id: str | None = None
     ) -> Attached:
-        """Attach files, as a batch if it has an id; all of them or none.
+        """Attach all of these files or none of them, as a batch if `batch` has an id.
 
-        A file that is in the store keeps its row, with new attributes. It is ingested again if it is cut otherwise,
-        failed, or was cancelled.
+        A file that is already in the store keeps its row and receives the new attributes. It is ingested again if its
+        chunking differs, or if it failed or was cancelled.
         """
         ...
 
     async def find_store_file(self, tenant: str, store_id: str, file_id: str) -> StoreFile | None:
-        """Return a file in a store, or None."""
+        """Return a file in a vector store, or None."""
         ...
 
     async def store_file_page(
         self, tenant: str, store_id: str, query: StorePageQuery, batch_id: str | None = None
     ) -> StoreFilePage:
-        """Return a part of the files of a store, or of a batch."""
+        """Return one page of the files of a vector store, or of a batch."""
         ...
 
     async def update_store_file(self, tenant: str, store_id: str, file_id: str, attributes: bytes) -> StoreFile | None:
-        """Replace the attributes of a file in a store, also where it is being ingested; return it, or None."""
+        """Replace the attributes of a file in a store, even during its ingestion; return it, or None."""
         ...
 
     async def detach_file(self, tenant: str, store_id: str, file_id: str) -> bool:
-        """Take a file out of a store with its chunks; False where it is unknown. The file itself stays."""
+        """Remove a file from a store with its chunks; return False if it is unknown. The file itself is kept."""
         ...
 
     async def find_store_batch(self, tenant: str, store_id: str, batch_id: str) -> StoreBatch | None:
-        """Return a batch of a store, or None."""
+        """Return a batch of a vector store, or None."""
         ...
 
     async def cancel_store_batch(self, tenant: str, store_id: str, batch_id: str) -> StoreBatch | None:
-        """Cancel the files of a batch that are not done; return it, or None. One that is done stays as it is."""
+        """Cancel the unfinished files of a batch; return the batch, or None. Finished files are unchanged."""
         ...
 
     async def reindex_vector_store(self, tenant: str, store_id: str, embedding_model: str) -> int | None:
-        """Have all files of a store ingested again, with vectors of this model; return how many, None for no store.
+        """Ingest all files of a store again, with vectors of this model; return their number, or None if it is unknown.
 
-        A search finds the old chunks of each file until the new ones are complete.
+        Searches see the old chunks of each file until the new ones are complete.
         """
         ...
 
     async def has_ingestions(self) -> bool:
-        """Whether some file waits to be ingested, of any tenant: waits, or belongs to an expired worker."""
+        """Return whether a file of any tenant waits for ingestion: it has no owner, or its owner has expired."""
         ...
 
     async def claim_ingestion(self, worker: str, per_tenant: int) -> Ingestion | None:
-        """Assign the next waiting file to the worker; None if no file waits.
+        """Assign the next waiting file to the worker; return None if no file waits.
 
-        A file waits if no worker owns it, or an expired one. Next is the tenant with the fewest files in work, and of
-        its files the oldest. Skipped are tenants of which this worker has `per_tenant` in work.
+        A file waits if it has no owner or its owner has expired. The next file is the oldest one of the tenant with the
+        fewest files in progress. Tenants with `per_tenant` files in progress at this worker are skipped.
         """
         ...
 
     async def write_chunks(self, ingestion: Ingestion, rows: "Sequence[ChunkRow]") -> bool:
-        """Add a part of a file's chunks, which no search finds yet; False where the version is not the newest."""
+        """Add some of a file's chunks, which searches do not see yet; return False if the version is outdated."""
         ...
 
     async def complete_ingestion(self, ingestion: Ingestion, chunks: int, most: int) -> bool:
-        """Have a search find the new chunks in place of the old; False where the version is not the newest.
+        """Publish the new chunks in place of the old ones; return False if the version is outdated.
 
-        It fails instead, in the same transaction, where the store then has more than `most` chunks.
+        If the store would then have more than `most` chunks, the ingestion fails instead, in the same transaction.
         """
         ...
 
     async def fail_ingestion(self, ingestion: Ingestion, code: str, message: str) -> bool:
-        """End an ingestion without chunks; False where the version is not the newest. Older chunks stay."""
+        """Mark an ingestion as failed; return False if the version is outdated. Older chunks are kept."""
         ...
 
     async def release_ingestion(self, worker: str, seq: int) -> None:
-        """Have one of the worker's files wait again; no search finds what was written for it."""
+        """Return one of the worker's files to the queue. The chunks that were written for it are not published."""
         ...
 
     async def owned_ingestions(self, worker: str) -> Mapping[int, int]:
-        """Return the version of each of the worker's files by its number."""
+        """Return the worker's files as a mapping from file number to version."""
         ...

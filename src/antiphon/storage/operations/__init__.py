@@ -1,1 +1,1 @@
-"""What a store does, statement by statement, without a database: `SqliteStore` and `PostgresStore` perform it."""
+"""The operations of a store, as SQL statements without a database. `SqliteStore` and `PostgresStore` run them."""

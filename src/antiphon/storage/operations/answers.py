@@ -5,13 +5,13 @@ from antiphon.storage.records import StoredAnswer
 
 
 def keep(answer: StoredAnswer) -> Operation[None]:
-    """Keep an answer in place of the one that was there."""
+    """Store or replace an answer."""
     size = len(answer.key) + len(answer.body)
     yield from ask("keep_answer", answer.tenant, answer.key, answer.body, size, answer.used_at, answer.expires_at)
 
 
 def find(tenant: str, key: bytes, now: int) -> Operation[StoredAnswer | None]:
-    """Get an answer."""
+    """Return an answer."""
     row = yield from first("find_answer", tenant, key, now)
     return StoredAnswer(tenant, key, row[0], row[1]) if row else None
 
@@ -22,6 +22,6 @@ def use(tenant: str, key: bytes, now: int) -> Operation[None]:
 
 
 def size() -> Operation[int]:
-    """Return the bytes that all of them take."""
+    """Return the bytes that all answers use."""
     (row,) = yield from ask("answers_size")
     return int(row[0])

@@ -1,8 +1,8 @@
-"""API keys, their limits, and what they used.
+"""API keys, their limits, and their usage.
 
-A minute's limit is one number: the time until which it is used up. A request moves it on by what it costs, 60 seconds
-divided by the limit, and is granted where that leads no further than a minute from now. So the limit recovers evenly,
-and one statement both looks and takes.
+A limit per minute is stored as one number: the time until which it is used up. A request advances this time by its
+cost, 60 seconds divided by the limit, and is granted if the result is at most one minute from now. So the limit
+recovers steadily, and one statement both checks and takes.
 """
 
 import json
@@ -25,13 +25,13 @@ from antiphon.storage.records import (
 from antiphon.storage.records.money import day_of
 
 MINUTE = 60_000_000
-"""Microseconds."""
+"""One minute in microseconds."""
 
 NO_LIMIT = 2**62
 
 
 def put(key: ApiKey) -> Operation[None]:
-    """Keep a key."""
+    """Store or replace a key."""
     limits = key.limits
     yield from ask(
         "put_api_key",
@@ -60,25 +60,25 @@ def put(key: ApiKey) -> Operation[None]:
 
 
 def find(digest: bytes, now: int) -> Operation[ApiKey | None]:
-    """Get the key of a digest."""
+    """Return the key with a digest."""
     row = yield from first("find_api_key", digest, now)
     return _key(row) if row else None
 
 
 def every() -> Operation[list[ApiKey]]:
-    """Get all keys."""
+    """Return all keys."""
     return [_key(row) for row in (yield from ask("api_keys"))]
 
 
 def any_at_all() -> Operation[bool]:
-    """Whether there is a key."""
+    """Return whether a key exists."""
     return bool((yield from ask("has_api_keys")))
 
 
 def take(
     key_id: str, limits: Limits, tokens: int, now: float, claim: MoneyClaim | None = None
 ) -> Operation[BucketState]:
-    """Take a request, its tokens and what it costs out of limits and budgets, or nothing."""
+    """Take a request, its tokens and its cost out of all limits and budgets, or out of none."""
     if claim is None:
         return (yield from _take_tokens(key_id, limits, tokens, now))
     levels = yield from budgets.lock(claim, now)
@@ -114,8 +114,8 @@ def _refused(key_id: str, now: float) -> Operation[BucketState]:
 
 
 def charge(uses: Sequence[UsageRecord], now: float) -> Operation[None]:
-    """Count what was used, and settle what was taken."""
-    # In one order for all writers, so two writers never deadlock.
+    """Record the usage, and settle the reservation."""
+    # All writers use the same order, so that two writers never deadlock.
     yield from ask_many("add_use", sorted(map(_used, uses)))
     yield from budgets.settle(uses)
     yield from ask_many("settle", sorted(_settling(use, int(now * 1_000_000)) for use in uses))
@@ -124,7 +124,7 @@ def charge(uses: Sequence[UsageRecord], now: float) -> Operation[None]:
 def usage(
     tenant: str | None, begin: int, end: int, by: Collection[UsageField], most: int | None
 ) -> Operation[list[UsageRow]]:
-    """Get what was used, summed up, in the largest rows."""
+    """Return the summed usage, limited to the rows with the most requests."""
     yield from announce_read(FEW_ITEMS + 1)  # the number of rows to sum up is unknown
     apart = [int(field in by) for field in ("tenant", "key", "model", "day")]
     query, whose = ("usage_of_all", ()) if tenant is None else ("usage", (tenant,))

@@ -1,9 +1,9 @@
-"""Budgets of keys and tenants: what was spent and reserved in this day and month.
+"""Budgets of keys and tenants: the spent and reserved amounts of the current day and month.
 
-A request that is admitted locks the rows of its budgets, so requests of one tenant in any process decide one after the
-other. An operation that locks budgets and levels of limits locks the budgets first, in the order of their ids.
+A request locks the rows of its budgets, so concurrent requests of one tenant, in any process, are decided one after the
+other. An operation that locks budgets and the levels of limits locks the budgets first, in the order of their ids.
 
-Each day begins with what was recorded as spent, so what a killed process had reserved is free again the next day.
+Each day starts with the amounts that were recorded as spent, so reservations of a killed process expire the next day.
 """
 
 from collections import defaultdict
@@ -14,11 +14,11 @@ from antiphon.storage.records import Budget, ExhaustedBudget, MoneyClaim, Tenant
 from antiphon.storage.records.money import Period, day_of, month_of
 
 Levels = Mapping[str, Mapping[Period, int]]
-"""By budget: what was spent and reserved in the day and in the month."""
+"""The spent and reserved amounts of the day and the month, by budget."""
 
 
 def put_tenant(given: TenantBudget) -> Operation[None]:
-    """Keep the budget of a tenant; one without a limit ends it."""
+    """Store the budget of a tenant. A budget without limits deletes it."""
     if given.budget == Budget():
         yield from ask("delete_tenant_budget", given.tenant)
         yield from ask("close_budget", given.tenant, "")
@@ -27,13 +27,13 @@ def put_tenant(given: TenantBudget) -> Operation[None]:
 
 
 def of_tenants() -> Operation[list[TenantBudget]]:
-    """Get the budgets of all tenants."""
+    """Return the budgets of all tenants."""
     rows = yield from ask("tenant_budgets")
     return [TenantBudget(tenant, Budget(per_day, per_month)) for tenant, per_day, per_month in rows]
 
 
 def lock(claim: MoneyClaim, now: float) -> Operation[Levels]:
-    """Lock the budgets of a request; return how far they are used up."""
+    """Lock the budgets of a request; return their levels."""
     found = yield from _lock(claim, now)
     old = [account for account, _ in claim.accounts() if account not in found]
     if old:
@@ -43,7 +43,7 @@ def lock(claim: MoneyClaim, now: float) -> Operation[Levels]:
 
 
 def _lock(claim: MoneyClaim, now: float) -> Operation[Levels]:
-    """Lock the rows; return the levels of those that are of today. Another replica's day may have begun already."""
+    """Lock the rows; return the levels of today's rows. Another replica's day may have started already."""
     rows = yield from ask("lock_budgets", claim.tenant, claim.key_id)
     return {
         account: {"day": today, "month": before + today} for account, day, today, before in rows if day >= day_of(now)
@@ -51,7 +51,7 @@ def _lock(claim: MoneyClaim, now: float) -> Operation[Levels]:
 
 
 def exhausted(claim: MoneyClaim, levels: Levels) -> ExhaustedBudget | None:
-    """Return the budget that has no room for a request, None where all have."""
+    """Return the budget that has no room for a request, or None if all have room."""
     cost = claim.fit()
     for account, budget in claim.accounts():
         for period, most in budget.limits():
@@ -61,12 +61,12 @@ def exhausted(claim: MoneyClaim, levels: Levels) -> ExhaustedBudget | None:
 
 
 def spend(claim: MoneyClaim) -> Operation[None]:
-    """Count the reservation of a request. Its budgets must be locked."""
+    """Add the reservation of a request. Its budgets must be locked."""
     yield from ask_many("spend_budget", [(claim.tenant, account, claim.fit()) for account, _ in claim.accounts()])
 
 
 def settle(uses: Iterable[UsageRecord]) -> Operation[None]:
-    """Count what was spent, less what was reserved for it."""
+    """Record the spent amount, and release the reservation."""
     sums: dict[tuple[str, str, int], list[int]] = defaultdict(lambda: [0, 0])
     for use in uses:
         if use.is_budgeted:

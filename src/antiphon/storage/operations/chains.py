@@ -1,8 +1,8 @@
-"""How long a chain is, found without a walk up all of it where its upper part was measured before.
+"""Measures the length of a chain, without walking up parts of it that were measured before.
 
-What stands above a response changes only when a response is deleted or expires. Each deletion changes the tenant's mark
-in the database, in the same transaction. So what was measured holds as long as the mark is the same and none of it has
-expired. Replicas need no notification of each other's deletions for that.
+The ancestors of a response change only when a response is deleted or expires. Each deletion changes the tenant's mark
+in the database, in the same transaction. So a measurement is valid while the mark is the same and no measured response
+has expired. Replicas need not notify each other of deletions.
 """
 
 import math
@@ -14,27 +14,27 @@ from antiphon.storage.operations.step import FEW_ITEMS, Operation, announce_read
 from antiphon.storage.records import ChainExtent
 
 STEPS = (2, 32)
-"""Responses that are read at the chain's end, at first and then: others may have made some turns elsewhere."""
+"""Responses to read at the end of the chain, first and second try: other servers may have run some of the turns."""
 
 MOST_KNOWN = 20_000
-"""Responses of which it is known what stands above them. All are forgotten where there are more."""
+"""Maximum number of responses with known ancestors. If there are more, all measurements are dropped."""
 
 
 class Known(NamedTuple):
-    """What stands above a response, or at least stands there, of a chain that began in no conversation."""
+    """The measurement of a response's ancestors, or a lower bound, for a chain that began outside conversations."""
 
     above: ChainExtent
     until: float
-    """The time at which the first of it expires."""
+    """When the first of these responses expires."""
     mark: int
 
 
 Measured = dict[tuple[str, str], Known]
-"""What is known, by tenant and response."""
+"""The measurements, by tenant and response."""
 
 
 class _Step(NamedTuple):
-    """A response of a chain, and the tenant's mark."""
+    """A response of a chain, with the tenant's mark."""
 
     id: str
     parent_id: str | None
@@ -47,11 +47,11 @@ class _Step(NamedTuple):
 
 
 NOTHING = ChainExtent(0, False, is_whole=True)
-"""What stands above a head."""
+"""The measurement of the ancestors of a chain's first response."""
 
 
 def measure_chain(tenant: str, response_id: str, now: int, most: int, measured: Measured) -> Operation[ChainExtent]:
-    """Measure a chain; what was `measured` of its upper part spares the walk up, and what is found is added to it."""
+    """Measure a chain. Earlier measurements in `measured` shorten the walk; the new one is added to it."""
     steps: Sequence[_Step] = ()
     known = None
     for count in STEPS:
@@ -72,12 +72,12 @@ def measure_chain(tenant: str, response_id: str, now: int, most: int, measured: 
 
 
 def _is_enough(above: ChainExtent, most: int) -> bool:
-    """Whether a chain is known up to its head, or as far as it is counted."""
+    """Return whether a chain is measured up to its head, or up to the maximum length."""
     return above.is_whole or above.length >= most - 1
 
 
 def _add_up(tenant: str, steps: Sequence[_Step], now: int, measured: Measured) -> Known | None:
-    """Return what stands above the first of these responses, None where that does not follow from what is known."""
+    """Return the measurement above the first of these responses, or None if the known measurements do not cover it."""
     mark = steps[0].mark
     for place, step in enumerate(steps):
         is_head = step.parent_id is None and step.conversation_id is None
@@ -89,7 +89,7 @@ def _add_up(tenant: str, steps: Sequence[_Step], now: int, measured: Measured) -
 
 
 def _walk(tenant: str, last: _Step, now: int, most: int) -> Operation[Known]:
-    """Measure what stands above a response, at most so many of them."""
+    """Measure the ancestors of a response, up to `most`."""
     if last.parent_id is None:
         before = yield from _measure_before(tenant, last.conversation_id, last.conversation_end)
         return Known(ChainExtent(0, True, *before, True), math.inf, last.mark)
@@ -107,7 +107,7 @@ def _walk(tenant: str, last: _Step, now: int, most: int) -> Operation[Known]:
 
 
 def _measure_before(tenant: str, conversation_id: str | None, end: int | None) -> Operation[tuple[int, int]]:
-    """Count what stood in a conversation before a place, and its bytes."""
+    """Return the number of a conversation's items before a position, and their bytes."""
     row = yield from first("load_conversation", conversation_id, tenant)
     if row is None:
         return 0, 0
@@ -117,7 +117,7 @@ def _measure_before(tenant: str, conversation_id: str | None, end: int | None) -
 
 
 def _below(above: ChainExtent, steps: Sequence[_Step]) -> ChainExtent:
-    """Return the extent of a chain that continues with these responses."""
+    """Return the measurement of a chain that these responses continue."""
     return ChainExtent(
         above.length + len(steps),
         above.is_in_conversation,

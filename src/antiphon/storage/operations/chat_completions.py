@@ -1,4 +1,4 @@
-"""Chat completions that are stored: one by one, and in pages. The pages of their messages are in `pages.py`."""
+"""Stored chat completions: single ones and pages. Pages of their messages are in `pages.py`."""
 
 from collections.abc import Mapping
 from hashlib import sha256
@@ -10,11 +10,11 @@ from antiphon.storage.records import CompletionPage, CompletionQuery, StoredComp
 
 BEFORE_ALL = 0
 BEHIND_ALL = 2**63 - 1
-"""Numbers that no completion has."""
+"""A number that is greater than that of any completion."""
 
 
 def save(completion: StoredCompletion) -> Operation[None]:
-    """Put a new completion in with its messages."""
+    """Insert a new completion with its messages."""
     size = sum(map(len, completion.messages))
     values = completion.id, completion.tenant, completion.expires_at, *map(_text, completion.models)
     tags = _tags(msgspec.json.decode(completion.metadata))
@@ -24,7 +24,7 @@ def save(completion: StoredCompletion) -> Operation[None]:
 
 
 def load(tenant: str, completion_id: str, now: int) -> Operation[StoredCompletion | None]:
-    """Get a completion without its messages."""
+    """Return a completion without its messages."""
     size = yield from first("completion_size", completion_id, tenant, now)
     if size is None:
         return None
@@ -41,12 +41,12 @@ def update(tenant: str, completion_id: str, metadata: bytes, now: int) -> Operat
 
 
 def delete(tenant: str, completion_id: str, now: int) -> Operation[bool]:
-    """Take a completion out; True where it was there."""
+    """Delete a completion; return whether it existed."""
     return bool((yield from ask("delete_completion", completion_id, tenant, now)))
 
 
 def page(tenant: str, query: CompletionQuery, now: int) -> Operation[CompletionPage]:
-    """Read a part of a tenant's completions."""
+    """Return one page of a tenant's completions."""
     place = BEHIND_ALL if query.descending else BEFORE_ALL
     if query.after is not None:
         row = yield from first("completion_place", query.after, tenant, now)
@@ -54,7 +54,7 @@ def page(tenant: str, query: CompletionQuery, now: int) -> Operation[CompletionP
             return CompletionPage(is_unknown=True)
         place = row[0]
     if query.model is not None or query.metadata:
-        yield from announce_read(FEW_ITEMS + 1)  # it may look at each completion of the tenant
+        yield from announce_read(FEW_ITEMS + 1)  # it may compare all completions of the tenant
     name = "completions_down" if query.descending else "completions_up"
     model = None if query.model is None else _text(query.model)
     wanted = tenant, place, now, model, _pattern(query.metadata)
@@ -74,15 +74,15 @@ def _completion(row: Row) -> StoredCompletion:
 
 
 def _text(name: str) -> str:
-    """A backend may have put a NUL in it, which PostgreSQL's text does not take."""
+    """Remove NULs, which a backend may have sent but PostgreSQL's text does not accept."""
     return name.replace("\0", "\ufffd")
 
 
 def _tags(metadata: Mapping[str, str]) -> str:
-    """Return a digest of each pair, in order, so that any of them are found by one pattern."""
+    """Return a digest of each pair, sorted, so that one pattern can find any combination of them."""
     return ",".join(sorted(sha256(msgspec.json.encode(pair)).hexdigest()[:32] for pair in metadata.items()))
 
 
 def _pattern(metadata: Mapping[str, str]) -> str:
-    """Return the SQL pattern of `tags` that hold these pairs."""
+    """Return an SQL pattern for `tags` that contain these pairs."""
     return f"%{_tags(metadata).replace(',', '%')}%"

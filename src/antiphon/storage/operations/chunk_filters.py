@@ -1,4 +1,4 @@
-"""Filters on attributes, as a condition of a statement about `indexed_files`; `search/filters.py` is the reference."""
+"""Attribute filters as an SQL condition on `indexed_files`. `search/filters.py` is the reference implementation."""
 
 from typing import Any
 
@@ -8,14 +8,14 @@ _SIGNS = {"gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
 
 
 class Conditions:
-    """Puts a condition together; its parameters count on after `start` others."""
+    """Builds a condition. Its parameters are numbered from `start` + 1."""
 
     def __init__(self, start: int) -> None:
         self._start = start
         self.values: list[Any] = []
 
     def where(self, wanted: Filter | None) -> str:
-        """Return what follows the other conditions: nothing without a filter."""
+        """Return the text to append to other conditions, empty without a filter."""
         return "" if wanted is None else f"AND {self._condition(wanted)}"
 
     def _condition(self, wanted: Filter) -> str:
@@ -36,7 +36,7 @@ class Conditions:
         return found if wanted.operator in ("eq", "in") else f"NOT ({found})"
 
     def _exists(self, key: str, conditions: list[str]) -> str:
-        # All parts are fixed; keys and values are parameters.
+        # All SQL text is fixed; keys and values are parameters.
         return (
             "EXISTS (SELECT 1 FROM file_attributes WHERE file_attributes.store = indexed_files.store"  # noqa: S608
             f" AND file_attributes.file_id = indexed_files.file_id AND key = {self._add(key)}"
@@ -53,7 +53,7 @@ class Conditions:
 
 
 def column_value(value: AttributeValue) -> str | float | int:
-    """Return a value as its column holds it: a flag is 0 or 1, a number is a double."""
+    """Return a value as its column stores it: a boolean as 0 or 1, a number as a double."""
     if isinstance(value, bool):
         return int(value)
     return value if isinstance(value, str) else float(value)

@@ -1,7 +1,8 @@
-"""Chunks of files in vector stores: put in, found, and removed.
+"""Chunks of files in vector stores: inserted, searched and deleted.
 
-A version of a file is written in parts that no search finds, and found whole once it is published. What is dropped is
-found no longer at once; its rows are removed later, a few at a time, since one file may have 100,000 of them.
+A version of a file is written in parts, which searches do not see, and becomes searchable as a whole when it is
+published. Dropped chunks are hidden from searches immediately. Their rows are deleted later, a few at a time, because
+one file can have 100,000 of them.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -40,20 +41,20 @@ from antiphon.storage.records.chunks import (
 )
 
 MOST_ASKED = 256
-"""Terms of a query that are looked up in the index; a longer query says the same again."""
+"""Maximum number of terms of a query that are looked up in the index. Longer queries repeat themselves."""
 
 FEW_CHUNKS = 2_000
-"""Chunks of a store that are searched where small reads are made."""
+"""Maximum number of chunks of a store for searches to count as small reads."""
 
 FEW_VECTORS = 100
-"""Vectors that are read there. They are the longest part of a search: 400 take 4 to 20 ms."""
+"""Maximum number of vectors for a small read. They are the slowest part of a search: 400 take 4 to 20 ms."""
 
 
 def put(file: IndexedFile, rows: Sequence[ChunkRow]) -> Operation[bool]:
-    """Put in a part of a version of a file, unseen until `publish`. Rows that are there already stay as they are.
+    """Insert some chunks of a version of a file, hidden until `publish`. Existing rows are unchanged.
 
-    False, and nothing is put in, where this version is published or a newer one is known. Perform it together with a
-    check that the file is still in the store: this cannot know that it was dropped.
+    Return False, and insert nothing, if this version is already published or a newer version exists. Run it in one
+    transaction with a check that the file is still in the store: this operation does not know that it was dropped.
     """
     store = yield from _store_of(file.tenant, file.store_id)
     newest = yield from first("newest_version", store, file.file_id)
@@ -78,9 +79,9 @@ def put(file: IndexedFile, rows: Sequence[ChunkRow]) -> Operation[bool]:
 
 
 def publish(file: IndexedFile) -> Operation[int | None]:
-    """Have a search find this version, and drop the others; return the bytes of its texts and vectors.
+    """Publish this version to searches, and drop the others; return the bytes of its texts and vectors.
 
-    None, and nothing changes, where a newer version is known.
+    Return None, and change nothing, if a newer version exists.
     """
     store = yield from _store_of(file.tenant, file.store_id)
     newest = yield from first("newest_version", store, file.file_id)
@@ -98,7 +99,7 @@ def publish(file: IndexedFile) -> Operation[int | None]:
 
 
 def drop(tenant: str, store_id: str, file_id: str | None) -> Operation[None]:
-    """Find a file of a store no longer, or any of its files: all versions, and their attributes."""
+    """Hide a file of a store, or all its files, from searches: all versions, and their attributes."""
     row = yield from first("searched_store", store_id, tenant)
     if row is None:
         return
@@ -112,7 +113,7 @@ def drop(tenant: str, store_id: str, file_id: str | None) -> Operation[None]:
 
 
 def drop_unfinished(tenant: str, store_id: str, file_id: str) -> Operation[None]:
-    """Drop the versions of a file that are being written; a search finds the published one as before."""
+    """Drop the unpublished versions of a file; searches still see the published one."""
     row = yield from first("searched_store", store_id, tenant)
     if row is not None:
         yield from ask("drop_unfinished_files", row[0], file_id)
@@ -121,14 +122,14 @@ def drop_unfinished(tenant: str, store_id: str, file_id: str) -> Operation[None]
 def set_attributes(
     tenant: str, store_id: str, file_id: str, attributes: Mapping[str, AttributeValue]
 ) -> Operation[None]:
-    """Replace the attributes of a file in a store, of all its versions."""
+    """Replace the attributes of a file in a store, in all its versions."""
     store = yield from _store_of(tenant, store_id)
     yield from ask("delete_attributes", store, file_id)
     yield from ask_many("put_attribute", [(store, file_id, key, *_columns(one)) for key, one in attributes.items()])
 
 
 def sweep(most: int) -> Operation[int]:
-    """Remove up to so many chunks of a file that was dropped; 0 where nothing is left to remove."""
+    """Delete up to `most` chunks of a dropped file; return 0 if nothing is left to delete."""
     found = yield from first("dropped_file")
     if found is None:
         return 0
@@ -147,7 +148,7 @@ def sweep(most: int) -> Operation[int]:
 
 
 def searched_store(tenant: str, store_id: str) -> Operation[SearchedStore | None]:
-    """Return what a search finds in a store in all; None where nothing was ever put in."""
+    """Return the size of a store as searches see it, or None if no chunk was ever stored for it."""
     row = yield from first("searched_store", store_id, tenant)
     return SearchedStore(*row) if row else None
 
@@ -160,9 +161,9 @@ def match_keywords(
     most: int,
     known: TermCounts | None = None,
 ) -> Operation[KeywordMatches]:
-    """Return the chunks of a store that match some terms best, of the files that pass the filter.
+    """Return the chunks of a store that match the terms best, from the files that pass the filter.
 
-    `known` counts hold as long as the store has the same revision.
+    The counts in `known` are valid while the store has the same revision.
     """
     row = yield from first("searched_store", store_id, tenant)
     if row is None or not row[1]:
@@ -189,7 +190,7 @@ def match_keywords(
 
 
 def found_files(tenant: str, store_id: str, filters: Filter | None) -> Operation[frozenset[int]]:
-    """Return the numbers of the files that a search of the store finds, of those that pass the filter."""
+    """Return the numbers of a store's published files that pass the filter."""
     row = yield from first("searched_store", store_id, tenant)
     if row is None:
         return frozenset()
@@ -201,7 +202,7 @@ def found_files(tenant: str, store_id: str, filters: Filter | None) -> Operation
 
 
 def signatures(tenant: str, store_id: str, known: frozenset[int]) -> Operation[Signatures]:
-    """Return the signatures of the files that a search finds, but of the files that are known."""
+    """Return the signatures of the published files, except those in `known`."""
     row = yield from first("searched_store", store_id, tenant)
     if row is None:
         return Signatures(0, frozenset(), ())
@@ -219,7 +220,7 @@ def signatures(tenant: str, store_id: str, known: frozenset[int]) -> Operation[S
 
 
 def vectors(tenant: str, numbers: Sequence[int]) -> Operation[dict[int, bytes]]:
-    """Return the vectors of some chunks, which a search of the tenant named."""
+    """Return the vectors of chunks that a search of the tenant has returned."""
     if len(numbers) > FEW_VECTORS:
         yield from announce_read(FEW_ITEMS + 1)
     rows = yield from _ask_numbered("SELECT seq, vector FROM chunks WHERE seq IN ({})", numbers)
@@ -227,7 +228,7 @@ def vectors(tenant: str, numbers: Sequence[int]) -> Operation[dict[int, bytes]]:
 
 
 def found_chunks(tenant: str, numbers: Sequence[int]) -> Operation[list[FoundChunk]]:
-    """Return some chunks with their files and attributes, in this order, as far as a search still finds them."""
+    """Return chunks with their files and attributes, in this order, without those that are no longer published."""
     text = (
         "SELECT chunks.seq, file_id, filename, body, store FROM chunks"
         " JOIN indexed_files ON indexed_files.seq = chunks.seq >> 20 WHERE chunks.seq IN ({})"
@@ -246,14 +247,14 @@ def _store_of(tenant: str, store_id: str) -> Operation[int]:
     yield from ask("put_searched_store", store_id, tenant)
     row = yield from first("searched_store", store_id, tenant)
     if row is None:
-        raise ValueError("the vector store is another tenant's")
+        raise ValueError("the vector store belongs to another tenant")
     return int(row[0])
 
 
 def _put_chunk(store: int, begin: int, row: ChunkRow) -> Operation[int]:
-    """Put in one chunk; return the number of its terms."""
+    """Insert one chunk; return the number of its terms."""
     if not 0 <= row.position < MOST_CHUNKS:
-        raise ValueError(f"a file has at most {MOST_CHUNKS} chunks")
+        raise ValueError(f"a file cannot have more than {MOST_CHUNKS} chunks")
     terms, number = terms_of(row.text), begin + row.position
     yield from ask("put_chunk", number, len(terms), row.tokens, row.vector, row.text)
     yield from ask("put_words", number, indexed(store, terms))
@@ -261,7 +262,7 @@ def _put_chunk(store: int, begin: int, row: ChunkRow) -> Operation[int]:
 
 
 def _signatures(begin: int, rows: Sequence[ChunkRow]) -> Iterator[tuple[int, int, bytes]]:
-    """Yield the signatures of rows that follow each other, packed, with the first number and how many they are."""
+    """Yield the packed signatures of consecutive rows, with the first number and the number of rows."""
     placed = [(begin + row.position, signature(row.vector)) for row in rows if row.vector]
     runs = groupby(enumerate(placed), key=lambda one: (one[1][0] - one[0], len(one[1][1])))
     for _, run in runs:
@@ -270,12 +271,12 @@ def _signatures(begin: int, rows: Sequence[ChunkRow]) -> Iterator[tuple[int, int
 
 
 def _bounds(file: int) -> tuple[int, int]:
-    """Return the first and the last number that a chunk of a file can have."""
+    """Return the lowest and the highest possible number of a file's chunks."""
     return file << POSITION_BITS, (file + 1 << POSITION_BITS) - 1
 
 
 def _ask_numbered(text: str, numbers: Sequence[int], *values: str) -> Operation[Sequence[Row]]:
-    """Ask for chunks by their numbers. A few lengths of the list keep the statements prepared."""
+    """Query chunks by their numbers. Lists are padded to a few lengths, so that statements stay prepared."""
     if not numbers:
         return ()
     padded = [*numbers, *[numbers[-1]] * ((1 << (len(numbers) - 1).bit_length()) - len(numbers))]

@@ -1,10 +1,10 @@
-"""The time that the servers of one SQLite file agree on."""
+"""The shared time of the servers that use one SQLite file."""
 
 from antiphon.storage.operations.step import Operation, ask
 
 
 def read() -> Operation[tuple[float, str, int]]:
-    """Get the time that was written, its writer, and how often servers have requested it."""
+    """Return the written time, its writer, and the number of requests for updates."""
     (row,) = yield from ask("read_clock")
     at, written_by, asked = row
     return float(at), written_by, asked
@@ -16,5 +16,5 @@ def write(at: float, writer: str) -> Operation[None]:
 
 
 def request() -> Operation[None]:
-    """Ask the other servers to write it."""
+    """Request that the other servers write it."""
     yield from ask("ask_clock")

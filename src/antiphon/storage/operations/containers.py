@@ -1,4 +1,4 @@
-"""Containers of code and the files in them, as acts."""
+"""Operations on containers of code and the files in them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -28,7 +28,7 @@ def put(
     reply: Reply | None,
     now: int,
 ) -> Operation[bool]:
-    """Put a new container in with its files, if the quota admits them."""
+    """Insert a new container with its files, if the quota allows it."""
     yield from ask("lock_containers_of", container.tenant)
     if (yield from first("container_place", container.id, container.tenant)):
         return True
@@ -45,13 +45,13 @@ def put(
 
 
 def load(tenant: str, container_id: str, now: int) -> Operation[StoredContainer | None]:
-    """Get a container."""
+    """Return a container."""
     row = yield from first("load_container", container_id, tenant)
     return _container(row, now) if row else None
 
 
 def use(tenant: str, container_id: str, now: int) -> Operation[StoredContainer | None]:
-    """Move the expiry of a container that runs; return it as it is then."""
+    """Postpone the expiry of an unexpired container; return its new state."""
     row = yield from first("lock_container", container_id, tenant)
     if row is None:
         return None
@@ -63,12 +63,12 @@ def use(tenant: str, container_id: str, now: int) -> Operation[StoredContainer |
 
 
 def delete(tenant: str, container_id: str) -> Operation[bool]:
-    """Take a container out. Triggers release the blobs of its files."""
+    """Delete a container. Triggers release the blobs of its files."""
     return bool((yield from ask("delete_container", container_id, tenant)))
 
 
 def page(tenant: str | None, query: ContainerQuery, now: int) -> Operation[ContainerPage]:
-    """Read a part of a tenant's containers, or of the containers of all tenants."""
+    """Return one page of a tenant's containers, or of all tenants' containers."""
     name = None if query.name is None else query.name.encode()
     place, whose = ("container_place_of_all", ()) if tenant is None else ("container_place", (tenant,))
     places: dict[str, int] = {}
@@ -90,7 +90,7 @@ def page(tenant: str | None, query: ContainerQuery, now: int) -> Operation[Conta
 def hold(
     tenant: str, container_id: str, holder: str, worker: str, seconds: float, now: int
 ) -> Operation[StoredContainer | None]:
-    """Hold a container that runs, unless another holder has it; return it as it was before."""
+    """Hold an unexpired container, unless another holder has it; return its previous state."""
     row = yield from _running(tenant, container_id, now)
     if row is None:
         return None
@@ -102,7 +102,7 @@ def hold(
 
 
 def renew_hold(tenant: str, container_id: str, holder: str, seconds: float, now: int) -> Operation[bool]:
-    """Hold on, unless another holder has the container by now."""
+    """Extend a hold, unless another holder has acquired the container since."""
     row = yield from _running(tenant, container_id, now)
     if row is None or _holder(row) != holder:
         return False
@@ -111,7 +111,7 @@ def renew_hold(tenant: str, container_id: str, holder: str, seconds: float, now:
 
 
 def end_hold(tenant: str, container_id: str, holder: str, now: int) -> Operation[None]:
-    """Release a hold, which counts as use."""
+    """Release a hold, and record the use of the container."""
     row = yield from _running(tenant, container_id, now)
     if row is not None and _holder(row) == holder:
         yield from _use("end_container_hold", row, now)
@@ -125,7 +125,7 @@ def put_files(
     reply: Reply | None,
     now: int,
 ) -> Operation[Sequence[StoredContainerFile] | None]:
-    """Put files in, in place of those at their paths, if the quota admits all of them."""
+    """Insert files or replace those at their paths, if the quota allows all of them."""
     files, tenant = list({file.path: file for file in files}.values()), files[0].tenant
     row = yield from _running(tenant, container_id, now)
     if row is None or (holder and _holder(row) != holder):
@@ -141,13 +141,13 @@ def put_files(
 
 
 def load_file(tenant: str, container_id: str, file_id: str, now: int) -> Operation[StoredContainerFile | None]:
-    """Get a file of a container that runs."""
+    """Return a file of an unexpired container."""
     row = yield from first("load_container_file", file_id, container_id, tenant, now)
     return _file(row) if row else None
 
 
 def delete_files(tenant: str, container_id: str, file_ids: Sequence[str], now: int) -> Operation[int]:
-    """Take files out; return how many there were. Triggers release their blobs."""
+    """Delete files; return the number of deleted files. Triggers release their blobs."""
     row = yield from _running(tenant, container_id, now)
     gone = 0
     for file_id in file_ids if row else ():
@@ -156,7 +156,7 @@ def delete_files(tenant: str, container_id: str, file_ids: Sequence[str], now: i
 
 
 def file_page(tenant: str, container_id: str, query: ContainerQuery, now: int) -> Operation[ContainerFilePage]:
-    """Read a part of the files of a container that runs."""
+    """Return one page of the files of an unexpired container."""
     row = yield from first("load_container", container_id, tenant)
     if row is None or _container(row, now).status == "expired":
         return ContainerFilePage(is_unknown=query.after is not None)
@@ -171,7 +171,7 @@ def file_page(tenant: str, container_id: str, query: ContainerQuery, now: int) -
 
 
 def empty_expired(now: int, limit: int) -> Operation[int]:
-    """Drop the files of containers that have expired, and mark the containers; return how many."""
+    """Delete the files of expired containers, and mark the containers; return the number of containers."""
     expired = yield from ask("expired_containers", now, limit)
     for (seq,) in expired:
         yield from ask("empty_container", seq)
@@ -180,13 +180,13 @@ def empty_expired(now: int, limit: int) -> Operation[int]:
 
 
 def _running(tenant: str, container_id: str, now: int) -> Operation[Row | None]:
-    """Lock a container's row; None where it is unknown or has expired."""
+    """Lock a container's row and return it, or None if it is unknown or has expired."""
     row = yield from first("lock_container", container_id, tenant)
     return row if row is not None and _container(row, now).status == "running" else None
 
 
 def _use(query: str, row: Row, now: int, *values: object, until: float = 0) -> Operation[None]:
-    """Change a container and move its expiry: never to before a hold ends."""
+    """Change a container and postpone its expiry, at least to the end of a hold."""
     expires_at = max(now + row[5] * MINUTE, ceil(until))
     yield from ask(query, row[-1], now, expires_at, *values)
 
@@ -194,9 +194,9 @@ def _use(query: str, row: Row, now: int, *values: object, until: float = 0) -> O
 def _put_files(
     seq: int, tenant: str, files: Sequence[StoredContainerFile], places: Mapping[str, int]
 ) -> Operation[None]:
-    """Put files in, in place of those at `places`; blobs are locked in one order, so that no deadlock occurs."""
+    """Insert files, replacing those at `places`. Blobs are locked in sorted order, to avoid deadlocks."""
     for file in sorted(files, key=lambda file: file.blob):
-        # What code makes is never found by its digest: it changes too often to be worth one.
+        # Files that code creates are not deduplicated by digest: they change too often for it to be worth it.
         if not (yield from ask("take_blob", file.blob, tenant, b"")):
             raise StoreError("The content of a file was deleted before the file was stored. Try again.")
     for file in files:

@@ -9,7 +9,7 @@ from antiphon.storage.records import LockResult, Reply, StoredConversation, Stor
 
 
 def create(conversation: StoredConversation, items: Sequence[StoredItem], reply: Reply | None) -> Operation[None]:
-    """Keep a new conversation."""
+    """Insert a new conversation."""
     values = (conversation.id, conversation.tenant, conversation.created_at, conversation.metadata)
     yield from ask("put_conversation", *values)
     yield from append_items(conversation.id, 0, items, conversation.tenant)
@@ -17,17 +17,17 @@ def create(conversation: StoredConversation, items: Sequence[StoredItem], reply:
 
 
 def load(tenant: str, conversation_id: str) -> Operation[StoredConversation | None]:
-    """Get a conversation."""
+    """Return a conversation."""
     row = yield from first("load_conversation", conversation_id, tenant)
     return StoredConversation(*row) if row else None
 
 
 LAST = "conv_z"
-"""Sorts behind every id of a conversation."""
+"""Sorts after every conversation id."""
 
 
 def page(tenant: str | None, limit: int, after: str) -> Operation[list[StoredConversation]]:
-    """Get a part of the conversations, newest first."""
+    """Return one page of the conversations, newest first."""
     query, own = ("conversations_of_all", ()) if tenant is None else ("conversations", (tenant,))
     return [StoredConversation(*row) for row in (yield from ask(query, after or LAST, limit, *own))]
 
@@ -39,7 +39,7 @@ def update(tenant: str, conversation_id: str, metadata: bytes) -> Operation[Stor
 
 
 def delete(tenant: str, conversation_id: str) -> Operation[LockResult]:
-    """Take a conversation out, unless a response holds it."""
+    """Delete a conversation, unless a response holds its lock."""
     row = yield from first("lock_conversation", conversation_id, tenant)
     if (outcome := _usable(row)) is LockResult.DONE:
         yield from ask("delete_conversation", conversation_id)
@@ -47,7 +47,7 @@ def delete(tenant: str, conversation_id: str) -> Operation[LockResult]:
 
 
 def add(tenant: str, conversation_id: str, items: Sequence[StoredItem]) -> Operation[LockResult]:
-    """Put items at a conversation's end, unless a response holds it or one of them is there."""
+    """Append items to a conversation, unless a response holds its lock or one of the items exists already."""
     row = yield from first("lock_conversation", conversation_id, tenant)
     if row is None or (outcome := _usable(row)) is not LockResult.DONE:
         return _usable(row)
@@ -60,7 +60,7 @@ def add(tenant: str, conversation_id: str, items: Sequence[StoredItem]) -> Opera
 
 
 def items(tenant: str, conversation_id: str) -> Operation[list[StoredItem] | None]:
-    """Get all items in order; see `Store.items`."""
+    """Return all items in order; see `Store.items`."""
     row = yield from first("load_conversation", conversation_id, tenant)
     if row is None:
         return None
@@ -71,13 +71,13 @@ def items(tenant: str, conversation_id: str) -> Operation[list[StoredItem] | Non
 
 
 def item(tenant: str, conversation_id: str, item_id: str) -> Operation[StoredItem | None]:
-    """Get one item."""
+    """Return one item."""
     row = yield from first("conversation_item", conversation_id, tenant, item_id)
     return item_of(row) if row else None
 
 
 def delete_item(tenant: str, conversation_id: str, item_id: str) -> Operation[LockResult]:
-    """Take one item out, unless a response holds the conversation."""
+    """Delete one item, unless a response holds the conversation's lock."""
     row = yield from first("lock_conversation", conversation_id, tenant)
     if row is None or _usable(row) is not LockResult.DONE:
         return _usable(row)
@@ -91,7 +91,7 @@ def delete_item(tenant: str, conversation_id: str, item_id: str) -> Operation[Lo
 
 
 def let_go(conversation_id: str, response_id: str) -> Operation[None]:
-    """Free a conversation, if the response holds it."""
+    """Unlock a conversation, if the response holds its lock."""
     yield from ask("let_go", conversation_id, response_id)
 
 
@@ -103,6 +103,6 @@ def _usable(row: Row | None) -> LockResult:
 
 
 def _take(conversation_id: str, row: Row) -> Operation[None]:
-    """Take a conversation from a response after its worker expired: the items that it was generated from change now."""
+    """Unlock a conversation after the worker of its response expired, because its items are about to change."""
     if row[1] is not None:
         yield from ask("let_go", conversation_id, row[1])

@@ -1,4 +1,4 @@
-"""Facts about responses: kept with the response or alone, and read in pages."""
+"""Facts about responses: stored with the response or alone, and read in pages."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,36 +11,36 @@ COLUMNS = Facts.__struct_fields__
 """The columns of `facts` in the order of `put_facts`."""
 
 LISTED = COLUMNS[:-2]
-"""Those that lists read: all but the spans and the bodies."""
+"""The columns that lists read: all except the spans and the bodies."""
 
 TEXTS = [place for place, name in enumerate(COLUMNS) if Facts.__annotations__[name] is str]
-"""The places of the columns that hold text."""
+"""The indexes of the columns that contain text."""
 
 
 def put(facts: Facts | None) -> Operation[None]:
-    """Keep the facts that come with a response, if any."""
+    """Store the facts of a response, if it has any."""
     if facts is not None:
         yield from put_all([facts])
 
 
 def put_all(facts: Sequence[Facts]) -> Operation[None]:
-    """Keep facts; later ones of the same id replace the earlier."""
+    """Store facts. They replace earlier facts with the same id."""
     yield from ask_many("put_facts", [facts_row(one) for one in facts])
     yield from add_late(facts)
 
 
 def forget_words(tenant: str, response_id: str) -> Operation[None]:
-    """Remove what facts hold of a deleted response beside numbers."""
+    """Delete all facts of a deleted response except its numbers."""
     yield from ask("forget_words", response_id, tenant, b"")
 
 
 def facts_of(responses: Sequence[StoredResponse]) -> list[Facts]:
-    """Return the facts that come with responses."""
+    """Return the facts of these responses."""
     return [response.facts for response in responses if response.facts is not None]
 
 
 def facts_row(facts: Facts) -> tuple[Any, ...]:
-    """Return the columns in the order of `put_facts`, without what PostgreSQL's text does not take."""
+    """Return the columns in the order of `put_facts`, without characters that PostgreSQL's text does not accept."""
     row = [getattr(facts, name) for name in COLUMNS]
     for place in TEXTS:
         if "\0" in row[place]:
@@ -49,12 +49,12 @@ def facts_row(facts: Facts) -> tuple[Any, ...]:
 
 
 def spans(tenant: str, response_id: str) -> Operation[bytes | None]:
-    """Get the spans of a response."""
+    """Return the spans of a response."""
     row = yield from first("load_spans", response_id, tenant)
     return row[0] or None if row else None
 
 
 def bodies(tenant: str, response_id: str) -> Operation[bytes | None]:
-    """Get what the backends of a response received."""
+    """Return the requests that the backends of a response received."""
     row = yield from first("load_bodies", response_id, tenant)
     return row[0] or None if row else None

@@ -1,4 +1,4 @@
-"""One response's facts with those of its chain, and the facts that changed lately."""
+"""One response's facts with those of its chain, and recently changed facts."""
 
 from antiphon.storage.operations.facts import LISTED
 from antiphon.storage.operations.facts_where import CHAIN, Statement
@@ -8,11 +8,11 @@ from antiphon.storage.records import Facts, FactsFamily
 COLUMNS = ", ".join(f"facts.{name}" for name in LISTED)
 
 MOST_CHANGED = 500
-"""Rows that one look at changes reads."""
+"""Maximum number of rows that one query for changes reads."""
 
 
 def family(tenant: str | None, response_id: str) -> Operation[FactsFamily | None]:
-    """Read the facts of a response, with its spans and its chain; see `ResponseFacts.find_facts`."""
+    """Return the facts of a response, with its spans and its chain; see `ResponseFacts.find_facts`."""
     own = Statement(tenant)
     own.where(f"id = {own.add(response_id)}")
     own.where("(flags & 32) = 0")
@@ -26,7 +26,7 @@ def family(tenant: str | None, response_id: str) -> Operation[FactsFamily | None
 
 
 def changed(behind: int | None) -> Operation[tuple[int, list[Facts]]]:
-    """Read the facts that were kept or changed since a row's number; see `ResponseFacts.changed_facts`."""
+    """Return the facts that were stored or changed since a row number; see `ResponseFacts.changed_facts`."""
     if behind is None:
         row = yield from first("newest_facts")
         return (row[0] or 0) if row else 0, []
@@ -50,7 +50,7 @@ def _parents(facts: Facts) -> Composed:
 
 
 def _children(facts: Facts) -> Composed:
-    """Read the children by the index of parents: the tenant as an expression hides the index of all its responses."""
+    """Read the children with the index of parents: the tenant is an expression, so its index is not used."""
     return Composed(
         f"""SELECT {COLUMNS} FROM facts WHERE previous_response_id = $1 AND previous_response_id <> ''
         AND tenant || '' = $2 AND (flags & 32) = 0 ORDER BY began, seq LIMIT {CHAIN}""",  # noqa: S608 - fixed parts

@@ -1,7 +1,7 @@
-"""Lists of facts by filters: each becomes one statement, put together from fixed parts.
+"""Lists of facts with filters. Each list is one statement, assembled from fixed parts.
 
-A list reads a limited number of rows. If the page is not full by then, it says how far it read, and the next page
-continues from there. So a filter without an index costs no more than its share of the database.
+A list reads a limited number of rows. If the page is not full by then, the result states how far the list was read, and
+the next page continues from there. So the cost of a filter without an index is bounded.
 """
 
 from collections.abc import Sequence
@@ -13,17 +13,17 @@ from antiphon.storage.operations.step import FEW_ITEMS, Operation, Row, Rows, an
 from antiphon.storage.records import Facts, FactsPage, FactsQuery
 
 INDEXED = {"model", "key", "status"}
-"""Filters with an index, where they have one value."""
+"""Filters that can use an index if they have one value."""
 
 FEW = 25
-"""A list reads one of so many parts of its rows first: mostly the page is full then."""
+"""A list first reads 1/FEW of its maximum number of rows, which usually fill the page."""
 
 Place = tuple[int, int]
-"""When a response began, and the number of its row."""
+"""The time when a response began, and the number of its row."""
 
 
 def page(tenant: str | None, query: FactsQuery) -> Operation[FactsPage]:
-    """Read a part of the facts of a tenant, or of all."""
+    """Return one page of the facts of a tenant, or of all tenants."""
     filters = yield from with_key_ids(query.filters, tenant)
     if not (filters.is_empty and query.descending):
         yield from announce_read(FEW_ITEMS + 1)  # it may compare many rows
@@ -57,7 +57,7 @@ def page(tenant: str | None, query: FactsQuery) -> Operation[FactsPage]:
 
 
 def _is_served_by_an_index(filters: Filters, *, of_all: bool) -> bool:
-    """Whether an index finds just the rows that match; for all tenants there is one of times alone."""
+    """Return whether an index finds exactly the matching rows. Across all tenants, there is only an index of times."""
     conditions = filters.conditions
     if of_all and conditions:
         return False
@@ -71,19 +71,19 @@ def _has_index(condition: Condition) -> bool:
 
 
 class _Reading:
-    """Reads a list, a number of rows at a time."""
+    """Reads a list in steps of several rows."""
 
     def __init__(self, tenant: str | None, filters: Filters, bounds: list[tuple[Place, str]], descending: bool) -> None:
         self._tenant, self._filters, self._bounds = tenant, filters, bounds
         self._order, self._behind, self._to = ("DESC", "<", ">=") if descending else ("ASC", ">", "<=")
 
     def place_of(self, count: int) -> Operation[Place | None]:
-        """Return the place of the row of this number, counted from where it reads; None where there are fewer."""
+        """Return the place of the row with this number, counted from here, or None if there are fewer rows."""
         rows = yield from self._begin().ask("began, seq", self._order, 1, skip=count - 1)
         return (rows[0][0], rows[0][1]) if rows else None
 
     def rows(self, last: Place | None, limit: int) -> Operation[Rows]:
-        """Return the rows that match, up to the last place."""
+        """Return the matching rows up to the given place."""
         statement = self._begin()
         if last is not None:
             _place(statement, last, self._to)
@@ -91,11 +91,11 @@ class _Reading:
         return (yield from statement.ask(", ".join(LISTED), self._order, limit))
 
     def go_on_behind(self, place: Place) -> None:
-        """Read from behind this place."""
+        """Continue after this place."""
         self._bounds = [*self._bounds, (place, self._behind)]
 
     def _begin(self) -> Statement:
-        """Return a statement with what an index finds."""
+        """Return a statement with the conditions that an index can use."""
         statement, filters = Statement(self._tenant), self._filters
         statement.where("(flags & 32) = 0")
         for place, operator in self._bounds:
@@ -111,7 +111,7 @@ class _Reading:
 
 
 def _place(statement: Statement, place: Place, operator: str) -> None:
-    """Add where the rows begin or end."""
+    """Add the start or the end of the rows."""
     statement.where(f"(began, seq) {operator} ({statement.add(place[0])}, {statement.add(place[1])})")
 
 

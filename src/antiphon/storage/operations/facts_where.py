@@ -1,4 +1,4 @@
-"""Filters of lists and figures, as conditions of one statement that is put together from fixed parts."""
+"""Filters of lists and figures, as conditions of one statement that is assembled from fixed parts."""
 
 from typing import Any
 
@@ -13,22 +13,22 @@ NUMBERS = {"first": "first", "tokens": "input_tokens + output_tokens", "took": "
 WORDS = "lower(input || ' ' || output)"
 
 CHAIN = 200
-"""Responses of a chain that are found, upwards from the one that is named."""
+"""Maximum number of responses of a chain that are found, upwards from the given response."""
 
 
 CHEAP = 4
-"""Texts with which each row of a reading of full length is compared."""
+"""Number of texts that each row can be compared with before fewer rows are read."""
 
 
 class Statement:
-    """The conditions of a statement, and its parameters; without a tenant it reads the rows of all."""
+    """The conditions of a statement, and its parameters. Without a tenant, it reads the rows of all tenants."""
 
     def __init__(self, tenant: str | None) -> None:
         self.values: list[Any] = []
         self.conditions = [] if tenant is None else [f"tenant = {self.add(tenant)}"]
 
     def add(self, value: Any) -> str:
-        """Add a parameter; return how the statement writes it."""
+        """Add a parameter; return its placeholder."""
         self.values.append(value)
         return f"${len(self.values)}"
 
@@ -37,7 +37,7 @@ class Statement:
         self.conditions.append(condition)
 
     def ask(self, columns: str, order: str, limit: int, *, skip: int = 0) -> Operation[Rows]:
-        """Read rows of `facts` in the order in which their responses began."""
+        """Read rows of `facts`, ordered by the start of their responses."""
         where, behind = " AND ".join(self.conditions or ["true"]), f" LIMIT {self.add(limit)}"
         if skip:
             behind += f" OFFSET {self.add(skip)}"
@@ -45,14 +45,14 @@ class Statement:
         return (yield Composed(f"SELECT {columns} FROM facts WHERE {where} {order}", tuple(self.values)))  # noqa: S608 - fixed parts
 
     def ask_grouped(self, table: str, groups: str, columns: str, behind: str = "") -> Operation[Rows]:
-        """Read columns of all rows of each group; each row begins with the columns of its group."""
+        """Read columns of all rows of each group. Each row begins with the columns of its group."""
         where = " AND ".join(self.conditions or ["true"])
         text = f"SELECT {groups}, {columns} FROM {table} WHERE {where} GROUP BY {groups} {behind}"  # noqa: S608 - fixed parts
         return (yield Composed(text, tuple(self.values)))
 
 
 def add_filters(statement: Statement, filters: Filters, tenant: str | None) -> None:
-    """Add all conditions and words of filters, except the times."""
+    """Add all conditions and search words of the filters, except the times."""
     for condition in filters.conditions:
         statement.where(_condition(statement, condition, tenant))
     for word in filters.words:
@@ -60,12 +60,12 @@ def add_filters(statement: Statement, filters: Filters, tenant: str | None) -> N
 
 
 def most_read(rows: int, filters: Filters) -> int:
-    """Return how many rows are compared with filters, `rows` at most: fewer where each is compared with many texts."""
+    """Return how many rows to compare with filters: at most `rows`, and fewer if each is compared with many texts."""
     return max(1, rows * CHEAP // max(CHEAP, filters.comparisons))
 
 
 def with_key_ids(filters: Filters, tenant: str | None) -> Operation[Filters]:
-    """Return the filters with the ids of API keys that are named by their names."""
+    """Return the filters with names of API keys replaced by the ids of these keys."""
     conditions: list[Condition] = []
     for condition in filters.conditions:
         if isinstance(condition, AnyOf) and condition.field == "key":
@@ -98,7 +98,7 @@ def _condition(statement: Statement, condition: Condition, tenant: str | None) -
 
 
 def any_of(statement: Statement, condition: AnyOf) -> str:
-    """Return the condition that a field has one of some texts."""
+    """Return the condition that a field equals one of some texts."""
     if condition.field == "tool":
         found = [f"tools <> replace(tools, {statement.add(f' {one} ')}, '')" for one in condition.values]
     else:

@@ -1,9 +1,9 @@
-"""Figures of responses, from sums by minute, hour and four hours where these answer the question, else from facts.
+"""Figures of responses, from sums by minute, hour and four hours if the sums can answer the query, else from facts.
 
-A response is summed in the minute, the hour and the four hours in which it began, once it has ended. `sum_up` adds
-the facts of past minutes, some at a time. It runs behind by `BEHIND`, so that a response that began then and ended
-soon is there. The flag `SUMMED` marks a response that ended later: whatever keeps its facts adds it to the sums in the
-same step.
+Once a response has ended, it is added to the sums of the minute, the hour and the four hours in which it began.
+`sum_up` adds the facts of past minutes, some at a time. It runs with a delay of `BEHIND`, so that most responses have
+ended by then. The flag `SUMMED` marks a response that ended later: the write of its facts adds it to the sums in the
+same transaction.
 """
 
 from collections.abc import Iterator, Sequence
@@ -30,16 +30,16 @@ from antiphon.storage.records.figures import (
 )
 
 BEHIND = 120
-"""Seconds after which responses are summed. A response is late that took half of it (`records.facts.LATE`)."""
+"""Seconds after which responses are summed. A response that took half as long is late (`records.facts.LATE`)."""
 
 AT_ONCE = 2_000
-"""Responses that one step sums, so that a write lasts some ten milliseconds."""
+"""Maximum number of responses that one step sums, so that a write takes only about ten milliseconds."""
 
 BY_HOUR = 86_400
-"""Seconds; figures of a longer time are read from the sums of hours, and of four hours where these fit its spans."""
+"""Seconds. Figures of longer periods are read from the sums of hours, or of four hours if these fit the spans."""
 
 ROWS_PER_GROUP = 5
-"""Rows that are read for each group of a reply, at most: a group has one for each status."""
+"""Maximum number of rows to read for each group of a reply: a group has one row for each status."""
 
 COUNTS = ("input_tokens", "cached_tokens", "output_tokens", "reasoning_tokens", "cost")
 HISTOGRAMS = {"f": "first", "t": "ended - began"}
@@ -48,13 +48,13 @@ CELLS = [f"{name}{place}" for name in HISTOGRAMS for place in range(BUCKETS)]
 KEY = ("part", "step", "tenant", "time", "model", "backend", "key_id", "status")
 
 BY_MODEL, BY_KEY = PARTS = (0, 1)
-"""The parts of the sums: by model and backend, and by key. A response is in one row of each."""
+"""The parts of the sums: by model and backend, and by key. Each response is in one row of each part."""
 
 NAMED = {BY_MODEL: "model, backend, ''", BY_KEY: "'', '', key_id"}
-"""Model, backend and key of a part's rows."""
+"""The model, backend and key columns of each part's rows."""
 
 FIELDS = {BY_MODEL: {"status", "model", "backend", "tenant"}, BY_KEY: {"status", "key", "tenant"}}
-"""What the rows of a part can be filtered and grouped by."""
+"""The fields by which the rows of each part can be filtered and grouped."""
 
 
 def _in_bucket(value: str, place: int) -> str:
@@ -88,7 +88,7 @@ _UNSUMMED = f"(flags & {SUMMED}) = 0 AND ended IS NOT NULL"
 _ROWS = [(part, step) for part in PARTS for step in (MINUTE, HOUR, FOUR_HOURS)]
 
 ADD_SPAN = [_adding(*row, f"began >= $1 AND began < $2 AND {_UNSUMMED}") for row in _ROWS]
-"""Statements that add the responses which began in a span of time, in milliseconds."""
+"""Statements that add the responses which began in a time span, in milliseconds."""
 
 ADD_ONE = [_adding(*row, "id = $1") for row in _ROWS]
 """Statements that add one response."""
@@ -101,9 +101,9 @@ def add_late(facts: Sequence[Facts]) -> Operation[None]:
 
 
 def late_sums(facts: Sequence[Facts]) -> Iterator[tuple[str, str]]:
-    """Give the statements that add those of these facts to the sums that `sum_up` will not find, each with its id.
+    """Yield the statements for facts that `sum_up` will not find, each with the id of the response.
 
-    The rows of the sums come in one order in every process: so no two processes wait for each other's rows.
+    All processes update the rows of the sums in the same order, so no two processes deadlock.
     """
     late = [one for one in facts if one.flags & SUMMED]
     for (part, step), text in zip(_ROWS, ADD_ONE, strict=True) if late else ():
@@ -112,16 +112,16 @@ def late_sums(facts: Sequence[Facts]) -> Iterator[tuple[str, str]]:
 
 
 def _row_of(part: int, step: int, one: Facts) -> tuple[str, int, str, str, str]:
-    """Return the key of the row of the sums that has this response."""
+    """Return the key of the row of the sums that includes this response."""
     named = (one.model, one.backend) if part == BY_MODEL else (one.key_id, "")
     return one.tenant, one.began // 1000 // step, *named, one.status
 
 
 def sum_up(now: int) -> Operation[bool]:
-    """Add some responses that are not in the sums yet; return whether there are more."""
+    """Add some responses that are not yet in the sums; return whether more remain."""
     row = yield from first("lock_summed")
     if row is None:
-        return False  # another process does it
+        return False  # another process adds them
     horizon = (now - BEHIND) // MINUTE * MINUTE
     begin = yield from first("first_unsummed", row[0] * 1000)
     if begin is None or begin[0] is None or begin[0] >= horizon * 1000:
@@ -138,7 +138,7 @@ def sum_up(now: int) -> Operation[bool]:
 
 
 def figures(tenant: str | None, query: FiguresQuery) -> Operation[FiguresFound]:
-    """Read figures of a tenant, or of all; see `ResponseFacts.figures`."""
+    """Return figures of a tenant, or of all tenants; see `ResponseFacts.figures`."""
     yield from announce_read(FEW_ITEMS + 1)
     filters = yield from with_key_ids(query.filters, tenant)
     found, reading = FiguresFound(), _Reading(tenant, query, filters)
@@ -156,7 +156,7 @@ def figures(tenant: str | None, query: FiguresQuery) -> Operation[FiguresFound]:
 
 
 def _part_for(by: str, filters: Filters) -> int | None:
-    """Return the part of the sums that answers filters, in these groups; None where only facts do."""
+    """Return the part of the sums that supports these filters and groups, or None if only facts support them."""
     if filters.words or not all(isinstance(one, AnyOf) for one in filters.conditions):
         return None
     fields = {one.field for one in filters.conditions if isinstance(one, AnyOf)} | ({by} if by else set())
@@ -173,7 +173,7 @@ class _Reading:
         self._since, self._until = since, until
 
     def sums(self, found: FiguresFound, part: int) -> Operation[None]:
-        """Add what a part of the sums has."""
+        """Add the figures from a part of the sums."""
         for step, since, until in _stretches(self._since, self._until, self._query.step):
             statement = Statement(self._tenant)
             statement.where(f"part = {part} AND step = {step}")
@@ -183,7 +183,7 @@ class _Reading:
             yield from self._add(found, statement, "sums", "time", FROM_SUMS)
 
     def facts(self, found: FiguresFound, since: int, condition: str) -> Operation[None]:
-        """Add what the facts have from `since` on."""
+        """Add the figures from the facts since `since`."""
         statement = Statement(self._tenant)
         statement.where(f"began >= {statement.add(max(since, self._since) * 1000)}")
         statement.where(f"began < {statement.add(self._until * 1000)}")
@@ -192,7 +192,7 @@ class _Reading:
         yield from self._add(found, statement, "facts", "began / 1000", FROM_FACTS)
 
     def earliest(self) -> Operation[int | None]:
-        """Return the time from which facts are read, where there are more than one query may read; else None."""
+        """Return the time from which facts are read if there are more than one query may read, or None."""
         statement = Statement(self._tenant)
         statement.where(f"began >= {statement.add(self._since * 1000)}")
         statement.where(f"began < {statement.add(self._until * 1000)}")
@@ -200,7 +200,7 @@ class _Reading:
         return rows[0][0] // 1000 + 1 if rows else None
 
     def _add(self, found: FiguresFound, statement: Statement, table: str, time: str, columns: str) -> Operation[None]:
-        """Add the sums of some rows, once by span and once by group: both together would be many rows."""
+        """Add the sums of rows, once by span and once by group. Grouping by both together would return many rows."""
         step, by = self._query.step, self._query.by
         rows = yield from statement.ask_grouped(table, f"{time} / {step} * {step}, status", columns)
         _take(found.spans, rows)
@@ -215,7 +215,7 @@ def _take(totals: dict[Any, Figures], rows: Rows) -> None:
 
 
 def _stretches(since: int, until: int, span: int) -> list[tuple[int, int, int]]:
-    """Return the sums that cover a time in spans of this length: the step of each, and from when until when."""
+    """Return the sums that cover a period with spans of this length: the step, start and end of each."""
     if until - since <= BY_HOUR:
         return [(MINUTE, since // MINUTE * MINUTE, until)]
     begin, low, high = since // HOUR * HOUR, -(-since // FOUR_HOURS) * FOUR_HOURS, until // FOUR_HOURS * FOUR_HOURS
@@ -226,6 +226,6 @@ def _stretches(since: int, until: int, span: int) -> list[tuple[int, int, int]]:
 
 def _figures(status: str, sums: Row) -> Figures:
     count, received, cached, sent, reasoning, cost, *counts = sums
-    cells = list(map(int, counts))  # PostgreSQL's sums are decimals
+    cells = list(map(int, counts))  # PostgreSQL returns sums as decimals
     tokens = (int(received), int(cached), int(sent), int(reasoning))
     return Figures({status: int(count)}, *tokens, None if cost is None else int(cost), cells[:BUCKETS], cells[BUCKETS:])

@@ -1,17 +1,17 @@
-"""Texts that were read in files, as acts."""
+"""Operations on texts that were extracted from files."""
 
 from antiphon.storage.operations.step import Operation, ask, first
 from antiphon.storage.records import FileText
 
 
 def keep(text: FileText) -> Operation[None]:
-    """Keep a text in place of the one that was there."""
+    """Store or replace a text."""
     about = text.tenant, text.digest, text.version, text.kind, text.pages
     yield from ask("keep_file_text", *about, text.is_cut, text.body, text.expires_at)
 
 
 def find(tenant: str, digest: bytes, version: int, now: int) -> Operation[FileText | None]:
-    """Get a text that this version of the reader has read."""
+    """Return a text that this version of the reader has extracted."""
     row = yield from first("find_file_text", tenant, digest, version, now)
     if row is None:
         return None

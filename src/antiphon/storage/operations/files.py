@@ -1,4 +1,4 @@
-"""Files and their blobs, as acts."""
+"""Operations on files and their blobs."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ from antiphon.storage.records import FilePage, FileQuery, FileQuota, FileUse, Re
 
 
 def put(file: StoredFile, quota: FileQuota, reply: Reply | None, reserved: str) -> Operation[StoredFile | None]:
-    """Put a new file in, if the quota admits it."""
+    """Insert a new file, if the quota allows it."""
     if not (yield from reserve(file.tenant, file.size, quota)):
         return None
     stored = yield from place(file)
@@ -20,19 +20,19 @@ def put(file: StoredFile, quota: FileQuota, reply: Reply | None, reserved: str) 
 
 
 def reserve(tenant: str, size: int, quota: FileQuota) -> Operation[bool]:
-    """Count one more file of the tenant, unless that would exceed the quota; the count is exact at any time."""
+    """Add one file to the tenant's count, unless that would exceed the quota. The count is always exact."""
     if quota.files < 1 or size > quota.size:
         return False
     return bool((yield from ask("reserve_files", tenant, size, quota.files, quota.size)))
 
 
 def place(file: StoredFile) -> Operation[StoredFile]:
-    """Insert a file that the quota counts already; return the file with its blob."""
+    """Insert a file that the quota already includes; return the file with its blob."""
     row = yield from first("share_blob", file.tenant, file.digest)
     if row is None:
         used = yield from ask("use_blob", file.blob, file.tenant, file.digest)
         if not used:
-            raise StoreError("The upload took too long: what was written is deleted already. Upload the file again.")
+            raise StoreError("The upload took too long, and its data was deleted. Upload the file again.")
         blob: str = file.blob
     else:
         (blob,) = row
@@ -43,17 +43,17 @@ def place(file: StoredFile) -> Operation[StoredFile]:
 
 
 def load(tenant: str, file_id: str, now: int) -> Operation[StoredFile | None]:
-    """Get a file."""
+    """Return a file."""
     row = yield from first("load_file", file_id, tenant, now)
     return _file(row) if row else None
 
 
 def delete(tenant: str, file_id: str, now: int) -> Operation[bool]:
-    """Take a file out, of all vector stores too; True where it was there.
+    """Delete a file, including from all vector stores; return whether it existed.
 
-    Triggers release its blob and its part of the quota.
+    Triggers release its blob and its share of the quota.
     """
-    yield from ask("lock_stores_of_file", file_id)  # stores before files, as attaching does it
+    yield from ask("lock_stores_of_file", file_id)  # stores before files, the same order as in `attach`
     if not (yield from ask("delete_file", file_id, tenant, now)):
         return False
     yield from forget_file(file_id)
@@ -61,7 +61,7 @@ def delete(tenant: str, file_id: str, now: int) -> Operation[bool]:
 
 
 def page(tenant: str | None, query: FileQuery, now: int) -> Operation[FilePage]:
-    """Read a part of a tenant's files, or of the files of all tenants."""
+    """Return one page of a tenant's files, or of all tenants' files."""
     scope, own = ("_of_all", ()) if tenant is None else ("", (tenant,))
     places: dict[str, int] = {}
     if query.after is not None:
@@ -81,12 +81,12 @@ def use(tenant: str) -> Operation[FileUse]:
 
 
 def begin(tenant: str, blob: str, stale_at: int) -> Operation[None]:
-    """Note a blob before its bytes are written."""
+    """Record a blob before its bytes are written."""
     yield from ask("begin_blob", blob, tenant, stale_at)
 
 
 def spare(tenant: str, blob: str) -> Operation[None]:
-    """Make a blob stale that nothing uses."""
+    """Make an unused blob stale."""
     yield from ask("spare_blob", blob, tenant)
 
 
@@ -96,28 +96,28 @@ def claim_stale(now: int, limit: int) -> Operation[Sequence[str]]:
 
 
 def forget(blobs: Sequence[str]) -> Operation[None]:
-    """Forget blobs that were claimed."""
+    """Delete the records of claimed blobs."""
     yield from ask_many("forget_blob", [(blob,) for blob in blobs])
 
 
 def postpone(blobs: Sequence[str], stale_at: int) -> Operation[None]:
-    """Have blobs that were claimed be claimed again later."""
+    """Make claimed blobs claimable again later."""
     yield from ask_many("postpone_blob", [(blob, stale_at) for blob in blobs])
 
 
 def put_part(blob: str, number: int, data: bytes) -> Operation[None]:
-    """Keep a part of a blob."""
+    """Store a part of a blob."""
     yield from ask("put_blob_part", blob, number, data)
 
 
 def part(blob: str, number: int) -> Operation[bytes | None]:
-    """Get a part of a blob."""
+    """Return a part of a blob."""
     row = yield from first("blob_part", blob, number)
     return row[0] if row else None
 
 
 def delete_parts(blob: str, limit: int) -> Operation[int]:
-    """Take some parts of a blob out; return how many there were."""
+    """Delete some parts of a blob; return the number of deleted parts."""
     return len((yield from ask("delete_blob_parts", blob, limit)))
 
 

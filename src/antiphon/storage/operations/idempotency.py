@@ -4,28 +4,28 @@ from antiphon.storage.operations.step import Operation, Row, ask, first
 from antiphon.storage.records import KeyReservation, Reply
 
 KEPT = 86_400
-"""Seconds for which a key is remembered."""
+"""Seconds for which a key is valid."""
 
 
 def reserve(
     tenant: str, key: str, fingerprint: bytes, response_id: str, worker: str, now: int
 ) -> Operation[KeyReservation]:
-    """Reserve a key, unless it is; return what stands."""
+    """Reserve a key, unless it is reserved; return the reservation."""
     reserved = yield from ask("reserve", tenant, key, fingerprint, response_id, worker, now, now - KEPT)
     if reserved and reserved[0][0]:
-        yield from ask("revive", worker)  # it had expired, and takes something
+        yield from ask("revive", worker)  # it had expired, but is active
     row = yield from first("find_key", tenant, key, now - KEPT)
     return _reservation(tenant, key, row or (fingerprint, response_id, worker, None, None))
 
 
 def find(tenant: str, key: str, now: int) -> Operation[KeyReservation | None]:
-    """Get a reservation."""
+    """Return a reservation."""
     row = yield from first("find_key", tenant, key, now - KEPT)
     return _reservation(tenant, key, row) if row else None
 
 
 def free(tenant: str, key: str, response_id: str) -> Operation[None]:
-    """Drop a reservation that was not answered."""
+    """Delete a reservation without a reply."""
     yield from ask("free_key", tenant, key, response_id)
 
 

@@ -1,4 +1,4 @@
-"""The queue of files that are to be ingested: who works on which, and how that ends."""
+"""The ingestion queue: which worker owns which file, and the results."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -14,25 +14,25 @@ if TYPE_CHECKING:
     from antiphon.storage.records.chunks import ChunkRow, IndexedFile
 
 CHUNKS = 11
-"""The column of a store's row that counts its chunks."""
+"""The column of a store's row with the number of its chunks."""
 
 TOO_MANY = "The vector store would have more than {most:,} chunks. Put the file into another vector store."
 
 
 def is_waiting() -> Operation[bool]:
-    """Whether something waits to be ingested."""
+    """Return whether a file waits for ingestion."""
     return bool((yield Query("waiting_ingestion", ())))
 
 
 def claim(worker: str, per_tenant: int) -> Operation[Ingestion | None]:
-    """Take the next file; see `VectorStores.claim_ingestion`."""
+    """Claim the next file; see `VectorStores.claim_ingestion`."""
     yield Query("lock_worker", (QUEUE,))
     row = yield from first("next_ingestion", worker, per_tenant)
     if row is None:
         return None
     seq, is_lost = row
     claimed = yield from first("claim_ingestion", seq, worker, is_lost)
-    if claimed is None:  # its worker is alive after all, or it was cancelled
+    if claimed is None:  # its worker is alive after all, or the ingestion was cancelled
         return None
     lost, is_expired = claimed
     if is_expired:
@@ -44,14 +44,14 @@ def claim(worker: str, per_tenant: int) -> Operation[Ingestion | None]:
 
 
 def write_chunks(ingestion: Ingestion, rows: "Sequence[ChunkRow]") -> Operation[bool]:
-    """Add a part of a file's chunks, unless another worker writes them."""
+    """Add some of a file's chunks, unless another worker owns the file now."""
     if not (yield from ask("fence_ingestion", ingestion.seq, ingestion.file.version)):
         return False
     return bool((yield from chunks_of_files().put(_indexed(ingestion), rows)))
 
 
 def complete(ingestion: Ingestion, count: int, most: int) -> Operation[bool]:
-    """Have a search find the new chunks; see `VectorStores.complete_ingestion`."""
+    """Publish the new chunks; see `VectorStores.complete_ingestion`."""
     file = ingestion.file
     row = yield from first("lock_vector_store", file.store_id, file.tenant)
     known = (yield from first("store_file", row[-1], file.file_id)) if row else None
@@ -69,7 +69,7 @@ def complete(ingestion: Ingestion, count: int, most: int) -> Operation[bool]:
 
 
 def fail(ingestion: Ingestion, code: str, message: str) -> Operation[bool]:
-    """End an ingestion without chunks; those that a search finds stay."""
+    """Mark an ingestion as failed; published chunks are kept."""
     file = ingestion.file
     yield from ask("lock_vector_store", file.store_id, file.tenant)
     if not (yield from ask("fail_ingestion", ingestion.seq, file.version, code, message)):
@@ -83,22 +83,22 @@ def _is_newest(file: StoreFile, known: StoreFile) -> bool:
 
 
 def _indexed(ingestion: Ingestion) -> "IndexedFile":
-    from antiphon.storage.records.chunks import IndexedFile  # noqa: PLC0415 - for servers with vector stores alone
+    from antiphon.storage.records.chunks import IndexedFile  # noqa: PLC0415 - only for servers with vector stores
 
     file = ingestion.file
     return IndexedFile(file.tenant, file.store_id, file.file_id, file.version, file.filename)
 
 
 def release(worker: str, seq: int) -> Operation[bool]:
-    """Have a worker's file wait again; what was written for it is never found."""
+    """Return a worker's file to the queue; the chunks that were written for it are never published."""
     return bool((yield from ask("release_ingestion", seq, worker)))
 
 
 def release_all(worker: str) -> Operation[bool]:
-    """Have all of a worker's files wait again."""
+    """Return all of a worker's files to the queue."""
     return bool((yield from ask("release_ingestions", worker)))
 
 
 def owned(worker: str) -> Operation[Mapping[int, int]]:
-    """Get the versions of a worker's files by their numbers."""
+    """Return the versions of a worker's files by file number."""
     return {row[0]: row[1] for row in (yield from ask("owned_ingestions", worker))}

@@ -1,4 +1,4 @@
-"""Background work: the queue, the fence, the log of events, and what becomes of a dead worker's jobs."""
+"""Background work: the queue, the fence, the event log, and the recovery of a dead worker's jobs."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -44,17 +44,17 @@ from antiphon.storage.records import (
 )
 
 QUEUE = ""
-"""The worker without a name; every worker that looks for a job locks its row."""
+"""The worker without a name. Every worker that claims a job locks its row."""
 
 FRAMES_AT_ONCE = 256
-"""Frames of a log that are read at once."""
+"""Maximum number of frames of a log to read in one step."""
 
 FRAME_BYTES = 64 * 1024
-"""Bytes of them: a reader holds them until its client has read them."""
+"""Maximum bytes of these frames: a reader holds them in memory until its client has read them."""
 
 
 NEARLY = 100
-"""Places below a full queue from which on one request at a time is queued: more than are queued at the same moment."""
+"""Free places in a queue below which requests are queued one at a time: more than can be queued concurrently."""
 
 
 def enqueue(
@@ -65,14 +65,14 @@ def enqueue(
     taken: Reservation,
     most: int | None,
 ) -> Operation[LockResult]:
-    """Keep a queued response with its job; see `Store.enqueue`."""
+    """Store a queued response with its job; see `Store.enqueue`."""
     if most is not None and (yield from _is_full(response.tenant, most)):
         return LockResult.FULL
     if response.conversation_id is not None:
         outcome = yield from hold(response.tenant, response.conversation_id, response.id, None)
         if outcome is not LockResult.DONE:
             return outcome
-        # Where it ends is sure only from now on.
+        # The end of the conversation is only certain from now on.
         response = replace(response, conversation_end=(yield from held_position(response)))
     if not (yield from answer(reply, response.id)):
         yield from ask("let_go", response.conversation_id, response.id)
@@ -87,7 +87,7 @@ def enqueue(
 
 
 def _is_full(tenant: str, most: int) -> Operation[bool]:
-    """Whether so many jobs of a tenant wait; exact, whichever process queues at the same time."""
+    """Return whether a tenant has `most` waiting jobs. Exact, even if other processes queue jobs concurrently."""
     (row,) = yield from ask("count_waiting", tenant, most)
     if most - NEARLY <= row[0] < most:
         yield from ask("lock_worker", QUEUE)
@@ -96,7 +96,7 @@ def _is_full(tenant: str, most: int) -> Operation[bool]:
 
 
 def hold(tenant: str, conversation_id: str, response_id: str, worker: str | None) -> Operation[LockResult]:
-    """Have a response hold a conversation, for a worker or for the future worker of its job."""
+    """Lock a conversation for a response, for a worker or for the future worker of its job."""
     row = yield from first("lock_conversation", conversation_id, tenant)
     if row is None:
         return LockResult.UNKNOWN
@@ -108,20 +108,20 @@ def hold(tenant: str, conversation_id: str, response_id: str, worker: str | None
 
 
 def _revive(worker: str | None, rows: Rows) -> Operation[None]:
-    """Make a worker alive again that takes something, as the last column of what it took says that it had expired."""
+    """Make an expired worker alive again when it acquires something. The last column is whether it had expired."""
     if worker is not None and rows and rows[0][-1]:
         yield from ask("revive", worker)
 
 
 def claim(worker: str, per_tenant: int, per_tenant_here: int) -> Operation[Job | None]:
-    """Take the next job; see `Store.claim`."""
-    yield Query("lock_worker", (QUEUE,))  # straight: this is queried frequently
+    """Claim the next job; see `Store.claim`."""
+    yield Query("lock_worker", (QUEUE,))  # without `ask`, because this runs frequently
     rows = yield Query("next_waiting", (per_tenant, worker, per_tenant_here))
     if not rows:
         return None
     seq, is_lost = rows[0]
     claimed = yield from ask("claim", seq, worker, is_lost)
-    if not claimed:  # its worker is alive after all, or has just ended it
+    if not claimed:  # its worker is alive after all, or has just finished it
         return None
     yield from _revive(worker, claimed)
     if is_lost:
@@ -132,7 +132,7 @@ def claim(worker: str, per_tenant: int, per_tenant_here: int) -> Operation[Job |
 
 
 def advance(job: Job, progress: Progress) -> Operation[Job | None]:
-    """Store progress, unless another worker wrote; see `Store.advance`."""
+    """Store progress, unless another worker has written; see `Store.advance`."""
     next_number = max(job.next_number, _next(progress.frames))
     made = [item for _, item in progress.output]
     sizes = _size(progress.frames), extent_of(made)[1]
@@ -159,7 +159,7 @@ def advance(job: Job, progress: Progress) -> Operation[Job | None]:
 def finish(
     job: Job, response: StoredResponse, frames: Sequence[Frames], append: bool, announcement: Announcement | None
 ) -> Operation[bool]:
-    """End a job, unless another worker wrote; see `Store.finish`."""
+    """End a job, unless another worker has written; see `Store.finish`."""
     row = yield from first("finish", job.response.id, job.version)
     if row is None:
         return False
@@ -185,7 +185,7 @@ def finish(
 
 
 def find_job(tenant: str, response_id: str, few: bool = False) -> Operation[Job | None]:
-    """Get the job of a response."""
+    """Return the job of a response."""
     row = yield from first("job_by_id", response_id, tenant, FEW_BYTES)
     if row and not few and _is_large(row):
         yield from announce_read(row[-3], row[-2] + row[-1])
@@ -194,35 +194,35 @@ def find_job(tenant: str, response_id: str, few: bool = False) -> Operation[Job 
 
 
 def owned(worker: str) -> Operation[Mapping[str, int]]:
-    """Get the versions of a worker's jobs."""
+    """Return the versions of a worker's jobs."""
     rows = yield from ask("owned", worker)
     return {row[0]: row[1] for row in rows}
 
 
 def held(worker: str) -> Operation[list[str]]:
-    """Get the responses for which a worker holds something."""
+    """Return the responses for which a worker holds a lock or a key."""
     return [row[0] for row in (yield from ask("held", worker))]
 
 
 def release(worker: str, response_id: str) -> Operation[None]:
-    """Free what a worker holds for a response."""
+    """Release the lock and the key that a worker holds for a response."""
     yield from ask("release_conversation", worker, response_id)
     yield from ask("release_key", worker, response_id)
 
 
 def beat(worker: str) -> Operation[None]:
-    """Count a worker's beat."""
+    """Record a heartbeat of a worker."""
     yield from ask("beat", worker)
 
 
 def beats() -> Operation[Mapping[str, int]]:
-    """Get the beat of each worker that owns anything; 0 for one that never beat."""
+    """Return the last heartbeat of each worker that owns anything, or 0 if it has sent none."""
     rows = yield from ask("beats")
     return {row[0]: row[1] for row in rows}
 
 
 def expire(worker: str, beat: int) -> Operation[list[str] | None]:
-    """Free a worker's leases for others; return what changed: the responses of its jobs. None where it lives."""
+    """Release a dead worker's leases; return the responses of its jobs, or None if the worker is alive."""
     query, values = ("expire", (worker, beat)) if beat else ("expire_silent", (worker,))
     if not (yield from ask(query, *values)):
         return None
@@ -234,7 +234,7 @@ def expire(worker: str, beat: int) -> Operation[list[str] | None]:
 
 
 def retire(worker: str) -> Operation[list[str]]:
-    """Put back everything that a worker has, which is ending; return what changed."""
+    """Release everything that a stopping worker owns; return the changed responses."""
     yield from ask("retire", worker)
     changed = yield from _put_back((yield from ask("jobs_of", worker)))
     if (yield from ask("release_ingestions", worker)):
@@ -245,7 +245,7 @@ def retire(worker: str) -> Operation[list[str]]:
 
 
 def give_back(worker: str, response_id: str) -> Operation[list[str]]:
-    """Put one of a worker's jobs back into the queue."""
+    """Return one of a worker's jobs to the queue."""
     return (yield from _put_back((yield from ask("job_of", worker, response_id))))
 
 
@@ -258,24 +258,24 @@ def _put_back(rows: Rows) -> Operation[list[str]]:
 
 
 def _drop_half_made(seq: int) -> Operation[Rows]:
-    """Drop the events since the last moment that is kept; return the id of the response."""
+    """Delete the events since the last `keep`; return the id of the response."""
     yield from ask("drop_events", seq)
     return (yield from ask("next_generation", seq))
 
 
 def backlog() -> Operation[Backlog]:
-    """Count what waits; see `Store.backlog`."""
+    """Count waiting jobs and deliveries; see `Store.backlog`."""
     (row,) = yield from ask("backlog")
     return Backlog(*row)
 
 
 def tail(tenant: str, response_id: str, after: int, now: int) -> Operation[Tail | None]:
-    """Get a response's events from some number on."""
-    rows = yield Query("tail", (response_id, tenant, now))  # straight: this is queried frequently
+    """Return a response's events after a number."""
+    rows = yield Query("tail", (response_id, tenant, now))  # without `ask`, because this runs frequently
     if not rows:
         return None
     seq, status, is_streamed, generation, item_bytes = rows[0]
-    if item_bytes > FEW_BYTES:  # the events are as large, and SQLite reads all of a row to compare its key
+    if item_bytes > FEW_BYTES:  # the events are as large, and SQLite reads a whole row to compare its key
         yield from announce_read(1, item_bytes)
     sizes = yield Query("event_sizes", (seq, after, FRAMES_AT_ONCE))
     frames: Rows = []
@@ -288,7 +288,7 @@ def tail(tenant: str, response_id: str, after: int, now: int) -> Operation[Tail 
 
 
 def _fitting(sizes: Sequence[int]) -> tuple[int, int]:
-    """Return how many frames are read at once, and their bytes: one in any case."""
+    """Return how many frames to read in one step (at least one), and their bytes."""
     count = size = 0
     for each in sizes:
         if count and size + each > FRAME_BYTES:
@@ -298,16 +298,16 @@ def _fitting(sizes: Sequence[int]) -> tuple[int, int]:
 
 
 def _is_large(row: Row) -> bool:
-    """Whether a job has so much that it is read in a step of its own."""
+    """Return whether a job is so large that it is read in a separate step."""
     *_, items, asked, size = row
     return bool(items > FEW_ITEMS or asked > FEW_BYTES or size > FEW_BYTES)
 
 
 def _job(row: Row, few: bool) -> Operation[Job | None]:
-    """Make a job of its row; with `few`, a large one without what makes it large."""
+    """Create a job from its row. With `few`, omit the large parts of a large job."""
     _, response_id, tenant, request, version, next_number, kept_number, attempt, lost, called, *taken = row[:13]
     is_partial = few and _is_large(row)
-    response = yield from load(tenant, response_id, 0, is_partial)  # whatever its age: it is being made
+    response = yield from load(tenant, response_id, 0, is_partial)  # even an expired one, because it is still running
     if response is None:
         return None
     job = Job(response, request, version, next_number, kept_number, attempt, lost, Reservation(*taken), called)

@@ -1,4 +1,4 @@
-"""Parts of lists that are in the order of their rows' numbers, between the places of ids that a client has."""
+"""Pages of lists that are ordered by row number, between the positions of given ids."""
 
 from collections.abc import Mapping
 from typing import Any, Protocol
@@ -7,30 +7,30 @@ from antiphon.storage.operations.step import Operation, Rows, ask
 
 BEFORE_ALL = 0
 BEHIND_ALL = 2**62
-"""Numbers that no row has."""
+"""A number that is greater than that of any row."""
 
 
 class PartQuery(Protocol):
-    """How much of a list is wanted, in which order."""
+    """The size and the order of a page."""
 
     @property
     def limit(self) -> int:
-        """Rows at most."""
+        """Maximum number of rows."""
         ...
 
     @property
     def descending(self) -> bool:
-        """Newest first."""
+        """Whether the newest rows come first."""
         ...
 
 
 def part(
     name: str, key: tuple[Any, ...], more: tuple[Any, ...], query: PartQuery, places: Mapping[str, int]
 ) -> Operation[tuple[Rows, bool]]:
-    """Read a part of a list between the places of `after` and `before`; return it and whether there is more.
+    """Return the part of a list between `after` and `before`, and whether there is more.
 
-    The statements `{name}_up` and `{name}_down` have the parameters `key`, the numbers between which the part lies, the
-    number of rows, and `more`. With `before` alone it is the part directly in front of that id, read backwards.
+    The statements `{name}_up` and `{name}_down` have the parameters `key`, the numbers that bound the part, the
+    number of rows, and `more`. With only `before`, the part ends directly before that id, and is read backwards.
     """
     is_backwards = "before" in places and "after" not in places
     low, high = BEFORE_ALL, BEHIND_ALL

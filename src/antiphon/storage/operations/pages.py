@@ -1,8 +1,7 @@
-"""Parts of long lists: what a response was made from, a conversation's items, and a chat completion's messages.
+"""Pages of long lists: a response's complete input, a conversation's items, and a chat completion's messages.
 
-No more is read than is returned. A list is a row of segments, each of them items of one response, conversation or
-completion by their places. The segments come in the requested order, and a pager reads from them until it has
-its part.
+Only the returned rows are read. A list is a sequence of segments, each with the items of one response, conversation or
+completion by position. A pager reads from the segments, which come in the requested order, until its page is complete.
 """
 
 import re
@@ -15,13 +14,14 @@ from antiphon.storage.records import ItemPage, PageQuery, StoredItem
 
 BEFORE_ALL = -1
 BEHIND_ALL = 2**31 - 1
-"""Places that no item has. More items than this have no place in a response, and too little time in a conversation."""
+"""A position that is greater than that of any item: a response cannot have more items, and a conversation in practice
+will not."""
 
 _INDEX = re.compile(r"0|[1-9][0-9]{0,8}")
-"""The index of a message, which is part of the message's id."""
+"""The index of a message in its id."""
 
 BLOCK = 100
-"""Responses of a chain that one statement finds on the way up, at first."""
+"""Responses of a chain that one statement reads on the way up, at first."""
 
 
 class Head(NamedTuple):
@@ -36,9 +36,9 @@ class Head(NamedTuple):
 
 @dataclass(slots=True)
 class _Segment:
-    """Items of `table` that belong to `key`, between two places, both exclusive; `size` is at least their bytes.
+    """Items of `table` that belong to `key`, between two positions, both excluded. `size` is at least their bytes.
 
-    `after` and `before` are the places of the items that the query names, where they are among them.
+    `after` and `before` are the positions of the items in the query's bounds, if this segment has them.
     """
 
     table: str
@@ -52,7 +52,7 @@ class _Segment:
 
 @dataclass(slots=True)
 class _Pager:
-    """Reads one part of a list, segment by segment."""
+    """Reads one page of a list, segment by segment."""
 
     query: PageQuery
     items: list[StoredItem] = field(default_factory=list)
@@ -67,18 +67,18 @@ class _Pager:
         self._waits_for_before = self.query.before is not None
 
     def is_done(self) -> bool:
-        """Whether no further segment matters: the part is whole, and both bounds are known to be in the list."""
+        """Whether no further segment matters: the page is complete, and both bounds were found in the list."""
         has_all = self.has_more or self._is_past_before
         return has_all and not self._waits_for_after and not self._waits_for_before
 
     def page(self) -> ItemPage:
-        """Return the part once every segment was seen, or no more matter."""
+        """Return the page after the last segment, or once no further segment matters."""
         if self._waits_for_after or self._waits_for_before:
             return ItemPage(unknown="after" if self._waits_for_after else "before")
         return ItemPage(self.items, self.has_more)
 
     def see(self, segment: _Segment) -> Operation[None]:
-        """Take from the next segment what belongs to the part."""
+        """Add the items of the next segment that belong to the page."""
         if self._waits_for_after and segment.after is not None:
             self._waits_for_after = False
             if self.query.descending:
@@ -86,7 +86,7 @@ class _Pager:
             else:
                 segment.low = segment.after
         elif self._waits_for_after:
-            if segment.before is not None:  # what comes before the one and after the other is nothing
+            if segment.before is not None:  # `before` comes ahead of `after`, so the page is empty
                 self._waits_for_before, self._is_past_before = False, True
             return
         was_past = self._is_past_before
@@ -123,13 +123,13 @@ class _Pager:
 
 
 def head(tenant: str, response_id: str, now: int) -> Operation[Head | None]:
-    """Get a response without its items."""
+    """Return a response without its items."""
     row = yield from first("page_head", response_id, tenant, now)
     return Head(*row) if row else None
 
 
 def input_page(tenant: str, head: Head, now: int, query: PageQuery, length: int) -> Operation[ItemPage]:
-    """Read a part of what a response was made from; its chain of `length` responses, 0 where that has no head."""
+    """Return one page of a response's complete input. `length` is that of its chain, or 0 if the chain has no head."""
     pager = _Pager(query)
     own = yield from _own(head, query)
     if query.descending:
@@ -156,7 +156,7 @@ def input_page(tenant: str, head: Head, now: int, query: PageQuery, length: int)
 
 
 def conversation_page(tenant: str, conversation_id: str, query: PageQuery) -> Operation[ItemPage | None]:
-    """Read a part of a conversation; None where it is unknown."""
+    """Return one page of a conversation, or None if it is unknown."""
     segment = yield from _conversation(tenant, conversation_id, BEHIND_ALL, query)
     if segment is None:
         return None
@@ -166,7 +166,7 @@ def conversation_page(tenant: str, conversation_id: str, query: PageQuery) -> Op
 
 
 def completion_messages(tenant: str, completion_id: str, now: int, query: PageQuery) -> Operation[ItemPage | None]:
-    """Read a part of a completion's messages; None where the completion is unknown."""
+    """Return one page of a completion's messages, or None if the completion is unknown."""
     row = yield from first("completion_place", completion_id, tenant, now)
     if row is None:
         return None
@@ -179,7 +179,7 @@ def completion_messages(tenant: str, completion_id: str, now: int, query: PageQu
 
 
 def _message_place(seq: int, completion_id: str, message_id: str | None) -> Operation[int | None]:
-    """Return the place of a message by its id, None where no message has it."""
+    """Return the position of the message with this id, or None if the id is not valid."""
     index = (message_id or "").removeprefix(f"{completion_id}-")
     if not _INDEX.fullmatch(index):
         return None
@@ -188,7 +188,7 @@ def _message_place(seq: int, completion_id: str, message_id: str | None) -> Oper
 
 
 def _see_chain(pager: _Pager, tenant: str, response_id: str, now: int) -> Operation[tuple[str | None, int | None]]:
-    """Go up a chain as far as is needed; return the conversation of its head, where that was reached."""
+    """Walk up a chain as far as needed; return the conversation of its head, if the walk reaches it."""
     at: str | None = response_id
     block, seen = BLOCK, 0
     row: Row = (None,) * 4
@@ -218,8 +218,8 @@ def _of_response(row: Row) -> _Segment:
 
 
 def _own(head: Head, query: PageQuery) -> Operation[_Segment]:
-    """The response's own input: its output comes behind it."""
-    if head.item_bytes > FEW_BYTES:  # SQLite reads all of a row to compare its key
+    """Add the response's own input. Its output comes after the input."""
+    if head.item_bytes > FEW_BYTES:  # SQLite reads a whole row to compare its key
         yield from announce_read(1, head.item_bytes)
     last = yield from first("last_input", head.seq)
     sign = -1 if query.descending else 1
@@ -240,7 +240,7 @@ def _see_conversation(pager: _Pager, tenant: str, conversation_id: str | None, e
 
 
 def _conversation(tenant: str, conversation_id: str, end: int, query: PageQuery) -> Operation[_Segment | None]:
-    """Return a conversation's items before a place; None where it is unknown."""
+    """Return a conversation's items before a position, or None if the conversation is unknown."""
     row = yield from first("load_conversation", conversation_id, tenant)
     if row is None:
         return None

@@ -1,20 +1,20 @@
-"""What probes found about models."""
+"""Findings of probes about models."""
 
 from antiphon.storage.operations.step import Operation, ask
 from antiphon.storage.records import StoredProfile
 
 
 def put(profile: StoredProfile) -> Operation[None]:
-    """Keep a profile."""
+    """Store or replace a profile."""
     yield from ask("put_profile", profile.place, profile.model, profile.digest, profile.body, profile.probed_at)
 
 
 def every() -> Operation[list[StoredProfile]]:
-    """Get all profiles."""
+    """Return all profiles."""
     rows = yield from ask("profiles")
     return [StoredProfile(place, model, digest, bytes(body), at) for place, model, digest, body, at in rows]
 
 
 def delete(place: str, model: str) -> Operation[bool]:
-    """Take a profile out."""
+    """Delete a profile."""
     return bool((yield from ask("delete_profile", place, model)))

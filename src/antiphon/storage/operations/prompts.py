@@ -1,4 +1,4 @@
-"""Prompts and their versions, as acts."""
+"""Operations on prompts and their versions."""
 
 from antiphon.storage.operations.lists import part
 from antiphon.storage.operations.step import Operation, Row, ask, first
@@ -8,11 +8,11 @@ FIRST = 1
 """The number of a prompt's first version."""
 
 LONGEST = 9
-"""Digits of the highest number that a version can have."""
+"""Maximum number of digits of a version number."""
 
 
 def create(tenant: str, prompt_id: str, template: bytes, created_at: int, most: int) -> Operation[StoredPrompt | None]:
-    """Put a new prompt in, with its first version."""
+    """Insert a new prompt with its first version."""
     if (yield from _is_full(tenant, most)):
         return None
     ((seq,),) = yield from ask("put_prompt", prompt_id, tenant, FIRST)
@@ -23,7 +23,7 @@ def create(tenant: str, prompt_id: str, template: bytes, created_at: int, most: 
 def add_version(
     tenant: str, prompt_id: str, template: bytes, created_at: int, most: int, *, is_default: bool
 ) -> Operation[StoredPrompt | None]:
-    """Put the next version of a prompt in."""
+    """Insert the next version of a prompt."""
     row = yield from first("lock_prompt", prompt_id, tenant)
     if row is None or (yield from _is_full(tenant, most)):
         return None
@@ -35,13 +35,13 @@ def add_version(
 
 
 def find(tenant: str, prompt_id: str, version: int | None) -> Operation[StoredPrompt | None]:
-    """Get a version of a prompt."""
+    """Return a version of a prompt."""
     row = yield from first("find_prompt", prompt_id, tenant, version)
     return _prompt(row) if row else None
 
 
 def page(tenant: str, query: PromptQuery) -> Operation[PromptPage]:
-    """Read a part of a tenant's prompts."""
+    """Return one page of a tenant's prompts."""
     places: dict[str, int] = {}
     if query.after is not None:
         row = yield from first("prompt_place", query.after, tenant)
@@ -53,7 +53,7 @@ def page(tenant: str, query: PromptQuery) -> Operation[PromptPage]:
 
 
 def versions(tenant: str, prompt_id: str, query: PromptQuery) -> Operation[PromptPage | None]:
-    """Read a part of the versions of a prompt."""
+    """Return one page of the versions of a prompt."""
     row = yield from first("prompt_place", prompt_id, tenant)
     if row is None:
         return None
@@ -78,7 +78,7 @@ def set_default(tenant: str, prompt_id: str, version: int) -> Operation[StoredPr
 
 
 def delete(tenant: str, prompt_id: str) -> Operation[bool]:
-    """Take a prompt out, with its versions."""
+    """Delete a prompt with its versions."""
     return bool((yield from ask("delete_prompt", prompt_id, tenant)))
 
 

@@ -6,7 +6,7 @@ from antiphon.storage.records import StoredReport
 
 
 def put(report: StoredReport) -> Operation[None]:
-    """Keep a report, and delete the oldest beyond the bounds."""
+    """Store a report, and delete the oldest beyond the limits."""
     place = (report.server, report.model)
     yield from ask("put_report", report.id, *place, report.started_at, report.summary, report.body)
     yield from ask("trim_reports_of", *place, MOST_OF_ONE)
@@ -14,13 +14,13 @@ def put(report: StoredReport) -> Operation[None]:
 
 
 def every() -> Operation[list[StoredReport]]:
-    """Get all reports without their bodies."""
+    """Return all reports without their bodies."""
     rows = yield from ask("reports")
     return [StoredReport(id_, server, model, at, bytes(summary)) for id_, server, model, at, summary in rows]
 
 
 def find(report_id: str) -> Operation[StoredReport | None]:
-    """Get one report."""
+    """Return one report."""
     row = yield from first("find_report", report_id)
     if row is None:
         return None
@@ -29,5 +29,5 @@ def find(report_id: str) -> Operation[StoredReport | None]:
 
 
 def delete(report_id: str) -> Operation[bool]:
-    """Take a report out."""
+    """Delete a report."""
     return bool((yield from ask("delete_report", report_id)))

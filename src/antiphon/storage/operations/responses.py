@@ -1,4 +1,4 @@
-"""Responses and items: rows to values and back, the walk up a chain, what is kept when a response ends."""
+"""Responses and items: converting rows to values and back, walking up a chain, and ending a response."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -22,7 +22,7 @@ from antiphon.storage.records import ChainExtent, LargeItem, PurgeSize, Reply, S
 
 
 def save(response: StoredResponse, append: bool, reply: Reply | None) -> Operation[bool]:
-    """Keep a response that has ended; see `Store.save`."""
+    """Store a response that has ended; see `Store.save`."""
     position = yield from held_position(response)
     if position is None or not (yield from answer(reply, response.id)):
         return False
@@ -35,7 +35,7 @@ def save(response: StoredResponse, append: bool, reply: Reply | None) -> Operati
 
 
 def insert(response: StoredResponse) -> Operation[int]:
-    """Put a response in with its items; return its row's number."""
+    """Insert a response with its items; return its row number."""
     (row,) = yield from ask("put_response", *response_row(response))
     yield from ask_many("put_item", list(item_rows(row[0], response)))
     for item in (*response.input, *response.output):
@@ -45,7 +45,7 @@ def insert(response: StoredResponse) -> Operation[int]:
 
 
 def held_position(response: StoredResponse) -> Operation[int | None]:
-    """Return the end of the conversation that a response holds, 0 where it has none; None where it lost hold of it."""
+    """Return the end of the response's conversation, 0 if it has none, or None if it lost the lock."""
     if response.conversation_id is None:
         return 0
     row = yield from first("lock_conversation", response.conversation_id, response.tenant)
@@ -53,7 +53,7 @@ def held_position(response: StoredResponse) -> Operation[int | None]:
 
 
 def leave_conversation(response: StoredResponse, position: int, append: bool) -> Operation[None]:
-    """Release a response's conversation; on request first append its items at the end, `position`."""
+    """Unlock a response's conversation, and with `append` first append the items at its end, `position`."""
     if response.conversation_id is None:
         return
     if append:
@@ -63,7 +63,7 @@ def leave_conversation(response: StoredResponse, position: int, append: bool) ->
 
 
 def append_items(conversation_id: str, position: int, items: Sequence[StoredItem], tenant: str) -> Operation[None]:
-    """Append items to a conversation, at `position`, its end. No other operation changes it meanwhile."""
+    """Append items to a conversation at its end, `position`. No other operation changes it concurrently."""
     rows = [
         (conversation_id, position + i, item.id, sealed_column(item.sealed), item.body) for i, item in enumerate(items)
     ]
@@ -75,14 +75,14 @@ def append_items(conversation_id: str, position: int, items: Sequence[StoredItem
 
 
 def answer(reply: Reply | None, response_id: str) -> Operation[bool]:
-    """Keep what answered a request with a key; False where the key is not reserved for that response any more."""
+    """Store the reply for an idempotency key; return False if the key is no longer reserved for that response."""
     if reply is None:
         return True
     return bool((yield from ask("put_reply", reply.tenant, reply.key, response_id, int(reply.is_stream), reply.body)))
 
 
 def load(tenant: str, response_id: str, now: int, few: bool = False) -> Operation[StoredResponse | None]:
-    """Get a response with its items."""
+    """Return a response with its items."""
     rows = yield from ask("load", response_id, tenant, now, FEW_ITEMS, FEW_BYTES, FEW_BYTES if few else ANY_SIZE)
     if not rows:
         return None
@@ -100,10 +100,10 @@ def load(tenant: str, response_id: str, now: int, few: bool = False) -> Operatio
 
 
 ANY_SIZE = 2**31 - 1
-"""Bytes that no column has more of."""
+"""A number of bytes that no column exceeds."""
 
 Sides = tuple[list[StoredItem], list[StoredItem]]
-"""The items of a response's input, and those of its output."""
+"""The items of a response's input and of its output."""
 
 
 def _sort(sides: Sides, rows: Rows) -> None:
@@ -112,7 +112,7 @@ def _sort(sides: Sides, rows: Rows) -> None:
 
 
 def delete(tenant: str, response_id: str, now: int) -> Operation[bool]:
-    """Take a response out; True where it was there."""
+    """Delete a response; return whether it existed."""
     if not (yield from ask("delete", response_id, tenant, now)):
         return False
     yield from facts.forget_words(tenant, response_id)
@@ -122,7 +122,7 @@ def delete(tenant: str, response_id: str, now: int) -> Operation[bool]:
 def history(
     tenant: str, response_id: str, now: int, extent: ChainExtent | None = None
 ) -> Operation[list[StoredItem] | None]:
-    """Walk a chain to its head; None where that is not found. `extent` is its own, where it is known."""
+    """Walk a chain to its head; return None if the head is not found. `extent` is its measurement, if known."""
     if extent is None:
         ((length, items, size),) = yield from ask("history_extent", response_id, tenant, now)
     else:
@@ -150,7 +150,7 @@ def _announce_conversation(conversation_id: str, tenant: str) -> Operation[None]
 
 
 def find_item(tenant: str, item_id: str, now: int, few: bool = False) -> Operation[StoredItem | None]:
-    """Get the newest item of that id, one of a conversation where no response has it."""
+    """Return the newest item with this id, or a conversation's item if no response has one."""
     for query, values in (("find_item", (item_id, tenant, now)), ("find_conversation_item", (item_id, tenant))):
         row = yield from first(query, *values, FEW_BYTES)
         if row is None:
@@ -166,16 +166,16 @@ def find_item(tenant: str, item_id: str, now: int, few: bool = False) -> Operati
 
 
 def purge(query: str, before: int, limit: int) -> Operation[int]:
-    """Take out a bounded number of rows that are too old, or too many; return how many."""
+    """Delete a limited number of expired or surplus rows; return the number of deleted rows."""
     return len((yield from ask(query, before, limit)))
 
 
 PURGED_FREELY = 1_000
-"""Responses that one purge may delete, however few are stored."""
+"""Maximum number of responses that any purge can delete, however few are stored."""
 
 
 def purge_size(fraction: float, now: int) -> Operation[PurgeSize]:
-    """Count what a purge would delete; see `Store.purge_size`."""
+    """Count the rows that a purge would delete; see `Store.purge_size`."""
     (row,) = yield from ask("purge_total")
     most = max(PURGED_FREELY, int(fraction * row[0]))
     (expired,) = yield from ask("purge_size", now, most + 1)
@@ -183,7 +183,7 @@ def purge_size(fraction: float, now: int) -> Operation[PurgeSize]:
 
 
 def count_old(query: str, before: int) -> Operation[int]:
-    """Count the rows that are too old."""
+    """Count the expired rows."""
     (row,) = yield from ask(query, before)
     return int(row[0])
 
@@ -219,7 +219,7 @@ def response_row(response: StoredResponse) -> tuple[Any, ...]:
 
 
 def extent_of(*sides: Sequence[StoredItem]) -> tuple[int, int]:
-    """Return the number of items, and the bytes of their bodies and of what is sealed with them."""
+    """Return the number of items, and the bytes of their bodies and sealed contents."""
     count = size = 0
     for items in sides:
         count += len(items)
@@ -231,7 +231,7 @@ def extent_of(*sides: Sequence[StoredItem]) -> tuple[int, int]:
 
 
 def item_rows(seq: int, response: StoredResponse) -> Iterator[tuple[Any, ...]]:
-    """Give each item's columns in the order of `put_item`."""
+    """Yield each item's columns in the order of `put_item`."""
     position = count()
     for is_output, items in ((0, response.input), (1, response.output)):
         for item in items:
@@ -239,18 +239,18 @@ def item_rows(seq: int, response: StoredResponse) -> Iterator[tuple[Any, ...]]:
 
 
 def sealed_column(sealed: str | None) -> bytes | None:
-    """A client may have put a NUL in it, which PostgreSQL's text does not take."""
+    """Remove NULs, which a client may have sent but PostgreSQL's text does not accept."""
     return None if sealed is None else sealed.encode()
 
 
 def item_of(row: Row) -> StoredItem:
-    """Make an item of its id, body and sealed."""
+    """Create an item from its id, body and sealed content."""
     item_id, body, sealed = row
     return StoredItem(item_id, body, sealed.decode() if isinstance(sealed, bytes) else sealed)
 
 
 def response_of(row: Row, sides: Sides) -> StoredResponse:
-    """Make a response of the first row of `load` and its items."""
+    """Create a response from the first row of `load` and its items."""
     key, created_at, status, parent, body, tenant, conversation, end, expires_at, is_stored, is_streamed = row[:11]
     return StoredResponse(
         id=key,
@@ -270,11 +270,11 @@ def response_of(row: Row, sides: Sides) -> StoredResponse:
 
 
 Turns = dict[str, tuple[Row, list[StoredItem]]]
-"""The responses of a chain by their ids, each with the first of its rows and its items."""
+"""The responses of a chain by id, each with its first row and its items."""
 
 
 def gather_turns(turns: Turns, rows: Rows) -> None:
-    """Add some rows of `history`."""
+    """Add rows of `history`."""
     for row in rows:
         _, items = turns.setdefault(row[0], (row, []))
         if row[4] is not None:
@@ -282,12 +282,12 @@ def gather_turns(turns: Turns, rows: Rows) -> None:
 
 
 def linked(id: str, turns: Turns) -> tuple[list[StoredItem], str | None, int | None] | None:
-    """Link the turns of a chain: all its items, and the conversation of its head. None where there is no head."""
+    """Link the turns of a chain; return all items and the head's conversation, or None if there is no head."""
     way_up: list[list[StoredItem]] = []
     at: str | None = id
     row: Row = ()
     while at is not None:
-        # Taken out, so a cycle comes to a hole of its own making.
+        # Each turn is removed, so that a cycle ends at a missing turn.
         turn = turns.pop(at, None)
         if turn is None:
             return None

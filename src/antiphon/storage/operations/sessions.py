@@ -1,21 +1,22 @@
-"""Sessions of the console, and the one-time codes that begin them."""
+"""Console sessions, and the one-time codes that start them."""
 
 from antiphon.storage.operations.step import Operation, ask, first
 from antiphon.storage.records import ConsoleSession
 
 MOST_OF_A_KEY = 100
-"""Sessions of one key, which allows any number of sign-ins. The sessions that were used last are kept."""
+"""Maximum number of sessions of one key. Anyone with the key can sign in any number of times; the most recently used
+sessions are kept."""
 
 
 def put(session: ConsoleSession) -> Operation[None]:
-    """Keep a new session, and end those beyond `MOST_OF_A_KEY`."""
+    """Store a new session, and delete those beyond `MOST_OF_A_KEY`."""
     yield from ask("trim_sessions", session.key_id, MOST_OF_A_KEY - 1)
     times = (session.created_at, session.used_at, session.expires_at)
     yield from ask("put_session", session.digest, session.key_id, session.key_digest, *times)
 
 
 def find(digest: bytes, now: int) -> Operation[ConsoleSession | None]:
-    """Get a session that has not expired."""
+    """Return a session that has not expired."""
     row = yield from first("find_session", digest, now)
     if row is None:
         return None
@@ -24,20 +25,20 @@ def find(digest: bytes, now: int) -> Operation[ConsoleSession | None]:
 
 
 def touch(digest: bytes, used_at: int, expires_at: int) -> Operation[None]:
-    """Write down that a session was used."""
+    """Record that a session was used."""
     yield from ask("touch_session", digest, used_at, expires_at)
 
 
 def delete(digest: bytes) -> Operation[bool]:
-    """Take a session out."""
+    """Delete a session."""
     return bool((yield from ask("delete_session", digest)))
 
 
 def put_code(digest: bytes, expires_at: int) -> Operation[None]:
-    """Keep a code."""
+    """Store a code."""
     yield from ask("put_code", digest, expires_at)
 
 
 def redeem_code(digest: bytes, now: int) -> Operation[bool]:
-    """Take out a code that has not expired."""
+    """Delete a code that has not expired."""
     return bool((yield from ask("redeem_code", digest, now)))

@@ -1,4 +1,4 @@
-"""How much tenants have stored: sums that the database keeps up to date by triggers, as acts."""
+"""The storage that tenants use: sums that triggers in the database keep up to date."""
 
 from antiphon.storage.operations.step import FEW_ITEMS, Operation, announce_read, ask
 from antiphon.storage.records import StorageUse, TenantSize
@@ -11,8 +11,8 @@ def stored_bytes(tenant: str) -> Operation[int]:
 
 
 def storage_use(limit: int) -> Operation[StorageUse]:
-    """Return the bytes that all tenants have stored, and the `limit` largest of them."""
-    # There may be any number of tenants, and all of them are added up: that is for a thread.
+    """Return the bytes that all tenants have stored, and the `limit` largest tenants."""
+    # The number of tenants is unlimited, and all of them are added up, so this is a large read.
     yield from announce_read(FEW_ITEMS + 1)
     rows = yield from ask("storage_use", limit)
     if not rows:

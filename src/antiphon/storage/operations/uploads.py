@@ -1,4 +1,4 @@
-"""Uploads in parts, as acts. Triggers drop the parts of an upload that ends, and release what it reserved."""
+"""Operations on uploads in parts. Triggers drop the parts of an ended upload, and release its reservation."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from antiphon.storage.records import FileQuota, Reply, StoredFile, StoredPart, S
 
 
 def create(upload: StoredUpload, quota: FileQuota, reply: Reply | None) -> Operation[bool]:
-    """Put a new upload in, if the quota admits it."""
+    """Insert a new upload, if the quota allows it."""
     if not (yield from files.reserve(upload.tenant, upload.size, quota)):
         return False
     values = upload.id, upload.tenant, upload.filename, upload.purpose, upload.size, upload.mime_type
@@ -20,26 +20,26 @@ def create(upload: StoredUpload, quota: FileQuota, reply: Reply | None) -> Opera
 
 
 def load(tenant: str, upload_id: str, now: int) -> Operation[StoredUpload | None]:
-    """Get an upload."""
+    """Return an upload."""
     row = yield from first("load_upload", upload_id, tenant, now)
     return StoredUpload(*row) if row else None
 
 
 def put_part(part: StoredPart, now: int) -> Operation[bool]:
-    """Put a part in, if its upload is pending and has room for it."""
+    """Insert a part, if its upload is pending and has room for it."""
     room = yield from first("grow_upload", part.upload, part.tenant, part.size, now)
     if room is None:
         return False
-    # A part is never shared: it has no digest by which another blob could be found.
+    # A part's blob is never shared, because it has no digest by which an equal blob could be found.
     used = yield from ask("use_blob", part.blob, part.tenant, b"")
     if not used:
-        raise StoreError("The part took too long: what was written is deleted already. Upload the part again.")
+        raise StoreError("The part took too long, and its data was deleted. Upload the part again.")
     yield from ask("put_upload_part", part.id, part.upload, part.tenant, part.size, part.blob, part.created_at)
     return True
 
 
 def parts(tenant: str, upload_id: str) -> Operation[Sequence[StoredPart]]:
-    """Get the parts of an upload."""
+    """Return the parts of an upload."""
     return [StoredPart(*row) for row in (yield from ask("upload_parts", upload_id, tenant))]
 
 
@@ -49,6 +49,6 @@ def cancel(tenant: str, upload_id: str, now: int) -> Operation[bool]:
 
 
 def complete(upload_id: str, file: StoredFile, now: int) -> Operation[StoredFile | None]:
-    """Make a pending upload a file; the quota counts its bytes already."""
+    """Turn a pending upload into a file. The quota already includes its bytes."""
     ended = yield from ask("end_upload", upload_id, file.tenant, now, "completed", file.id)
     return (yield from files.place(file)) if ended else None

@@ -1,4 +1,4 @@
-"""Vector stores, the files in them, and batches of files. The queue of their ingestion is in `ingestions.py`."""
+"""Vector stores, the files in them, and batches of files. Their ingestion queue is in `ingestions.py`."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -29,7 +29,7 @@ DONE = Attached(AttachResult.DONE)
 
 
 def create(store: VectorStore, files: Sequence[NewStoreFile], now: int) -> Operation[Attached]:
-    """Keep a new store with its first files; see `VectorStores.create_vector_store`."""
+    """Insert a new store with its first files; see `VectorStores.create_vector_store`."""
     names, unknown = yield from _names(store.tenant, files, now)
     if unknown:
         return Attached(AttachResult.UNKNOWN_FILE, unknown)
@@ -41,13 +41,13 @@ def create(store: VectorStore, files: Sequence[NewStoreFile], now: int) -> Opera
 
 
 def find(tenant: str, store_id: str, now: int) -> Operation[VectorStore | None]:
-    """Get a store."""
+    """Return a store."""
     row = yield from first("find_vector_store", store_id, tenant)
     return store_of(row, now) if row else None
 
 
 def page(tenant: str | None, query: StorePageQuery, now: int) -> Operation[VectorStorePage]:
-    """Read a part of a tenant's stores, or of the stores of all tenants."""
+    """Return one page of a tenant's stores, or of all tenants' stores."""
     name, own = ("vector_stores_of_all", ()) if tenant is None else ("vector_stores", (tenant,))
     place = "vector_store_place" if tenant is None else "find_vector_store"
     places: dict[str, int] = {}
@@ -78,13 +78,13 @@ def update(tenant: str, store_id: str, changes: Mapping[str, Any], now: int) -> 
 
 
 def use(tenant: str, store_ids: Sequence[str], now: int) -> Operation[None]:
-    """Move the expiry of stores."""
+    """Postpone the expiry of stores."""
     for store_id in sorted(store_ids):
         yield from ask("use_vector_store", store_id, tenant, now)
 
 
 def delete(tenant: str, store_id: str) -> Operation[bool]:
-    """Take a store out, with its files, batches and chunks."""
+    """Delete a store with its files, batches and chunks."""
     row = yield from first("lock_vector_store", store_id, tenant)
     if row is None:
         return False
@@ -128,14 +128,14 @@ def _attach_again(seq: int, known: StoreFile, new: NewStoreFile) -> Operation[No
 
 
 def file(tenant: str, store_id: str, file_id: str) -> Operation[StoreFile | None]:
-    """Get a file in a store."""
+    """Return a file in a store."""
     row = yield from first("find_vector_store", store_id, tenant)
     found = (yield from first("store_file", row[-1], file_id)) if row else None
     return file_of(found) if found else None
 
 
 def files(tenant: str, store_id: str, query: StorePageQuery, batch_id: str | None) -> Operation[StoreFilePage]:
-    """Read a part of the files of a store, or of a batch."""
+    """Return one page of the files of a store, or of a batch."""
     row = yield from first("find_vector_store", store_id, tenant)
     if row is None:
         return StoreFilePage()
@@ -177,7 +177,7 @@ def _set_attributes(seq: int, file: StoreFile, attributes: bytes) -> Operation[N
 
 
 def detach(tenant: str, store_id: str, file_id: str) -> Operation[bool]:
-    """Take a file out of a store, with its chunks."""
+    """Remove a file from a store, with its chunks."""
     row = yield from first("lock_vector_store", store_id, tenant)
     if row is None or not (yield from first("store_file", row[-1], file_id)):
         return False
@@ -187,14 +187,14 @@ def detach(tenant: str, store_id: str, file_id: str) -> Operation[bool]:
 
 
 def forget_file(file_id: str) -> Operation[None]:
-    """Take a file out of all stores, with its chunks: part of the transaction that deletes the file."""
+    """Remove a file from all stores, with its chunks, in the transaction that deletes the file."""
     for seq, store_id, tenant in (yield from ask("lock_stores_of_file", file_id)):
         yield from drop_chunks(tenant, store_id, file_id)
         yield from ask("delete_store_file", seq, file_id)
 
 
 def forget_expired(now: int, limit: int) -> Operation[int]:
-    """Take files that have expired out of all stores, at most `limit`; return how many."""
+    """Remove up to `limit` expired files from all stores; return the number of removed files."""
     expired = yield from ask("expired_attached_files", now, limit)
     for (file_id,) in expired:
         yield from forget_file(file_id)
@@ -202,13 +202,13 @@ def forget_expired(now: int, limit: int) -> Operation[int]:
 
 
 def batch(tenant: str, store_id: str, batch_id: str) -> Operation[StoreBatch | None]:
-    """Get a batch of a store, with what became of its files."""
+    """Return a batch of a store, with the status of its files."""
     row = yield from first("find_vector_store", store_id, tenant)
     return (yield from _batch(store_id, row[-1], batch_id)) if row else None
 
 
 def cancel_batch(tenant: str, store_id: str, batch_id: str) -> Operation[StoreBatch | None]:
-    """Cancel what is not done of a batch; see `VectorStores.cancel_store_batch`."""
+    """Cancel the unfinished files of a batch; see `VectorStores.cancel_store_batch`."""
     row = yield from first("lock_vector_store", store_id, tenant)
     found = (yield from first("store_batch", batch_id, row[-1])) if row else None
     if row is None or found is None:
@@ -233,7 +233,7 @@ def _batch(store_id: str, store: int, batch_id: str) -> Operation[StoreBatch | N
 
 
 def reindex(tenant: str, store_id: str, embedding_model: str, now: int) -> Operation[int | None]:
-    """Have all files of a store ingested again; see `VectorStores.reindex_vector_store`."""
+    """Return all files of a store to the ingestion queue; see `VectorStores.reindex_vector_store`."""
     row = yield from first("lock_vector_store", store_id, tenant)
     if row is None or store_of(row, now).is_expired:
         return None
@@ -242,7 +242,7 @@ def reindex(tenant: str, store_id: str, embedding_model: str, now: int) -> Opera
 
 
 def empty_expired(now: int) -> Operation[int]:
-    """Drop the files and chunks of one expired store; 0 without an expired store."""
+    """Delete the files and chunks of one expired store; return 0 if no store has expired."""
     row = yield from first("expired_vector_store", now)
     if row is None:
         return 0
@@ -253,17 +253,17 @@ def empty_expired(now: int) -> Operation[int]:
 
 
 def has_dropped_chunks() -> Operation[bool]:
-    """Whether chunks that no search finds are still to be removed."""
+    """Return whether dropped chunks remain to be deleted."""
     return bool((yield from ask("dropped_file")))
 
 
 def drop_chunks(tenant: str, store_id: str, file_id: str | None) -> Operation[None]:
-    """Have no search find a file of a store, or any of its files."""
+    """Hide a file of a store, or all its files, from searches."""
     yield from chunks_of_files().drop(tenant, store_id, file_id)
 
 
 def drop_unfinished(tenant: str, store_id: str, file_id: str, live_version: int | None) -> Operation[None]:
-    """Drop what an ingestion that has ended wrote of a file; a search finds its live version as before."""
+    """Drop the chunks that an ended ingestion wrote for a file. Searches still see its live version."""
     if live_version is None:
         yield from drop_chunks(tenant, store_id, file_id)
     else:
@@ -271,12 +271,12 @@ def drop_unfinished(tenant: str, store_id: str, file_id: str, live_version: int 
 
 
 def chunks_of_files() -> Any:
-    """Return the operations on chunks: loaded for servers with vector stores alone."""
+    """Return the module with the operations on chunks. It is only loaded by servers with vector stores."""
     return import_module("antiphon.storage.operations.chunks")
 
 
 def _names(tenant: str, files: Sequence[NewStoreFile], now: int) -> Operation[tuple[Mapping[str, str], str]]:
-    """Return the filenames by id, and the first id that is unknown; the files stay until the transaction ends."""
+    """Return the filenames by id, and the first unknown id. The files cannot be deleted until the transaction ends."""
     names: dict[str, str] = {}
     for file_id in sorted({one.file_id for one in files}):
         row = yield from first("attachable_file", file_id, tenant, now)
@@ -291,7 +291,7 @@ def _new(seq: int, tenant: str, new: NewStoreFile, names: Mapping[str, str], now
 
 
 def store_of(row: Row, now: int) -> VectorStore:
-    """Make a store of its row."""
+    """Create a store from its row."""
     store_id, tenant, created_at, name, description, metadata, days, last_active_at, expires_at, model = row[:10]
     usage_bytes, chunk_count, in_progress, completed, failed, cancelled, _ = row[10:]
     total = in_progress + completed + failed + cancelled
@@ -314,7 +314,7 @@ def store_of(row: Row, now: int) -> VectorStore:
 
 
 def file_of(row: Row) -> StoreFile:
-    """Make a file in a store of its row."""
+    """Create a file in a store from its row."""
     return StoreFile(*row[:15])
 
 
@@ -324,7 +324,7 @@ def _expiry(store: VectorStore) -> int | None:
 
 
 def _bytes(text: str | None) -> bytes | None:
-    """A client may have put a NUL in it, which PostgreSQL's text does not take."""
+    """Remove NULs, which a client may have sent but PostgreSQL's text does not accept."""
     return None if text is None else text.encode()
 
 

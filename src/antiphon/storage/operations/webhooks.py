@@ -9,7 +9,7 @@ from antiphon.storage.records import Announcement, Delivery, DueDelivery, Webhoo
 
 
 def put(endpoint: WebhookEndpoint, most: int) -> Operation[bool]:
-    """Keep an endpoint, unless the tenant has as many others as it may have; 0 for any number."""
+    """Store or replace an endpoint, unless the tenant has `most` others; 0 means no limit."""
     if most:
         yield from ask("lock_endpoints", endpoint.tenant)
         ((others,),) = yield from ask("count_endpoints", endpoint.tenant, endpoint.id)
@@ -32,23 +32,23 @@ def put(endpoint: WebhookEndpoint, most: int) -> Operation[bool]:
 
 
 def load(tenant: str, endpoint_id: str) -> Operation[WebhookEndpoint | None]:
-    """Get an endpoint."""
+    """Return an endpoint."""
     row = yield from first("load_endpoint", endpoint_id, tenant)
     return _endpoint(row) if row else None
 
 
 def endpoints(tenant: str) -> Operation[list[WebhookEndpoint]]:
-    """Get a tenant's endpoints, newest first."""
+    """Return a tenant's endpoints, newest first."""
     return [_endpoint(row) for row in (yield from ask("endpoints", tenant))]
 
 
 def delete(tenant: str, endpoint_id: str) -> Operation[bool]:
-    """Take an endpoint out with its deliveries."""
+    """Delete an endpoint with its deliveries."""
     return bool((yield from ask("delete_endpoint", endpoint_id, tenant)))
 
 
 def announce(tenant: str, event: Announcement) -> Operation[None]:
-    """Put a delivery into the outbox for each endpoint that wants the event."""
+    """Add a delivery to the outbox for each endpoint that subscribes to the event."""
     wanting = [one for one in (yield from endpoints(tenant)) if event.type in one.event_types]
     rows = [
         (f"wh_{event.id.partition('_')[2]}_{number}", one.id, event.type, event.body, event.created_at)
@@ -58,7 +58,7 @@ def announce(tenant: str, event: Announcement) -> Operation[None]:
 
 
 def due(limit: int, now: int) -> Operation[list[DueDelivery]]:
-    """Get the due deliveries, in turns by tenant."""
+    """Return the due deliveries, in turns by tenant."""
     ((count,),) = yield from ask("count_due", now, 2 * limit + 1)
     if count <= 2 * limit:
         return [DueDelivery(*row) for row in (yield from ask("due", now, limit))]
@@ -66,7 +66,7 @@ def due(limit: int, now: int) -> Operation[list[DueDelivery]]:
 
 
 def _due_of_many(limit: int, now: int) -> Operation[list[DueDelivery]]:
-    """Get the same where very many are due, without going through all of them: a few of each endpoint."""
+    """Return the same if very many are due, by reading only a few of each endpoint."""
     endpoints: dict[str, list[str]] = {}
     for endpoint, tenant in (yield from ask("due_endpoints", now)):
         endpoints.setdefault(tenant, []).append(endpoint)
@@ -81,13 +81,13 @@ def _due_of_many(limit: int, now: int) -> Operation[list[DueDelivery]]:
 
 
 def in_turns(things: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
-    """Return each tenant's things with the tenant: the first of every tenant, then the second of every tenant."""
+    """Return the things with their tenants: the first of every tenant, then the second of every tenant, and so on."""
     rounds = zip_longest(*([(tenant, one) for one in own] for tenant, own in things.items()))
     return [pair for one in rounds for pair in one if pair is not None]
 
 
 def claim(delivery_id: str, hold: int, now: int) -> Operation[Delivery | None]:
-    """Take a delivery for a while, if its time has come."""
+    """Claim a delivery for a while, if it is due."""
     if not (yield from ask("claim_delivery", delivery_id, now, now + hold)):
         return None
     row = yield from first("delivery", delivery_id)
@@ -95,12 +95,12 @@ def claim(delivery_id: str, hold: int, now: int) -> Operation[Delivery | None]:
 
 
 def delivered(delivery_id: str) -> Operation[None]:
-    """Take a delivery out."""
+    """Delete a delivery."""
     yield from ask("delivered", delivery_id)
 
 
 def postpone(delivery_id: str, due_at: int | None, error: str, now: int) -> Operation[None]:
-    """Have a delivery tried again, or give it up."""
+    """Schedule the next attempt of a delivery, or mark it as failed."""
     if due_at is None:
         yield from ask("give_up", delivery_id, now, error)
     else:
@@ -108,7 +108,7 @@ def postpone(delivery_id: str, due_at: int | None, error: str, now: int) -> Oper
 
 
 def retry(delivery_id: str, now: int) -> Operation[bool]:
-    """Have a delivery attempted now."""
+    """Schedule a delivery for now."""
     return bool((yield from ask("retry_delivery", delivery_id, now)))
 
 
@@ -118,16 +118,16 @@ def retry_failed(now: int) -> Operation[int]:
 
 
 def deliveries() -> Operation[list[Delivery]]:
-    """Get the outbox."""
+    """Return the outbox."""
     return [_delivery(row) for row in (yield from ask("deliveries"))]
 
 
 LAST = "wh_z"
-"""Sorts behind every id of a delivery."""
+"""Sorts after every delivery id."""
 
 
 def page(tenant: str | None, is_failed: bool | None, limit: int, after: str) -> Operation[list[Delivery]]:
-    """Get a part of the outbox, newest first."""
+    """Return one page of the outbox, newest first."""
     yield from announce_read(FEW_ITEMS + 1)  # the number of rows that the conditions exclude is unknown
     state = 2 if is_failed is None else int(is_failed)
     own = int(tenant is not None), tenant or ""

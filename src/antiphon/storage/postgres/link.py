@@ -1,4 +1,4 @@
-"""Connections to PostgreSQL: opened, listened on, and what their failures mean."""
+"""Connections to PostgreSQL: opening them, listening on them, and explaining their failures."""
 
 import asyncio
 import os
@@ -13,16 +13,16 @@ from antiphon.errors import ConfigError, StoreError, log, redacted
 from antiphon.storage.postgres.rights import check_rights
 from antiphon.storage.sql import migrations
 
-_LOCK = 0x416E7470  # `Antp`, as SQLite's files are marked
+_LOCK = 0x416E7470  # `Antp`, the same mark as in SQLite files
 
 _VERSION = "SELECT coalesce(max(version), 0) FROM antiphon_schema"
 _MARK = "CREATE TABLE IF NOT EXISTS antiphon_schema (version INTEGER NOT NULL)"
 
 
 async def prepare(pool: "asyncpg.Pool[Any]", shown: str, *, is_written: bool = False) -> None:
-    """Check the schema and migrate it. Raises `ConfigError` where it is newer than this Antiphon, or not to be had.
+    """Check the schema and migrate it. Raises `ConfigError` if it is newer than this Antiphon, or cannot be used.
 
-    Where `is_written`, also where the role lacks a right that a server needs.
+    With `is_written`, also raises it if the role lacks a right that a server needs.
     """
     scripts = migrations("postgres")
     try:
@@ -41,7 +41,7 @@ async def prepare(pool: "asyncpg.Pool[Any]", shown: str, *, is_written: bool = F
 
 
 async def version(connection: Any) -> int:
-    """Return the number of the last migration done, 0 for a database without one."""
+    """Return the number of the last applied migration, or 0 for a database without migrations."""
     async with connection.transaction():
         if await connection.fetchval("SELECT to_regclass('antiphon_schema')") is None:
             return 0
@@ -49,13 +49,13 @@ async def version(connection: Any) -> int:
 
 
 async def migrate(connection: Any, scripts: Sequence[str]) -> None:
-    """Run the scripts that this database has not seen; a process that dies leaves it at a whole number."""
+    """Run the migrations that this database does not have. A process that dies leaves no partial migration."""
     while await version(connection) < len(scripts):
         async with connection.transaction():
             await connection.execute("SELECT pg_advisory_xact_lock($1)", _LOCK)
             await connection.execute(SEE, EVERY_TENANT, True)
             await connection.execute(_MARK)
-            # Checked again under the lock, in the table itself: another process may have been faster.
+            # Checked again under the lock, in the table itself: another process may have migrated in the meantime.
             done = await connection.fetchval(_VERSION)
             if done < len(scripts):
                 await connection.execute(scripts[done], timeout=MIGRATION_TIMEOUT)
@@ -66,13 +66,13 @@ CHANNEL = "antiphon"
 
 CONNECT_TIMEOUT = 5.0
 STATEMENT_TIMEOUT = 5.0
-"""Seconds; a database that takes longer is as good as away, and its requests must not pile up."""
+"""Seconds. A slower database counts as unreachable, so that requests do not pile up."""
 
 MIGRATION_TIMEOUT = 3600.0
-"""Seconds that one migration may take: it may read and write every row."""
+"""Maximum seconds of one migration, which can read and write every row."""
 
 LISTEN_AGAIN = 1.0
-"""Seconds after which a lost listener tries again."""
+"""Seconds after which a lost listener reconnects."""
 
 TROUBLE = (
     asyncpg.PostgresError,
@@ -89,30 +89,30 @@ _PASSING = (
     asyncpg.AdminShutdownError,
     asyncpg.CrashShutdownError,
     asyncpg.CannotConnectNowError,
-    asyncpg.ReadOnlySQLTransactionError,  # a standby: the primary is elsewhere now
+    asyncpg.ReadOnlySQLTransactionError,  # connected to a standby: another server is now the primary
     asyncpg.InvalidCachedStatementError,  # another process has migrated the schema
     asyncpg.TooManyConnectionsError,
     asyncpg.InterfaceError,
-    asyncpg.InternalClientError,  # a connection that was killed while it was used
+    asyncpg.InternalClientError,  # the connection was killed while in use
     ConnectionError,
 )
 _DATA = (asyncpg.DataError, asyncpg.IntegrityConstraintViolationError, UnicodeError)
 
 
 def is_worth_a_retry(error: BaseException) -> bool:
-    """Whether the same may go well in a moment."""
+    """Return whether another attempt may succeed soon."""
     return isinstance(error, _PASSING)
 
 
 def store_error(cause: BaseException) -> StoreError:
-    """Say what went wrong without an address or SQL; the cause is kept for the log."""
+    """Return the error for the client, without an address or SQL. The cause is kept for the log."""
     error = StoreError(_words(cause))
     error.__cause__ = cause
     return error
 
 
 def is_about_data(error: StoreError) -> bool:
-    """Whether what was to be kept is at fault, not the database."""
+    """Return whether the data caused the failure, rather than the database."""
     return isinstance(error.__cause__, _DATA)
 
 
@@ -124,16 +124,16 @@ def _words(cause: BaseException) -> str:
     if isinstance(cause, asyncpg.InsufficientPrivilegeError):
         return "The store's database role lacks a privilege."
     if isinstance(cause, TimeoutError | asyncpg.QueryCanceledError):
-        return "The store does not answer in time."
+        return "The store did not respond in time."
     if isinstance(cause, (*_PASSING, OSError, asyncpg.TooManyConnectionsError)):
-        return "The store cannot be reached."
-    return "The store could not do this."
+        return "The store is unreachable."
+    return "The store operation failed."
 
 
 SEE = "SELECT set_config('antiphon.tenant', $1, $2)"
 
 EVERY_TENANT = "*"
-"""The tenant that work for all tenants sets in the database."""
+"""The tenant setting in the database for work on behalf of all tenants."""
 
 
 def whose(tenant: str | None) -> str:
@@ -142,12 +142,12 @@ def whose(tenant: str | None) -> str:
 
 
 class Session(asyncpg.Connection):  # type: ignore[misc]
-    """A connection that remembers its tenant, so that setting the same tenant again costs nothing."""
+    """A connection that remembers its tenant, so that setting the same tenant again is free."""
 
     _seen: str | None = None
 
     async def see(self, tenant: str | None) -> None:
-        """Show this tenant's rows from now on, every tenant's for None."""
+        """Make only this tenant's rows visible from now on, or all rows for None."""
         told = whose(tenant)
         if told != self._seen:
             self._seen = None
@@ -155,27 +155,27 @@ class Session(asyncpg.Connection):  # type: ignore[misc]
             self._seen = told
 
     async def see_here(self, tenant: str | None) -> None:
-        """Show this tenant's rows until the end of the transaction: the next may be another connection's."""
+        """Make only this tenant's rows visible until the end of the transaction, when the connection may change."""
         await self.fetch(SEE, whose(tenant), True)
 
 
 POOLER = "pooler=transaction"
-"""In a URL's query: between us and the database stands a pooler in transaction mode, without prepared statements."""
+"""In the URL's query: a pooler in transaction mode, without prepared statements, is in front of the database."""
 
 
 def is_pooled(url: str) -> bool:
-    """Whether the URL says that there is such a pooler."""
+    """Return whether the URL declares such a pooler."""
     return POOLER in urlsplit(url).query.split("&")
 
 
 def plain(url: str) -> str:
-    """Return the URL as the driver takes it, without what is meant for us."""
+    """Return the URL for the driver, without Antiphon's own options."""
     parts = urlsplit(url)
     return urlunsplit(parts._replace(query="&".join(one for one in parts.query.split("&") if one != POOLER)))
 
 
 async def connect(url: str, connections: int) -> tuple[str, "asyncpg.Pool[Any]"]:
-    """Return the URL without its password, and connections to it. Raises `ConfigError`."""
+    """Return the URL without its password, and a pool of connections. Raises `ConfigError`."""
     shown = without_password(url)
     try:
         pool = await asyncpg.create_pool(
@@ -195,24 +195,24 @@ async def connect(url: str, connections: int) -> tuple[str, "asyncpg.Pool[Any]"]
 
 
 async def settle(connection: Any) -> None:
-    """Set up a connection that writes.
+    """Set up a connection for writing.
 
-    A process that is stopped in the middle of a transaction must not keep others from what it has locked.
+    A process that stops in the middle of a transaction must not block others by its locks.
     """
     await connection.execute(f"SET idle_in_transaction_session_timeout = {int(STATEMENT_TIMEOUT * 1000)}")
 
 
 async def _as_it_is(connection: Any) -> None:
-    """Nothing is set on a connection, so nothing is to be reset: it would take another round trip."""
+    """Do not reset the connection: nothing is set on it, and a reset would cost another round trip."""
 
 
 def without_password(url: str) -> str:
-    """Return a URL as it may be shown."""
+    """Return a URL without its password, for logs and errors."""
     try:
         parts = urlsplit(url)
     except ValueError:
         return redacted(url)
-    if "@" in parts.path:  # a password with a slash, which had to be escaped
+    if "@" in parts.path:  # a password with a slash that was not escaped
         return redacted(url)
     user, at, host = parts.netloc.rpartition("@")
     netloc = user.partition(":")[0] + at + host
@@ -222,18 +222,18 @@ def without_password(url: str) -> str:
 
 def _reason(error: BaseException) -> str:
     if isinstance(error, TimeoutError):
-        return "it does not answer"
+        return "it does not respond"
     if isinstance(error, asyncpg.PostgresError):
         return str(error).partition("\n")[0]
     if isinstance(error, socket.gaierror):
         return f"DNS lookup failed ({error.strerror})"
-    if isinstance(error, OSError):  # asyncio says where it connected to, and not why it could not
-        return os.strerror(error.errno).lower() if error.errno else "no connection could be made"
+    if isinstance(error, OSError):  # asyncio's text has the address, but not the reason
+        return os.strerror(error.errno).lower() if error.errno else "the connection failed"
     return "the URL is invalid; write postgresql://user@host/database"
 
 
 async def listen(url: str, hear: Callable[[str], None]) -> None:
-    """Call `hear` with the notifications of other replicas, forever; with an empty text after a possible gap."""
+    """Call `hear` with the notifications of other replicas, forever, and with an empty text after a possible gap."""
     while True:
         try:
             connection = await asyncpg.connect(plain(url), timeout=CONNECT_TIMEOUT)
@@ -242,7 +242,7 @@ async def listen(url: str, hear: Callable[[str], None]) -> None:
             finally:
                 connection.terminate()
         except TROUBLE as error:
-            log.debug("Not listening to other replicas for the moment: %s", error)
+            log.debug("Disconnected from the notifications of other replicas; reconnecting: %s", error)
         await asyncio.sleep(LISTEN_AGAIN)
 
 

@@ -1,4 +1,4 @@
-"""How acts are performed over a connection, inside whatever transaction is open there."""
+"""Runs operations over a connection, within its open transaction."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -28,26 +28,26 @@ QUERIES = queries_of("postgres")
 
 @dataclass(slots=True)
 class Attempt:
-    """One try to perform an act."""
+    """One attempt to run an operation."""
 
     is_decided: bool = False
-    """The commit was sent: if its answer is lost, it is unknown whether it was done."""
+    """Whether the commit was sent: if its reply is lost, it is unknown whether the operation was committed."""
 
 
 async def use(connection: Any, act: Callable[[Any, Attempt], Awaitable[Any]], attempt: Attempt) -> Any:
-    """Perform an act over a connection, which is closed where it can no longer be used."""
+    """Run an operation over a connection. The connection is closed if it can no longer be used."""
     try:
         return await act(connection, attempt)
     except (asyncpg.InternalClientError, asyncpg.ReadOnlySQLTransactionError, OSError):
-        # Killed in the middle of something, or connected to a standby: it must not be reused.
+        # Interrupted in the middle of something, or connected to a standby: it must not be reused.
         connection.terminate()
         raise
 
 
 def performing(make: MakeAct[R], *, is_patient: bool = True) -> Callable[[Any], Awaitable[R]]:
-    """Return what performs an act over a connection.
+    """Return a function that runs an operation over a connection.
 
-    It raises `LargeReadError` where the act would read much, unless it `is_patient`.
+    It raises `LargeReadError` if the operation would be a large read, unless it `is_patient`.
     """
     return lambda connection: _perform(connection, make(), is_patient)
 
@@ -82,7 +82,7 @@ async def _ask(connection: Any, step: Step, is_patient: bool) -> Rows:
 
 
 async def _take(rows: Rows, take: Callable[[Rows], None]) -> None:
-    """Have rows become values, a part at a time. They came the same way: as the driver receives them, it reads them."""
+    """Convert rows to values, in slices that let the event loop run. The driver decodes rows in the same way."""
     for start in range(0, len(rows), SLICE):
         if start:
             await asyncio.sleep(0)

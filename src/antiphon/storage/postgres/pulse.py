@@ -1,4 +1,4 @@
-"""A worker's heartbeat in PostgreSQL, over a connection and an event loop of its own."""
+"""A worker's heartbeat in PostgreSQL, over a separate connection and event loop."""
 
 import asyncio
 from typing import Any
@@ -10,7 +10,7 @@ from antiphon.storage.sql import QUERIES
 
 
 class PostgresPulse:
-    """See `Pulse`. The connection is opened with the first beat, and again after a failure."""
+    """See `Pulse`. The first heartbeat opens the connection, and the next one after a failure reopens it."""
 
     def __init__(self, url: str, worker: str) -> None:
         self._url, self._worker = url, worker
@@ -31,7 +31,7 @@ class PostgresPulse:
         """See `Pulse.close`."""
         self._drop()
         if self._loop is not None:
-            self._loop.run_until_complete(asyncio.sleep(0))  # the transport closes with the loop's next step
+            self._loop.run_until_complete(asyncio.sleep(0))  # the transport closes in the next step of the loop
             self._loop.close()
             self._loop = None
 
@@ -41,7 +41,7 @@ class PostgresPulse:
                 plain(self._url), timeout=CONNECT_TIMEOUT, command_timeout=STATEMENT_TIMEOUT, statement_cache_size=0
             )
             await settle(self._connection)
-        async with self._connection.transaction():  # behind a pooler, one transaction is one connection
+        async with self._connection.transaction():  # behind a pooler, a connection lasts for one transaction
             await self._connection.execute(QUERIES["beat"], self._worker)
 
     def _drop(self) -> None:

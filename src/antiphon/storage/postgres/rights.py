@@ -1,4 +1,4 @@
-"""Which privileges a server's database role needs: they follow from the statements that it executes."""
+"""The privileges that a server's database role needs, derived from the statements that it executes."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,7 +10,7 @@ from antiphon.storage.operations.figures import ADD_ONE, ADD_SPAN
 from antiphon.storage.sql import migrations, queries_of
 
 OPTIONAL = {"put_api_key", "put_tenant_budget", "delete_tenant_budget", "close_budget", "put_code"}
-"""Statements of the command line and of the console: a server starts without the rights that only they need."""
+"""Statements that only the command line and the console use. A server starts without the privileges for them."""
 
 _TABLE = re.compile(r"CREATE TABLE (\w+)")
 _RIGHTS = {
@@ -21,7 +21,7 @@ _RIGHTS = {
 }
 
 _FUNCTION = re.compile(r"AS \$\$(.*?)\$\$", re.DOTALL)
-"""The body of a function of the schema: triggers execute it with the role's own rights."""
+"""The body of a function in the schema. Triggers execute it with the privileges of the role."""
 
 _MISSING = """
 SELECT name FROM unnest($1::text[]) AS name WHERE NOT has_table_privilege(name, $2) ORDER BY name
@@ -29,7 +29,7 @@ SELECT name FROM unnest($1::text[]) AS name WHERE NOT has_table_privilege(name, 
 
 
 async def check_rights(connection: Any, shown: str) -> None:
-    """Raise `ConfigError` that names the rights which the role lacks; `shown` is the database's URL."""
+    """Raise a `ConfigError` with the privileges that the role lacks. `shown` is the URL of the database."""
     lacks = []
     for right, tables in needed().items():
         if missing := [row[0] for row in await connection.fetch(_MISSING, sorted(tables), right)]:
@@ -44,7 +44,7 @@ async def check_rights(connection: Any, shown: str) -> None:
 
 @cache
 def needed() -> Mapping[str, set[str]]:
-    """Return the tables for which each right is needed."""
+    """Return the tables for which each privilege is needed."""
     schema = "\n".join(migrations("postgres"))
     statements = [text for name, text in queries_of("postgres").items() if name not in OPTIONAL]
     statements += [*_FUNCTION.findall(schema), *ADD_ONE, *ADD_SPAN]

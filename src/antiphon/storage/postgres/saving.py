@@ -1,4 +1,4 @@
-"""Many plain saves in one statement."""
+"""Stores many plain saves with one statement."""
 
 from collections.abc import Sequence
 from itertools import chain
@@ -37,7 +37,7 @@ _END = "SELECT id FROM new"
 
 
 def _with_facts() -> str:
-    """Return the statement for responses that come with facts; those of a response that was there are not kept."""
+    """Return the statement for responses with facts. If a response already existed, its facts are not stored."""
     into, _, rest = QUERIES["put_facts"].partition("VALUES")
     types = ["text" if place in TEXTS else "bigint" for place in range(len(COLUMNS) - 2)] + ["bytea"] * 2
     arrays = ", ".join(f"${20 + place}::{one}[]" for place, one in enumerate(types))
@@ -54,7 +54,7 @@ _SAVE_WITH_FACTS = _with_facts()
 
 
 async def save_together(connection: Any, responses: Sequence[StoredResponse]) -> set[str]:
-    """Put responses of different ids in; return the ids that were new. Of the others nothing was kept."""
+    """Insert responses with distinct ids; return the ids that were new. Existing responses are unchanged."""
     columns = list(zip(*map(response_row, responses), strict=True))
     items = [(response.id, *row[1:]) for response in responses for row in item_rows(0, response)]
     item_columns = list(zip(*items, strict=True)) if items else [()] * 6

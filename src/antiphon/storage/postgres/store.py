@@ -1,8 +1,8 @@
-"""The store in a PostgreSQL database, which many replicas share.
+"""The store in a PostgreSQL database, which many replicas can share.
 
-Plain saves that arrive together share one statement; everything else is a transaction of its own. Replicas notify each
-other of changes by LISTEN and NOTIFY on a connection of its own. Behind a pooler that passes no notifications on,
-everything still works, since each waiter queries again after a while.
+Plain saves that arrive together share one statement; every other operation is a separate transaction. Replicas notify
+each other of changes with LISTEN and NOTIFY on a separate connection. Behind a pooler that does not forward
+notifications, everything still works, because each waiting task also polls.
 """
 
 import asyncio
@@ -38,22 +38,23 @@ from antiphon.storage.records import StoredResponse
 from antiphon.storage.sql_store import OVERLOADED, MakeAct, SqlStore, shared_reads
 
 TRIES = 4
-"""Attempts of an act that conflicted with another or lost its connection."""
+"""Maximum attempts of an operation that conflicted with another one or lost its connection."""
 
 BATCH = 256
-"""Responses in one statement."""
+"""Maximum number of responses in one statement."""
 
 BATCH_ITEMS, BATCH_BYTES = 2_500, 2 * 1024 * 1024
-"""Items in one statement, and their bytes: the driver encodes them in one step. A response with more is saved alone."""
+"""Maximum number of items in one statement, and of their bytes: the driver encodes them in one step. A response that
+exceeds them is saved alone."""
 
 MOST_WAITING = 10_000
-"""Saves that wait for a slow database; more are refused at once."""
+"""Maximum number of saves that wait for a slow database. Further saves are rejected immediately."""
 
 PATIENCE = 5.0
-"""Seconds that an act waits for a connection."""
+"""Seconds that an operation waits for a connection."""
 
 SLOW = 5.0
-"""Seconds that reading the database's clock may take: half of it is not known."""
+"""Maximum seconds for reading the database's clock. Half of the time taken is the uncertainty of the result."""
 
 _CLOCK = "SELECT extract(epoch FROM clock_timestamp())::float8"
 
@@ -61,7 +62,7 @@ _Save = tuple[StoredResponse, asyncio.Future[None]]
 
 
 class PostgresStore(SqlStore):
-    """A `Store` in PostgreSQL. Make one with `await PostgresStore.open`."""
+    """A `Store` in PostgreSQL. Create it with `await PostgresStore.open`."""
 
     def __init__(self, url: str, pool: "asyncpg.Pool[Any]", now: Clock, reads: FairScheduler | None = None) -> None:
         super().__init__(url, now)
@@ -85,11 +86,12 @@ class PostgresStore(SqlStore):
         reads: FairScheduler | None = None,
         is_written: bool = False,
     ) -> "PostgresStore":
-        """Open `postgresql://user@host/database`; an older schema is brought up to date.
+        """Open `postgresql://user@host/database` and migrate an older schema.
 
-        `connections` is how many this process uses at most, and one more to listen; `reads` shares large reads between
-        tenants. Raises `ConfigError` where the database cannot be reached, refuses, or is of a newer Antiphon; with
-        `is_written` also where its role lacks a right that a server needs.
+        `connections` is the maximum number of this process's connections, in addition to one that listens. `reads` is
+        the scheduler that shares large reads between tenants. Raises `ConfigError` if the database is unreachable,
+        refuses the connection, or is from a newer Antiphon; with `is_written`, also if its role lacks a privilege that
+        a server needs.
         """
         shown, pool = await connect(url, connections)
         try:
@@ -112,11 +114,11 @@ class PostgresStore(SqlStore):
         return PostgresPulse(self._dsn, worker)
 
     async def clock_skew(self) -> float | None:
-        """See `Store.clock_skew`: the database's clock is read."""
+        """See `Store.clock_skew`. Reads the database's clock."""
         self._refuse_closed()
 
         async def read(connection: Any, _: Attempt) -> tuple[float, float]:
-            async with connection.transaction():  # behind a pooler, one transaction is one connection
+            async with connection.transaction():  # behind a pooler, a connection lasts for one transaction
                 before = self._clock()
                 theirs = float(await connection.fetchval(_CLOCK))
                 after = self._clock()
@@ -129,7 +131,7 @@ class PostgresStore(SqlStore):
         return float(skew)
 
     async def close(self) -> None:
-        """Finish started work and close the connections; closing again does nothing."""
+        """Finish pending operations and close the connections. Closing a closed store does nothing."""
         if self._closed:
             return
         self._closed = True
@@ -147,7 +149,7 @@ class PostgresStore(SqlStore):
     async def _save_plainly(self, response: StoredResponse) -> None:
         self._refuse_closed()
         if len(self._saves) >= MOST_WAITING:
-            raise StoreError("The store is overloaded: too much waits to be written.")
+            raise StoreError("The store is overloaded: too many writes are waiting.")
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._saves.append((response, future))
         if not self._is_saving:
@@ -156,7 +158,7 @@ class PostgresStore(SqlStore):
         await future
 
     async def _save_all(self) -> None:
-        """Saves that arrive while one batch is under way make the next."""
+        """Save in batches: saves that arrive during one batch form the next batch."""
         try:
             while self._saves:
                 count = max(1, _fitting([response for response, _ in self._saves[:BATCH]]))
@@ -172,7 +174,7 @@ class PostgresStore(SqlStore):
             self._is_saving = False
 
     async def _one_by_one(self, batch: Sequence[_Save], trouble: StoreError) -> None:
-        """Where one of them is at fault, only that one is to fail; where the database is, all of them."""
+        """Save each response alone. If one has invalid data, only that one fails; if the database fails, all fail."""
         is_everybodys = len(batch) == 1 or not is_about_data(trouble)
         for response, future in batch:
             try:
@@ -206,7 +208,7 @@ class PostgresStore(SqlStore):
         return saved
 
     async def _write(self, make: MakeAct[R], tenant: str | None = None) -> R:
-        """A write completes even if its caller is cancelled."""
+        """Run an operation that completes even if its caller is cancelled."""
         self._refuse_closed()
         return await asyncio.shield(self._keep(self._in_transaction(performing(make), tenant)))
 
@@ -217,7 +219,7 @@ class PostgresStore(SqlStore):
             return await self._read_much(make, tenant)
 
     async def _read_much(self, make: MakeAct[R], tenant: str | None) -> R:
-        """Wait for a turn without a connection, then read."""
+        """Wait for a turn without holding a connection, then read."""
         try:
             async with self._reads.slot(tenant or ""):
                 return await self._read_by(performing(make), tenant)
@@ -227,7 +229,7 @@ class PostgresStore(SqlStore):
     async def _read_by(self, read: Callable[[Any], Awaitable[R]], tenant: str | None) -> R:
         """Read over a connection, with any statements."""
         self._refuse_closed()
-        if self._is_pooled:  # only within a transaction a statement runs where it was prepared
+        if self._is_pooled:  # a prepared statement is only valid on its connection, which lasts for a transaction
             return await self._in_transaction(read, tenant)
 
         async def perform(connection: Any, _: Attempt) -> R:
@@ -259,7 +261,7 @@ class PostgresStore(SqlStore):
         return result
 
     async def _retrying(self, act: Callable[[Any, "Attempt"], Awaitable[Any]]) -> Any:
-        """Retry after a conflict or a broken connection, unless the act may have been done."""
+        """Retry after a conflict or a broken connection, unless the operation may have been committed."""
         for left in reversed(range(TRIES)):
             attempt = Attempt()
             try:
@@ -269,7 +271,7 @@ class PostgresStore(SqlStore):
                 if not left or attempt.is_decided or not is_worth_a_retry(error):
                     raise store_error(error) from error
                 await asyncio.sleep(0.02 * 2 ** (TRIES - left))
-        raise AssertionError  # the last round returns or raises
+        raise AssertionError  # the last attempt returns or raises
 
     def _keep(self, work: Coroutine[Any, Any, R]) -> "asyncio.Task[R]":
         task = asyncio.get_running_loop().create_task(work)
@@ -280,7 +282,7 @@ class PostgresStore(SqlStore):
     def _done(self, task: "asyncio.Task[Any]") -> None:
         self._tasks.discard(task)
         if not task.cancelled():
-            task.exception()  # the waiter has it; without a waiter there is nothing to report
+            task.exception()  # the waiting caller receives it; without one, there is nothing to report
 
     def _tell(self, response_id: str) -> None:
         super()._tell(response_id)
@@ -290,7 +292,7 @@ class PostgresStore(SqlStore):
                 self._keep(self._notify())
 
     async def _notify(self) -> None:
-        """Notify the other replicas of all news at once."""
+        """Notify the other replicas of all pending changes together."""
         await asyncio.sleep(0)
         news, self._news = self._news, []
         try:
@@ -298,14 +300,14 @@ class PostgresStore(SqlStore):
                 tell = "SELECT pg_notify($1, id) FROM unnest($2::text[]) AS id"
                 await connection.execute(tell, CHANNEL, list(dict.fromkeys(news)))
         except TROUBLE as error:
-            log.debug("Other replicas were not notified of a change: %s", error)
+            log.debug("Failed to notify other replicas of a change: %s", error)
 
     def _hear(self, response_id: str) -> None:
         super()._tell(response_id)
 
 
 def _fitting(responses: Sequence[StoredResponse]) -> int:
-    """Return how many of the first responses go into one statement."""
+    """Return how many of the first responses fit into one statement."""
     items = size = 0
     for count, response in enumerate(responses):
         for side in (response.input, response.output):

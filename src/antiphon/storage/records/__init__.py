@@ -1,4 +1,4 @@
-"""What a store keeps, as plain values. Times are whole seconds since the epoch; `tenant` names the owner."""
+"""The records of a store, as plain values. Times are whole seconds since the epoch; `tenant` is the owner."""
 
 from antiphon.storage.records.chat_completions import CompletionPage, CompletionQuery, StoredCompletion
 from antiphon.storage.records.containers import (

@@ -1,4 +1,4 @@
-"""A stored chat completion, and the pages of them, as plain values."""
+"""A stored chat completion and pages of chat completions, as plain values."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 class StoredCompletion:
     """One chat completion.
 
-    `body` is the completion's JSON without its metadata, which is the JSON object `metadata`. `models` are the name
-    that the backend gave, and the name that the client requested. `messages` are the JSON objects of the request's
-    messages; they are empty where a completion is read, since they have pages of their own.
+    `body` is the completion's JSON without its metadata; `metadata` is a JSON object. `models` are two names: the
+    backend's and the one that the client requested. `messages` are the JSON objects of the request's messages. They
+    are empty when a completion is read, because messages have their own pages.
     """
 
     id: str
@@ -20,15 +20,15 @@ class StoredCompletion:
     messages: Sequence[bytes] = ()
     tenant: str = ""
     expires_at: int = 0
-    """From when on it is unknown, in seconds since the epoch."""
+    """When it expires, in seconds since the epoch."""
 
 
 @dataclass(frozen=True, slots=True)
 class CompletionQuery:
-    """Which completions to list: at most `limit` and `most_bytes`, but at least one, in the order of storage.
+    """Which completions to list: up to `limit` and `most_bytes`, but at least one, in the order of storage.
 
-    `after` is the id of the completion before the page. A completion matches `model` by either of its names, and
-    `metadata` if its own holds each of these pairs.
+    `after` is the id of the completion before the page. `model` matches either name of a completion. `metadata`
+    matches a completion that has all of these pairs.
     """
 
     limit: int
@@ -41,7 +41,7 @@ class CompletionQuery:
 
 @dataclass(frozen=True, slots=True)
 class CompletionPage:
-    """A part of the list. `is_unknown` where `after` names no completion; then there is no part."""
+    """One page of the list. `is_unknown` means that `after` is not in the list; the page is then empty."""
 
     completions: Sequence[StoredCompletion] = ()
     has_more: bool = False

@@ -1,4 +1,4 @@
-"""What is stored of the chunks of files in vector stores, and what is found of them, as plain values."""
+"""Stored chunks of files in vector stores, and the results of searches, as plain values."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,20 +8,20 @@ from antiphon.search.filters import AttributeValue
 
 POSITION_BITS = 20
 MOST_CHUNKS = 1 << POSITION_BITS
-"""Chunks of a file: its number and a chunk's position make the chunk's number."""
+"""Maximum number of chunks of a file. A chunk's number combines the file's number and the chunk's position."""
 
 
 def file_of(number: int) -> int:
-    """Return the number of the file of a chunk."""
+    """Return the number of the file that a chunk belongs to."""
     return number >> POSITION_BITS
 
 
 @dataclass(frozen=True, slots=True)
 class ChunkRow:
-    """One chunk of a file. `vector` is normalised, in 16-bit floats, little-endian; None without embeddings."""
+    """One chunk of a file. `vector` is normalized, in little-endian 16-bit floats, or None without embeddings."""
 
     position: int
-    """Number of the chunk in its file, from 0."""
+    """The position of the chunk in its file, from 0."""
     text: str
     tokens: int
     vector: bytes | None = None
@@ -29,7 +29,7 @@ class ChunkRow:
 
 @dataclass(frozen=True, slots=True)
 class IndexedFile:
-    """Names the rows of one version of one file in one vector store. A higher version replaces a lower one."""
+    """Identifies one version of one file in one vector store. A higher version replaces a lower one."""
 
     tenant: str
     store_id: str
@@ -40,9 +40,9 @@ class IndexedFile:
 
 @dataclass(frozen=True, slots=True)
 class SearchedStore:
-    """What a search finds in a vector store: its number, chunks, and terms in them.
+    """The published contents of a vector store: its number, its chunks, and the number of terms in them.
 
-    `revision` grows with each change.
+    `revision` is incremented by each change.
     """
 
     number: int
@@ -53,7 +53,7 @@ class SearchedStore:
 
 @dataclass(frozen=True, slots=True)
 class TermCounts:
-    """How many chunks of a store had some terms at one of its revisions."""
+    """The number of chunks that contain each term, at one revision of a store."""
 
     revision: int
     counts: dict[str, int]
@@ -61,9 +61,9 @@ class TermCounts:
 
 @dataclass(frozen=True, slots=True)
 class KeywordMatches:
-    """Chunks that match a query best: the number, text and number of terms of each.
+    """The chunks that match a query best: the number, text and number of terms of each.
 
-    `corpus` is what scores need, and `revision` the store's, for which it holds.
+    `corpus` has the statistics for scoring. It is valid for the store's `revision`.
     """
 
     corpus: Corpus
@@ -73,9 +73,9 @@ class KeywordMatches:
 
 @dataclass(frozen=True, slots=True)
 class Signatures:
-    """Signatures of the vectors of a store: of which files, and in parts the new ones.
+    """Signatures of a store's vectors: the files that have them, and the new signatures in parts.
 
-    A part is the number of its first chunk, how many follow each other, and their signatures behind each other.
+    A part has the number of its first chunk, the number of consecutive chunks, and their concatenated signatures.
     """
 
     revision: int
@@ -85,7 +85,7 @@ class Signatures:
 
 @dataclass(frozen=True, slots=True)
 class FoundChunk:
-    """A chunk as it is read after ranking."""
+    """A chunk as it is returned after ranking."""
 
     number: int
     file_id: str

@@ -8,7 +8,7 @@ ContainerStatus = Literal["running", "expired"]
 
 @dataclass(frozen=True, slots=True)
 class StoredContainer:
-    """One container: a name for files that outlive every kernel. Its kernel, if it has one, is in one worker."""
+    """One container: a name for files that outlive every kernel. Its kernel, if it has one, runs at one worker."""
 
     id: str
     tenant: str
@@ -16,20 +16,20 @@ class StoredContainer:
     created_at: int
     last_active_at: int
     idle_minutes: int
-    """Minutes after the last use at which it expires; then its files are deleted and its row stays readable."""
+    """Minutes without use after which it expires. Its files are then deleted; its row stays readable."""
     memory_limit: str = "1g"
     network_policy: str = ""
-    """The `network_policy` as JSON, empty where the request had none."""
+    """The `network_policy` as JSON, or empty if the request had none."""
     status: ContainerStatus = "running"
-    """Computed by the store's clock when the row is read."""
+    """Computed with the store's clock when the row is read."""
     is_auto: bool = False
-    """A tool with `container: auto` made it."""
+    """Whether a tool with `container: auto` created it."""
     worker: str = ""
-    """The worker with its newest kernel, empty where none was started."""
+    """The worker that runs its newest kernel, or empty if no kernel was started."""
     calls: int = 0
-    """Calls that were made in it. A kernel is up to date if it made the newest one."""
+    """Number of calls in the container. A kernel is up to date if it ran the newest call."""
     is_busy: bool = False
-    """A call holds it now."""
+    """Whether a call holds the container."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,17 +41,17 @@ class StoredContainerFile:
     tenant: str
     container_id: str
     path: str
-    """`/mnt/data/` and one path component. Unique in its container."""
+    """`/mnt/data/` and one path component. Unique in the container."""
     size: int
     blob: str
-    """Names the content in the blob storage."""
+    """The name of the content in the blob storage."""
     source: Literal["user", "assistant"]
     created_at: int
 
 
 @dataclass(frozen=True, slots=True)
 class ContainerQuery:
-    """Which containers, or files of one, to list: at most `limit`, in the order of creation."""
+    """Which containers, or which files of a container, to list: up to `limit`, in the order of creation."""
 
     limit: int
     after: str | None = None
@@ -61,7 +61,7 @@ class ContainerQuery:
 
 @dataclass(frozen=True, slots=True)
 class ContainerPage:
-    """A part of the list. `is_unknown` where `after` names none."""
+    """One page of the list. `is_unknown` means that `after` is not in the list."""
 
     containers: tuple[StoredContainer, ...] = ()
     has_more: bool = False
@@ -70,7 +70,7 @@ class ContainerPage:
 
 @dataclass(frozen=True, slots=True)
 class ContainerFilePage:
-    """A part of a container's files. `is_unknown` where `after` names none."""
+    """One page of a container's files. `is_unknown` means that `after` is not in the list."""
 
     files: tuple[StoredContainerFile, ...] = ()
     has_more: bool = False
@@ -79,7 +79,7 @@ class ContainerFilePage:
 
 @dataclass(frozen=True, slots=True)
 class ContainerQuota:
-    """How much a tenant may have: running containers; files and bytes of one container."""
+    """A tenant's limits: running containers, and the files and bytes of each container."""
 
     containers: int
     files: int

@@ -1,4 +1,4 @@
-"""Facts about responses: one narrow row each, without bodies, and the spans of its timeline."""
+"""Facts about responses: one narrow row per response, without bodies, and the spans of its timeline."""
 
 from collections.abc import Sequence
 from hashlib import sha256
@@ -9,10 +9,10 @@ from msgspec.json import encode
 from antiphon.protocol.response_filters import Filters
 
 STREAM, BACKGROUND, WEBSOCKET, CACHED, STORED, DELETED, SUMMED, HAS_MESSAGE = (1 << bit for bit in range(8))
-"""Bits of `Facts.flags`. `HAS_MESSAGE`: the response failed, and `output` is the message of its error."""
+"""Bits of `Facts.flags`. `HAS_MESSAGE`: the response failed, and `output` is its error message."""
 
 FLAGS = {"background": BACKGROUND, "cached": CACHED, "stored": STORED, "stream": STREAM, "websocket": WEBSOCKET}
-"""The filters for a property, and its bit."""
+"""The boolean filters, and their bits."""
 
 TEXT_FIELDS = {
     "backend": "backend",
@@ -23,29 +23,29 @@ TEXT_FIELDS = {
     "served": "served_model",
     "status": "status",
 }
-"""The filters for a text, and its field of `Facts`."""
+"""The text filters, and their fields of `Facts`."""
 
 WORDS = 160
-"""Characters that are kept of the input and of the output of a stored response."""
+"""Number of characters of the input and of the output of a stored response that facts include."""
 
 
 MOST_READ = 50_000
-"""Rows that one list compares with filters, so that no list takes longer than some 50 ms."""
+"""Maximum number of rows that one list compares with filters, so that no list takes longer than about 50 ms."""
 
 
 def pair_of(name: str, value: str) -> str:
-    """Return a pair of metadata as `Facts.tags` has it: a digest of 16 characters and a semicolon."""
+    """Return a metadata pair as `Facts.tags` stores it: a digest of 16 characters and a semicolon."""
     return f"{sha256(encode((name, value))).hexdigest()[:16]};"
 
 
 LATE = 60_000
-"""Milliseconds after which a response that ends has the flag `SUMMED`: it adds itself to the sums of its minute."""
+"""Milliseconds after which an ending response has the flag `SUMMED`: it adds itself to the sums of its minute."""
 
 
 class Facts(Struct, frozen=True, gc=False):
-    """What is known of one response. Times are in milliseconds, `began` and `ended` since the epoch.
+    """Facts about one response. Times are in milliseconds; `began` and `ended` count from the epoch.
 
-    Texts are empty and numbers 0 where there is nothing; None is what is not known yet.
+    An absent text is empty and an absent number is 0; None means that the value is not yet known.
     """
 
     id: str
@@ -54,47 +54,47 @@ class Facts(Struct, frozen=True, gc=False):
     ended: int | None
     status: str
     model: str
-    """The model that the client requested."""
+    """The requested model."""
     served_model: str
-    """The model that answered."""
+    """The model that generated the response."""
     backend: str
     key_id: str
     flags: int
     tools: str
-    """The tools that were called, each between spaces: ` mcp tracker.close_issue `."""
+    """The called tools, each between spaces: ` mcp tracker.close_issue `."""
     queued: int | None
-    """From `began` until the first backend was called."""
+    """Time from `began` to the first call of a backend."""
     first: int | None
-    """From `began` to the first byte of the model's answer."""
+    """Time from `began` to the first byte of the model's output."""
     input_tokens: int
     cached_tokens: int
     output_tokens: int
     reasoning_tokens: int
     calls: int
-    """Calls of models."""
+    """Number of model calls."""
     attempts: int
-    """Times that a background response was begun; 1 for any other."""
+    """Number of attempts to run a background response; 1 for any other response."""
     error: str
-    """The error's code."""
+    """The error code."""
     previous_response_id: str
     conversation_id: str
     request_bytes: int
     tags: str
-    """A digest of each pair of the metadata (`pair_of`), so that lists can be filtered by it."""
+    """A digest of each metadata pair (`pair_of`), so that lists can filter by it."""
     input: str
-    """The beginning of the newest user message. Empty for a response that is not stored."""
+    """The beginning of the newest user message. Empty if the response is not stored."""
     output: str
-    """The beginning of the text of the output, or of the error's message. Empty for a response that is not stored."""
+    """The beginning of the output text, or of the error message. Empty if the response is not stored."""
     cost: int | None
-    """Nano-units; None where the model has no price."""
+    """In nano-units; None if the model has no price."""
     spans: bytes = b""
-    """The timeline as JSON: when it began, its spans and the items of its output; empty where nothing was called."""
+    """The timeline as JSON: its start time, its spans and its output items. Empty if no model or tool was called."""
     bodies: bytes = b""
-    """The requests to backends as a JSON list, compressed (zstd); empty where they are not kept."""
+    """The requests to backends as a JSON list, compressed with zstd. Empty if they are not stored."""
 
 
 class FactsQuery(Struct, frozen=True, gc=False):
-    """Which part of a tenant's facts to read: at most `limit` rows, newest first where `descending`.
+    """Which of a tenant's facts to read: up to `limit` rows, newest first if `descending`.
 
     `after` and `before` are ids of responses, in the requested order.
     """
@@ -105,14 +105,14 @@ class FactsQuery(Struct, frozen=True, gc=False):
     descending: bool = True
     filters: Filters = Filters()
     most_read: int = MOST_READ
-    """Rows that are compared with the filters."""
+    """Maximum number of rows to compare with the filters."""
 
 
 class FactsPage(Struct, frozen=True, gc=False):
-    """A part of a list of facts, without their spans. `unknown` is `after` or `before` where it names no row.
+    """One page of facts, without their spans. `unknown` is the value of `after` or `before` that is not in the list.
 
-    `read_to` is the id of the last row that was compared, where there may be more matches behind it than were looked
-    for; a list continues after it.
+    If the search stopped before the end of the list, `read_to` is the id of the last compared row, and the next page
+    starts after it.
     """
 
     facts: Sequence[Facts] = ()
@@ -122,7 +122,7 @@ class FactsPage(Struct, frozen=True, gc=False):
 
 
 class FactsFamily(Struct, frozen=True, gc=False):
-    """The facts of a response with its spans, and those of its chain: the oldest parent first, and its children."""
+    """The facts of a response with its spans, and the facts of its chain: parents from the oldest, and children."""
 
     facts: Facts
     parents: Sequence[Facts] = ()

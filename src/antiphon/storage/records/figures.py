@@ -1,4 +1,4 @@
-"""Figures of many responses: how many ended how, their tokens, their cost, and how long they took."""
+"""Figures of many responses: their final statuses, tokens, costs and durations."""
 
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -14,46 +14,47 @@ BOUNDS = (
     *(10, 20, 30, 50, 75, 100, 150, 200, 300, 500, 750, 1_000, 1_500, 2_000, 3_000, 5_000, 7_500, 10_000),
     *(15_000, 30_000, 60_000, 120_000, 300_000),
 )
-"""Milliseconds at which one bucket of a histogram ends and the next begins."""
+"""Upper bounds, in milliseconds, of the buckets of a histogram."""
 
 BUCKETS = len(BOUNDS) + 1
 
 LONGEST = 600_000
-"""Milliseconds at which the last bucket ends, as far as quantiles go."""
+"""Upper bound, in milliseconds, that quantiles assume for the last bucket."""
 
 MINUTE, HOUR, FOUR_HOURS = 60, 3_600, 14_400
-"""Seconds of the three kinds of sums."""
+"""The lengths of the three kinds of sums, in seconds."""
 
 GROUPS = {"model": "model", "backend": "backend", "key": "key_id", "tenant": "tenant"}
-"""What figures are grouped by, and its column."""
+"""The names by which figures can be grouped, and their columns."""
 
 
 class Figures(Struct):
-    """Figures of the responses that began in one span of time, or have something else in common."""
+    """Figures of a group of responses, such as those that began in one time span."""
 
     by_status: dict[str, int] = field(default_factory=dict)
-    """How many there are of each final status."""
+    """The number of responses with each final status."""
     input_tokens: int = 0
     cached_tokens: int = 0
     output_tokens: int = 0
     reasoning_tokens: int = 0
     cost: int | None = None
-    """Nano-units; None where no model had a price."""
+    """In nano-units; None if no model had a price."""
     first: list[int] = field(default_factory=lambda: [0] * BUCKETS)
-    """How many times to the first token fall into each bucket."""
+    """The number of times to the first token in each bucket."""
     took: list[int] = field(default_factory=lambda: [0] * BUCKETS)
-    """How many durations fall into each bucket."""
+    """The number of durations in each bucket."""
 
     @property
     def responses(self) -> int:
-        """How many responses there are."""
+        """The number of responses."""
         return sum(self.by_status.values())
 
 
 class FiguresQuery(Struct, frozen=True):
-    """Which figures to read, of the responses that began from `since` to `until`, excluded (seconds since the epoch).
+    """Which figures to read: of responses that began from `since` up to but excluding `until`.
 
-    `step` is the length in seconds of the spans, `by` a name of `GROUPS` or empty.
+    `since` and `until` are seconds since the epoch. `step` is the length of a time span in seconds. `by` is a name in
+    `GROUPS`, or empty.
     """
 
     since: int
@@ -62,16 +63,16 @@ class FiguresQuery(Struct, frozen=True):
     by: str = ""
     filters: Filters = Filters()
     most_read: int = MOST_READ
-    """Responses that are read where no sums answer the filters."""
+    """Maximum number of responses to read if no sums match the filters."""
     most_groups: int = 1_000
-    """Groups that are returned: the largest."""
+    """Maximum number of groups to return. The largest are returned."""
 
 
 class FiguresFound(Struct):
-    """Figures by the beginning of each span, of spans with responses alone, and by group.
+    """Figures by the start of each time span (only of spans with responses), and by group.
 
-    `rest` has the groups that are not among the largest, None where all are in `groups`. `partial_since` is the time
-    in seconds from which the figures are complete, where earlier responses were not read.
+    `rest` combines the groups that are not among the largest; None if `groups` has all groups. `partial_since` is set
+    if earlier responses were not read: the figures are complete from this time on (seconds since the epoch).
     """
 
     spans: dict[int, Figures] = field(default_factory=dict)
@@ -81,9 +82,9 @@ class FiguresFound(Struct):
 
 
 def quantile(counts: Sequence[int], share: float) -> int | None:
-    """Return the milliseconds below which this share of a histogram lies; None for an empty one.
+    """Return the milliseconds below which this share of a histogram lies, or None if the histogram is empty.
 
-    Within a bucket the values count as evenly spread.
+    The values within a bucket are assumed to be evenly distributed.
     """
     total = sum(counts)
     if not total:
@@ -99,12 +100,12 @@ def quantile(counts: Sequence[int], share: float) -> int | None:
 
 
 def bucket_of(milliseconds: int) -> int:
-    """Return the number of the bucket that a time falls into."""
+    """Return the index of the bucket of a time."""
     return bisect_right(BOUNDS, milliseconds)
 
 
 def total_of(figures: Sequence[Figures]) -> Figures:
-    """Return the figures of all of these together."""
+    """Return the total of these figures."""
     total = Figures()
     for one in figures:
         add(total, one)
@@ -112,7 +113,7 @@ def total_of(figures: Sequence[Figures]) -> Figures:
 
 
 def add(total: Figures, one: Figures) -> None:
-    """Add figures to others."""
+    """Add the figures `one` to `total`."""
     for status, count in one.by_status.items():
         total.by_status[status] = total.by_status.get(status, 0) + count
     total.input_tokens += one.input_tokens
@@ -126,7 +127,7 @@ def add(total: Figures, one: Figures) -> None:
 
 
 def bounded(found: FiguresFound, most: int) -> FiguresFound:
-    """Keep the `most` largest groups; what the others have is what all responses have beyond these."""
+    """Keep the `most` largest groups. The figures of the other groups are the total minus the kept groups."""
     if len(found.groups) > most:
         largest = sorted(found.groups.items(), key=lambda pair: pair[1].responses, reverse=True)
         found.groups = dict(largest[:most])

@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 
 BLOB_PART = 1024 * 1024
-"""Bytes of each part of a blob that the store holds; the last part may have fewer."""
+"""Size of each part of a blob that the store holds, in bytes. The last part can be smaller."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredFile:
-    """One file. `filename` is what the client sent, cleaned; it is never a path of the server."""
+    """One file. `filename` is the client's file name, sanitized. It is never a path on the server."""
 
     id: str
     """`file-` and 22 characters of base62."""
@@ -16,19 +16,19 @@ class StoredFile:
     filename: str
     purpose: str
     size: int
-    """Bytes of the content."""
+    """Size of the content in bytes."""
     digest: bytes
     """SHA-256 of the content."""
     blob: str
-    """Names the content in the blob storage. Files of one tenant with the same content have one blob."""
+    """The name of the content in the blob storage. A tenant's files with the same content share one blob."""
     created_at: int
     expires_at: int | None
-    """From when on it is unknown; None for never."""
+    """When the file expires; None means never."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileQuery:
-    """Which files to list: at most `limit`, in the order of creation, with this purpose.
+    """Which files to list: up to `limit` files with this purpose, in the order of creation.
 
     `after` is the id of the file before the page.
     """
@@ -41,7 +41,7 @@ class FileQuery:
 
 @dataclass(frozen=True, slots=True)
 class FilePage:
-    """A part of the list. `is_unknown` where `after` names no file; then there is no part."""
+    """One page of the list. `is_unknown` means that `after` is not in the list; the page is then empty."""
 
     files: tuple[StoredFile, ...] = ()
     has_more: bool = False
@@ -50,7 +50,7 @@ class FilePage:
 
 @dataclass(frozen=True, slots=True)
 class FileQuota:
-    """How much one tenant may store: files, and their bytes. Pending uploads count."""
+    """The limits of each tenant: the number of files, and their bytes. Pending uploads count."""
 
     files: int
     size: int
@@ -58,7 +58,7 @@ class FileQuota:
 
 @dataclass(frozen=True, slots=True)
 class FileUse:
-    """How much one tenant has stored: files with pending uploads, and their bytes."""
+    """The storage that one tenant uses: the number of files and pending uploads, and their bytes."""
 
     files: int
     size: int
@@ -66,29 +66,29 @@ class FileUse:
 
 @dataclass(frozen=True, slots=True)
 class StoredUpload:
-    """A file that is uploaded in parts. Until it is completed it reserves `size` bytes of its tenant's quota."""
+    """A file that is uploaded in parts. Until it is completed, it reserves `size` bytes of the tenant's quota."""
 
     id: str
     tenant: str
     filename: str
     purpose: str
     size: int
-    """Bytes that all parts have together."""
+    """The total size of all parts in bytes."""
     mime_type: str
     created_at: int
     expires_at: int
-    """From when on no part is accepted."""
+    """When the upload expires and accepts no more parts."""
     lifetime: int | None
-    """Seconds from the completion after which the file expires; None for never."""
+    """Seconds from the completion until the file expires; None means never."""
     status: str = "pending"
     """`pending`, `completed`, `cancelled` or `expired`."""
     file: str | None = None
-    """Id of the file that it became."""
+    """The id of the resulting file."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredPart:
-    """One part of an upload, with a blob of its own."""
+    """One part of an upload. It has its own blob."""
 
     id: str
     tenant: str
@@ -100,13 +100,13 @@ class StoredPart:
 
 @dataclass(frozen=True, slots=True)
 class FileText:
-    """The text that was read in a file's content, kept so that the content is read once."""
+    """The text extracted from a file's content, stored so that each content is read only once."""
 
     tenant: str
     digest: bytes
     """SHA-256 of the content."""
     version: int
-    """Of the reader: another one may read another text."""
+    """The version of the text reader. Another version can extract another text."""
     kind: str
     pages: int
     is_cut: bool

@@ -1,4 +1,4 @@
-"""Background work: jobs, their event logs, and what holds up a write, as plain values."""
+"""Background work: jobs, their event logs, and the results of locking, as plain values."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from antiphon.storage.records.responses import StoredItem, StoredResponse
 
 
 class Frames(Struct, frozen=True):
-    """Consecutive events as they go to a client: `body` is server-sent events, of the numbers `first` to `last`."""
+    """Consecutive events as clients receive them: `body` has the server-sent events numbered `first` to `last`."""
 
     first: int
     last: int
@@ -19,12 +19,12 @@ class Frames(Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """The API key of the request, empty if it had none, and the reservation for it."""
+    """The reservation for a request, and the request's API key, empty if it had none."""
 
     key_id: str = ""
     tokens: int = 0
     cost: int | None = None
-    """Nano-units of the currency; None where no budget applies."""
+    """In nano-units of the currency; None if no budget applies."""
 
 
 NOTHING_RESERVED = Reservation()
@@ -32,41 +32,41 @@ NOTHING_RESERVED = Reservation()
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """The work on a background response, as one who may write to it sees it.
+    """The work on a background response, as seen by a worker that may write to it.
 
-    `response` holds the output items that are done. `version` is the fence: a writer names the version that it
-    has seen, and every write makes a new one.
+    `response` has the finished output items. `version` is the fence: each write states the version that the worker
+    has seen, and creates a new version.
     """
 
     response: StoredResponse
     request: bytes
-    """The body of the request, as the client sent it."""
+    """The request body, as the client sent it."""
     version: int
     next_number: int
-    """The number of the next event; numbers below were assigned, also those of deleted events."""
+    """The number of the next event. All lower numbers were assigned, including those of deleted events."""
     kept_number: int
-    """The number of the first event that is dropped if this attempt ends."""
+    """The number of the first event that is deleted if this attempt ends."""
     attempt: int
-    """How often it was begun, this time included."""
+    """The number of attempts, including this one."""
     lost: int
-    """How often its worker died of it."""
+    """The number of attempts that ended because the worker died."""
     taken: Reservation = NOTHING_RESERVED
     called: bytes = b""
-    """The last record of the calls that are running for it."""
+    """The last record of the job's running calls."""
     is_partial: bool = False
-    """It was read without its request, its items and `called`, which are large."""
+    """Whether the job was read without its request, its items and `called`, because they are large."""
     items: int = 0
     size: int = 0
-    """The number of the items that a partial one lacks, and the bytes of all that it lacks."""
+    """Of a partial job: the number of the omitted items, and the bytes of everything omitted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """What was made of a background response since the last time.
+    """The progress of a background response since the last call.
 
-    `output` holds the items that closed, each with its output index. With `keep`, everything so far outlives this
-    attempt; events since the last such moment are dropped when the work starts again. `called` is kept in any case, in
-    place of what was there.
+    `output` has the finished items, each with its output index. With `keep`, everything so far survives the end of this
+    attempt; if the work starts again, the events since the last `keep` are deleted. `called` is always stored, and
+    replaces the earlier record.
     """
 
     frames: Sequence[Frames] = ()
@@ -77,30 +77,30 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Backlog:
-    """How much waits: unclaimed jobs, and deliveries that are neither received nor failed."""
+    """The number of waiting jobs (without an owner), and of deliveries that are neither received nor failed."""
 
     jobs: int
     deliveries: int
 
 
 class Tail(Struct, frozen=True):
-    """A response's event log from somewhere on."""
+    """The end of a response's event log."""
 
     status: str
     is_streamed: bool
     generation: int
-    """How often half-made events were dropped. Who has seen another number has seen events that never were."""
+    """How often unfinished events were deleted. If it changed, a reader may have seen events that no longer exist."""
     frames: Sequence[Frames]
 
 
 class LockResult(Enum):
-    """What became of a write to a conversation, or of a job that was to be queued."""
+    """The result of a write to a conversation, or of storing a job in the queue."""
 
     DONE = "done"
     UNKNOWN = "unknown"
     BUSY = "busy"
-    """A response holds it."""
+    """Another response holds the lock."""
     FULL = "full"
-    """As many jobs of the tenant wait as may."""
+    """The tenant has reached its limit of waiting jobs."""
     DUPLICATE = "duplicate"
-    """It has an item of that id already."""
+    """The conversation already has an item with this id."""

@@ -1,19 +1,19 @@
-"""What is kept of models that were probed."""
+"""Stored findings about models."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class StoredProfile:
-    """What a probe found about one model at one backend."""
+    """The findings of a probe about one model at one backend."""
 
     place: str
-    """The backend's base URL, or its name where it has none."""
+    """The backend's base URL, or its name if it has no URL."""
     model: str
-    """What the backend calls the model."""
+    """The backend's name for the model."""
     digest: str
-    """The model's digest; empty where the backend states none."""
+    """The model's digest, or empty if the backend reports none."""
     body: bytes
-    """What was found, as JSON; empty while a server is probing the model."""
+    """The findings as JSON, or empty while a server probes the model."""
     probed_at: int
     """Seconds since the epoch."""

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class StoredPrompt:
-    """One version of a prompt. A version never changes; the prompt has one default version."""
+    """One version of a prompt. A version never changes. One version is the prompt's default."""
 
     id: str
     tenant: str
     version: int
-    """The number of the version: 1 for the first, then 2, 3, …"""
+    """The number of the version: 1, 2, 3, …"""
     is_default: bool
     created_at: int
     """When the version was created."""
@@ -20,17 +20,17 @@ class StoredPrompt:
 
 @dataclass(frozen=True, slots=True)
 class PromptQuery:
-    """Which prompts, or versions of one, to list: at most `limit`, in the order of creation."""
+    """Which prompts, or which versions of a prompt, to list: up to `limit`, in the order of creation."""
 
     limit: int
     after: str | None = None
-    """The id of a prompt, or the number of a version in decimal, beside which the part begins."""
+    """The id of the prompt, or the number of the version in decimal, before the page."""
     descending: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class PromptPage:
-    """A part of a list. `is_unknown` where `after` names none."""
+    """One page of a list. `is_unknown` means that `after` is not in the list."""
 
     prompts: tuple[StoredPrompt, ...] = ()
     has_more: bool = False

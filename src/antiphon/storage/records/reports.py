@@ -1,19 +1,19 @@
-"""What is kept of reports of `antiphon verify`."""
+"""Stored reports of `antiphon verify`."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class StoredReport:
-    """One run against one server."""
+    """The report of one run against one server."""
 
     id: str
     server: str
-    """The name of the server that was judged, else its address."""
+    """The name of the verified server, or its address."""
     model: str
     started_at: int
-    """Seconds since the epoch, by the clock of the machine on which `antiphon verify` ran."""
+    """Seconds since the epoch, by the clock of the machine that ran `antiphon verify`."""
     summary: bytes
-    """What lists show, as JSON."""
+    """The part of the report that lists show, as JSON."""
     body: bytes = b""
-    """The report as JSON, compressed (zstd). Lists leave it empty."""
+    """The report as JSON, compressed with zstd. Empty in lists."""

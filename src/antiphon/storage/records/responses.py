@@ -1,4 +1,4 @@
-"""A response, its items, and the pages of them, as plain values."""
+"""A response, its items, and pages of items, as plain values."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -10,33 +10,33 @@ from antiphon.storage.records.facts import Facts
 
 @dataclass(frozen=True, slots=True)
 class StoredItem:
-    """One item as it is kept.
+    """One stored item.
 
-    `body` is the item's JSON as a client sees it. `sealed` is its `encrypted_content`, kept apart because only
-    clients that request it see it; None if it has none. An id contains no NUL.
+    `body` is the item's JSON as clients see it. `sealed` is its `encrypted_content`, or None. It is stored separately
+    because only clients that request it receive it. Ids contain no NUL.
     """
 
     id: str
     body: bytes
     sealed: str | None = None
     blob: str | None = field(default=None, compare=False)
-    """The blob of the tenant to which the body refers, so that it is kept as long as the item. Never read back."""
+    """The tenant's blob that the body refers to. It is kept as long as the item. Never read back."""
     blob_size: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class LargeItem(StoredItem):
-    """An item that was read without its body and what is sealed with it, which are `size` bytes."""
+    """An item that was read without its body and its sealed content, which have `size` bytes together."""
 
     size: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class StoredResponse:
-    """One response with its own new input and its output, never its history.
+    """One response with its own new input and its output, without its history.
 
-    `body` is the response object's JSON with an empty `output`; `status` overrides the one in it.
-    `previous_response_id` names the parent in the chain, None at its head.
+    `body` is the response object's JSON with an empty `output`; `status` overrides the status in the body.
+    `previous_response_id` is the id of its parent in the chain, or None for the first response.
     """
 
     id: str
@@ -49,25 +49,25 @@ class StoredResponse:
     tenant: str = ""
     conversation_id: str | None = None
     conversation_end: int | None = None
-    """The position in its conversation at which its own items begin: what stands before is its history."""
+    """The position in the conversation at which its own items begin. The items before it are its history."""
     expires_at: int | None = None
-    """From when on it is unknown; None keeps it until it is deleted."""
+    """When the response expires; None means that it is kept until it is deleted."""
     is_stored: bool = True
-    """False for unstored background work, which is kept for polling alone: nothing can refer to it."""
+    """False for background responses with `store: false`. They can be polled, but no request can refer to them."""
     is_streamed: bool = False
-    """Its events are kept, and can be replayed."""
+    """Whether its events are stored, so that they can be replayed."""
     is_partial: bool = False
-    """It was read without its items, which are many."""
+    """Whether it was read without its items, because they are many."""
     facts: Facts | None = field(default=None, compare=False)
-    """What is kept of it for lists and timelines, in the same step. Never read back with it."""
+    """Its facts for lists and timelines, stored in the same transaction. Never read back with it."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChainExtent:
-    """The number of responses in a chain, and whether one of them belongs to a conversation, as its head may.
+    """The number of responses in a chain, and whether one of them (only the first can) belongs to a conversation.
 
-    `items` are all that its history has, those of the conversation included, and `size` the bytes of their bodies and
-    of what is sealed with them. Where it `is_whole`, its head was found.
+    `items` counts all items of the history, including those of the conversation, and `size` the bytes of their bodies
+    and sealed contents. `is_whole` means that the measurement reached the head of the chain.
     """
 
     length: int
@@ -79,9 +79,9 @@ class ChainExtent:
 
 @dataclass(frozen=True, slots=True)
 class PageQuery:
-    """Which part of a list of items to read: at most `limit` items and `most_bytes`, but at least one item.
+    """Which items of a list to read: up to `limit` items and `most_bytes`, but at least one item.
 
-    `after` and `before` are ids of items, in the requested order; of items with the same id, the first counts.
+    `after` and `before` are ids of items, in the requested order. If several items have the same id, the first counts.
     """
 
     limit: int
@@ -93,7 +93,7 @@ class PageQuery:
 
 @dataclass(frozen=True, slots=True)
 class ItemPage:
-    """A part of a list. `unknown` is `after` or `before` where that names no item of it; then there is no part."""
+    """One page of a list. `unknown` is the value of `after` or `before` that is not in the list."""
 
     items: Sequence[StoredItem] = ()
     has_more: bool = False
@@ -102,7 +102,7 @@ class ItemPage:
 
 @dataclass(frozen=True, slots=True)
 class StoredConversation:
-    """A conversation without its items, of which `items` counts how many there are, `size` their bytes.
+    """A conversation without its items. `items` is their number, and `size` their total bytes.
 
     `metadata` is a JSON object.
     """
@@ -117,9 +117,9 @@ class StoredConversation:
 
 
 class PurgeSize(Struct, frozen=True):
-    """What a purge would delete of stored responses: `expired` of about `total`; counted no further than too many."""
+    """The size of a purge of stored responses: `expired` of about `total`. Counting stops once there are too many."""
 
     expired: int
     total: int
     is_too_large: bool
-    """More than the fraction that one purge may delete, and more than a small store's purge ever is."""
+    """Whether the purge exceeds both the allowed fraction and the number of responses that any purge can delete."""

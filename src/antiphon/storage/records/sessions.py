@@ -1,14 +1,14 @@
-"""Sessions of the console, as plain values."""
+"""Console sessions, as plain values."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class ConsoleSession:
-    """A browser that signed in. `digest` is that of its token; the token itself is not kept.
+    """A signed-in browser. `digest` is the digest of its token; the token itself is not stored.
 
-    `key_digest` is the digest of the API key that signed in. It is empty for the session of an operator, which a
-    one-time code began.
+    `key_digest` is the digest of the API key that signed in, or empty for an operator's session, which was started with
+    a one-time code.
     """
 
     digest: bytes
@@ -16,5 +16,5 @@ class ConsoleSession:
     key_digest: bytes
     created_at: int
     used_at: int
-    """When it was used last, to a minute or so."""
+    """When it was last used, accurate to about a minute."""
     expires_at: int

@@ -1,4 +1,4 @@
-"""What belongs to tenants beside responses: keys, answers, webhooks, use and sizes, as plain values."""
+"""Other data of tenants: keys, cached answers, webhooks, usage and sizes, as plain values."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from antiphon.storage.records.money import Budget, ExhaustedBudget
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What answered a request with an `Idempotency-Key`: its JSON, or its events; no body says: replay the log."""
+    """The result of a request with an `Idempotency-Key`: JSON or events. An empty body means: replay the event log."""
 
     tenant: str
     key: str
@@ -32,19 +32,19 @@ class KeyReservation:
 
 @dataclass(frozen=True, slots=True)
 class StoredAnswer:
-    """A cached answer of a model. `key` is a digest of the whole request."""
+    """A cached answer of a model. `key` is a digest of the complete request."""
 
     tenant: str
     key: bytes
     body: bytes
     used_at: int
-    """When it was last used, to a minute or so."""
+    """When it was last used, accurate to about a minute."""
     expires_at: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Announcement:
-    """An event for webhooks: its id, its type such as `response.completed`, and the JSON to deliver."""
+    """An event for webhooks: its id, its type (such as `response.completed`), and the JSON to deliver."""
 
     id: str
     type: str
@@ -54,7 +54,7 @@ class Announcement:
 
 @dataclass(frozen=True, slots=True)
 class WebhookEndpoint:
-    """Where events are delivered. `old_secret` signs beside `secret` until `old_secret_until`."""
+    """A destination for events. Until `old_secret_until`, `old_secret` signs them in addition to `secret`."""
 
     id: str
     tenant: str
@@ -70,7 +70,7 @@ class WebhookEndpoint:
 
 @dataclass(frozen=True, slots=True)
 class DueDelivery:
-    """A due delivery, before it is claimed."""
+    """A due delivery that is not yet claimed."""
 
     id: str
     tenant: str
@@ -78,7 +78,7 @@ class DueDelivery:
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """One event on its way to one endpoint. `attempts` counts started attempts; `failed_at` is set after the last."""
+    """The delivery of one event to one endpoint. `attempts` counts started ones; the last sets `failed_at`."""
 
     id: str
     endpoint: WebhookEndpoint
@@ -93,44 +93,44 @@ class Delivery:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a key allows. None stands for no limit; no models, for every model."""
+    """The limits of a key. None means no limit; an empty `models` allows every model."""
 
     models: Sequence[str] = ()
     requests_per_minute: int | None = None
     tokens_per_minute: int | None = None
     tokens_per_day: int | None = None
-    """Of a day in UTC."""
+    """Per day in UTC."""
     concurrency: int | None = None
-    """Responses that one process makes at once."""
+    """Maximum number of responses that one process runs concurrently."""
     budget: Budget | None = None
-    """What its requests may cost; None for any amount."""
+    """The maximum cost of its requests; None means no limit."""
 
     def fit(self, tokens: int) -> int:
-        """Return how many of these tokens are taken in advance: no more than a whole limit."""
+        """Return the number of tokens to reserve: at most a whole limit."""
         return min([tokens, *(most for most in (self.tokens_per_minute, self.tokens_per_day) if most is not None)])
 
 
 class Role(StrEnum):
-    """What an API key may do. Each role includes those before it."""
+    """The permissions of an API key. Each role includes the roles before it."""
 
     USE = "use"
     """Use the API."""
     READ = "read"
-    """See what its tenant has in the console."""
+    """View the data of its tenant in the console."""
     ADMIN = "admin"
-    """See all tenants, and change API keys and deliveries."""
+    """View the data of all tenants, and manage API keys and deliveries."""
 
     def includes(self, other: "Role") -> bool:
-        """Whether this role may do what the other one may."""
+        """Return whether this role includes all permissions of the other role."""
         roles = list(Role)
         return roles.index(self) >= roles.index(other)
 
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
-    """An API key. The key itself is not kept: `digest` is its HMAC, `shown` what lists show of it.
+    """An API key. The key itself is not stored: `digest` is its HMAC, and `shown` is the part that lists show.
 
-    `old_digest` is as good as `digest` until `old_until`.
+    Until `old_until`, `old_digest` is valid too.
     """
 
     id: str
@@ -145,18 +145,18 @@ class ApiKey:
     old_until: int = 0
     limits: Limits = Limits()
     caches: bool = False
-    """Whether its requests are answered from the cache, where they do not say themselves."""
+    """Whether its requests use the cache, unless a request itself says otherwise."""
     role: Role = Role.USE
     tenant_budget: Budget | None = None
-    """What the requests of all keys of its tenant together may cost. It is stored with the tenant, not with the key."""
+    """The budget that all keys of its tenant share. It is stored with the tenant, not with the key."""
 
 
 @dataclass(frozen=True, slots=True)
 class BucketState:
-    """How far a key's limits are used up, and whether one request more was granted.
+    """The remaining room in a key's limits, and whether one more request was granted.
 
-    A minute's limit recovers evenly: `requests_in` and `tokens_in` are the seconds until it is whole again, so that
-    60 stands for nothing left. They may be more, where a response was longer than was reserved for it.
+    The limits per minute recover steadily. `requests_in` and `tokens_in` are the seconds until a limit is fully
+    available again, so 60 means that nothing is left. They can exceed 60 if a response used more than it reserved.
     """
 
     is_granted: bool
@@ -164,12 +164,12 @@ class BucketState:
     tokens_in: float
     tokens_today: int
     exhausted: ExhaustedBudget | None = None
-    """The budget that has no room for the request, where that is why it was not granted."""
+    """The budget that has no room for the request, if the request was rejected for this reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class UsageRecord:
-    """What a key used at one time. Amounts are nano-units of the currency."""
+    """The usage of a key at one time. Amounts are nano-units of the currency."""
 
     tenant: str
     key_id: str
@@ -178,31 +178,31 @@ class UsageRecord:
     input_tokens: int
     output_tokens: int
     taken: int = 0
-    """Reserved tokens, which the used tokens replace at the end."""
+    """Reserved tokens. The actual usage replaces them at the end."""
     model: str = ""
     cached_tokens: int = 0
-    """Of the input tokens, those that the backend had in its prefix cache."""
+    """The input tokens that the backend read from its prefix cache."""
     cost: int = 0
     is_budgeted: bool = False
-    """Whether the budgets of the key and its tenant count it."""
+    """Whether the budgets of the key and its tenant count this usage."""
     cost_taken: int = 0
-    """The reservation on the day of `at`, which is released."""
+    """The reserved cost on the day of `at`, which is released."""
 
 
 UsageField = Literal["tenant", "key", "model", "day"]
-"""By what usage is summed up."""
+"""The fields by which usage can be grouped."""
 
 
 @dataclass(frozen=True, slots=True)
 class UsageRow:
-    """The sum of what was used; a field is None if the request did not group by it."""
+    """The sum of the usage of one group. A field is None if the request did not group by it."""
 
     tenant: str | None
     key_id: str | None
     name: str | None
-    """Of the key."""
+    """The name of the key."""
     shown: str | None
-    """Of the key."""
+    """The part of the key that lists show."""
     model: str | None
     day: int | None
     """The first second of the day."""
@@ -211,7 +211,7 @@ class UsageRow:
     cached_tokens: int
     output_tokens: int
     cost: int
-    """Nano-units of the currency; of models without a price nothing."""
+    """In nano-units of the currency. Models without a price add nothing."""
 
 
 class TenantSize(Struct, frozen=True):
@@ -222,9 +222,9 @@ class TenantSize(Struct, frozen=True):
 
 
 class StorageUse(Struct, frozen=True):
-    """The bytes that all tenants have stored; `tenants` counts those that have stored any."""
+    """The bytes that all tenants have stored. `tenants` is the number of tenants that have stored anything."""
 
     largest: Sequence[TenantSize]
-    """The tenants that have stored most, in descending order."""
+    """The tenants that have stored the most, in descending order."""
     tenants: int
     stored_bytes: int

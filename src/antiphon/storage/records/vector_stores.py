@@ -10,7 +10,7 @@ FileStatus = Literal["in_progress", "completed", "failed", "cancelled"]
 
 @dataclass(frozen=True, slots=True)
 class FileCounts:
-    """How many files have which status. `total` of a batch is the number of files at its creation."""
+    """The number of files with each status. `total` of a batch is the number of files when it was created."""
 
     in_progress: int = 0
     completed: int = 0
@@ -23,8 +23,8 @@ class FileCounts:
 class VectorStore:
     """One vector store. `metadata` is a JSON object of strings.
 
-    It expires after `days` without activity, None for never; then its files are dropped and it stays readable.
-    `embedding_model` makes the vectors of its chunks; empty where it has none.
+    It expires after `days` without activity; None means never. It then loses its files and stays readable.
+    `embedding_model` generates the vectors of its chunks; empty if it has no vectors.
     """
 
     id: str
@@ -47,8 +47,8 @@ class VectorStore:
 class StoreFile:
     """A file in a vector store. `attributes` is a JSON object of strings, numbers and booleans.
 
-    A search finds the chunks of `live_version`, whatever the status is; None where it has none. `version` is the
-    fence: the work on one version is done once at most.
+    Searches see the chunks of `live_version`, whatever the status is; None if no version is published. `version` is the
+    fence: only one worker can complete a version.
     """
 
     store_id: str
@@ -70,19 +70,19 @@ class StoreFile:
 
 @dataclass(frozen=True, slots=True)
 class NewStoreFile:
-    """A file to attach, with its attributes (a JSON object) and how it is cut into chunks."""
+    """A file to attach, with its attributes (a JSON object) and its chunking."""
 
     file_id: str
     attributes: bytes = b"{}"
     chunk_tokens: int = 800
     overlap_tokens: int = 400
     key_id: str = ""
-    """The API key that its embeddings are charged to; empty without one."""
+    """The API key that pays for its embeddings, or empty."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoreBatch:
-    """Files that were attached to a store together. A file that left the store since counts as cancelled."""
+    """Files that were attached to a store together. Files that were removed since count as cancelled."""
 
     id: str
     store_id: str
@@ -93,9 +93,10 @@ class StoreBatch:
 
 @dataclass(frozen=True, slots=True)
 class Ingestion:
-    """The work on one version of a file in a store, which one worker owns.
+    """The work on one version of a file in a store. One worker owns it.
 
-    `lost` workers have died of it. `embedding_model` is the store's; empty where its chunks have no vectors.
+    `lost` counts the workers that died during this work. `embedding_model` is the store's; empty if its chunks have no
+    vectors.
     """
 
     seq: int
@@ -103,11 +104,11 @@ class Ingestion:
     lost: int
     embedding_model: str
     key_id: str = ""
-    """The API key that its embeddings are charged to; empty without one."""
+    """The API key that pays for its embeddings, or empty."""
 
 
 class AttachResult(Enum):
-    """What became of files that were to be attached. Nothing is attached unless it is `DONE`."""
+    """The result of attaching files. Nothing is attached unless the result is `DONE`."""
 
     DONE = "done"
     UNKNOWN_STORE = "unknown_store"
@@ -117,7 +118,7 @@ class AttachResult(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Attached:
-    """What became of them; `unknown` is the id of the first file that does not exist."""
+    """The result, and in `unknown` the id of the first file that does not exist."""
 
     result: AttachResult
     unknown: str = ""
@@ -125,9 +126,9 @@ class Attached:
 
 @dataclass(frozen=True, slots=True)
 class StorePageQuery:
-    """Which stores, or files of one, to list: at most `limit`, in the order of creation.
+    """Which vector stores, or which files of a vector store, to list: up to `limit`, in the order of creation.
 
-    `after` is the id before the page. `before` is the id behind it: the page ends directly in front of it.
+    `after` is the id before the page. `before` is the id directly behind the page.
     """
 
     limit: int
@@ -139,7 +140,7 @@ class StorePageQuery:
 
 @dataclass(frozen=True, slots=True)
 class VectorStorePage:
-    """A part of the list. `unknown` is `after` or `before` where that id is not in the list; then there is no part."""
+    """One page of the list. `unknown` is the value of `after` or `before` that is not in the list."""
 
     stores: Sequence[VectorStore] = ()
     has_more: bool = False
@@ -148,7 +149,7 @@ class VectorStorePage:
 
 @dataclass(frozen=True, slots=True)
 class StoreFilePage:
-    """A part of the list of a store's or a batch's files; see `VectorStorePage`."""
+    """One page of the files of a vector store or a batch; see `VectorStorePage`."""
 
     files: Sequence[StoreFile] = ()
     has_more: bool = False

@@ -1,7 +1,7 @@
-"""The SQL, in files: named queries that both databases share, and numbered migrations for each.
+"""The SQL, in files: named queries that both databases share, and numbered migrations for each database.
 
-A query is a line `-- name --`, lines of comment that say what it is for, and one statement with parameters `$1`, `$2`.
-`{where}` in it stands for a condition that is put together from fixed parts (`QueryWhere`).
+A query is a line `-- name --`, comment lines that explain it, and one statement with parameters `$1`, `$2`.
+`{where}` in a statement is replaced by a condition that is assembled from fixed parts (`QueryWhere`).
 A migration is `NNNN_what.sql`, numbered from 0001 without a gap.
 """
 
@@ -23,39 +23,39 @@ AREAS = (
 )
 
 OWN_AREAS = ("words",)
-"""Queries of one name that each database has in its own words: `sqlite/words.sql`, `postgres/words.sql`."""
+"""Queries with the same names but different SQL in each database: `sqlite/words.sql`, `postgres/words.sql`."""
 
 
 def parse(text: str) -> dict[str, str]:
-    """Return the statements in `text` by name. Raises `ValueError` for a name without statement, or given twice."""
+    """Return the statements in `text` by name. Raises `ValueError` for a name without statement, or a duplicate."""
     parts = _NAME.split(text)[1:]
     queries: dict[str, str] = {}
     for name, chunk in zip(parts[::2], parts[1::2], strict=True):
         statement = "\n".join(line for line in chunk.splitlines() if line and not line.startswith("--"))
         if not statement or name in queries:
-            raise ValueError(f"query {name}: " + ("given twice" if statement else "no statement"))
+            raise ValueError(f"query {name}: " + ("defined twice" if statement else "no statement"))
         queries[name] = statement
     return queries
 
 
 def migrations(database: str) -> Sequence[str]:
-    """Return the scripts that lead from an empty database to the newest schema; the first is number 1."""
+    """Return the scripts that migrate an empty database to the newest schema, in order. The first has the number 1."""
     scripts = sorted(
         (int(match[1]), entry.read_text("utf-8"))
         for entry in (_FOLDER / database).iterdir()
         if (match := _MIGRATION.fullmatch(entry.name))
     )
     if [number for number, _ in scripts] != list(range(1, len(scripts) + 1)):
-        raise ValueError("migrations are numbered from 0001 without a gap")
+        raise ValueError("migrations must be numbered from 0001 without a gap")
     return [script for _, script in scripts]
 
 
 QUERIES = parse("\n".join((_FOLDER / f"{area}.sql").read_text("utf-8") for area in AREAS))
-"""Every named query that both databases share."""
+"""All named queries that both databases share."""
 
 
 @cache
 def queries_of(database: str) -> Mapping[str, str]:
-    """Return every named query in the words of a database: `sqlite` or `postgres`."""
+    """Return all named queries for a database: `sqlite` or `postgres`."""
     own = parse("\n".join((_FOLDER / database / f"{area}.sql").read_text("utf-8") for area in OWN_AREAS))
     return {**QUERIES, **own}

@@ -14,7 +14,7 @@ UPDATE answers SET used_at = $3 WHERE tenant = $1 AND key = $2
 SELECT coalesce(sum(size), 0) FROM answers
 
 -- trim_answers --
--- Those beyond the limit when all are put in a row, the one that was used last in front.
+-- Deletes the answers beyond the limit, ordered by their last use, newest first.
 DELETE FROM answers
 WHERE (tenant, key) IN (
     SELECT tenant, key

@@ -35,8 +35,8 @@ ORDER BY created_at DESC, id DESC
 SELECT id FROM api_keys LIMIT 1
 
 -- take_tokens --
--- The levels are times, in microseconds: until when a minute's limit is used up. What is granted moves them on by what
--- it costs, at most to a minute from now. Where one limit has no room nothing happens and nothing is returned.
+-- The levels are times in microseconds: when each minute's limit is fully available again. A granted request advances
+-- them by its cost, at most to a minute from now. If one limit has no room, nothing changes and no row is returned.
 INSERT INTO api_key_levels (api_key, requests_until, tokens_until, day, day_tokens)
 VALUES (
     $1, CAST($2 AS BIGINT) + CAST($3 AS BIGINT), CAST($2 AS BIGINT) + CAST($4 AS BIGINT),
@@ -69,7 +69,7 @@ SELECT requests_until, tokens_until, CASE WHEN day = $2 THEN day_tokens ELSE 0 E
 FROM api_key_levels WHERE api_key = $1
 
 -- settle --
--- A minute that is long over does not pay for what is used now.
+-- A minute that ended long ago does not pay for current usage.
 UPDATE api_key_levels SET
     tokens_until = CASE
         WHEN tokens_until < CAST($3 AS BIGINT) AND CAST($2 AS BIGINT) > 0 THEN CAST($3 AS BIGINT) ELSE tokens_until
@@ -90,7 +90,7 @@ ON CONFLICT (tenant, day, api_key, model) DO UPDATE SET
     cost = api_key_days.cost + excluded.cost
 
 -- usage --
--- What a tenant used: the $7 largest rows. $3 to $6 say whether tenants, keys, models and days are kept apart.
+-- The usage of a tenant: the $7 rows with the most requests. $3 to $6 select grouping by tenant, key, model and day.
 SELECT * FROM (SELECT
     CASE WHEN CAST($3 AS INTEGER) = 1 THEN api_key_days.tenant END AS of_tenant,
     CASE WHEN CAST($4 AS INTEGER) = 1 THEN api_key_days.api_key END AS of_key,

@@ -9,14 +9,14 @@ DELETE FROM tenant_budgets WHERE tenant = $1
 SELECT tenant, per_day, per_month FROM tenant_budgets ORDER BY tenant
 
 -- lock_budgets --
--- The budget of a tenant, then that of one of its keys. Requests that may spend from one decide one after the other.
+-- The budget of a tenant, then that of one of its keys. Requests for the same budget are decided one after the other.
 SELECT api_key, day, day_cost, month_cost FROM budget_levels
 WHERE tenant = $1 AND (api_key = '' OR api_key = $2)
 ORDER BY api_key FOR UPDATE
 
 -- open_budget --
--- The first request of the day of $3, in the month of $4, begins with what was recorded as spent. What was reserved on
--- another day counts no longer: when its request ends, its cost is recorded on the day of its end.
+-- The first request of the day $3, in the month $4, starts with the recorded spending. Reservations of another day no
+-- longer count: when such a request ends, its cost is recorded on the day when it ends.
 INSERT INTO budget_levels (tenant, api_key, day, day_cost, month_cost)
 SELECT
     CAST($1 AS TEXT), CAST($2 AS TEXT), CAST($3 AS BIGINT),
@@ -37,8 +37,8 @@ DELETE FROM budget_levels WHERE tenant = $1 AND api_key = $2
 UPDATE budget_levels SET day_cost = day_cost + $3 WHERE tenant = $1 AND api_key = $2
 
 -- settle_budget --
--- $4 was spent on the day of $3, and $5 of it was reserved on that day. A later day has forgotten the reservation. An
--- earlier one is left alone: the next request reads what is recorded.
+-- Records spending of $4 on the day $3, and releases $5 that was reserved on that day. On a later day, the reservation
+-- no longer exists. The row of an earlier day is unchanged: the next request reads the recorded spending.
 UPDATE budget_levels SET
     day_cost = CASE
         WHEN day = CAST($3 AS BIGINT) THEN day_cost + CAST($4 AS BIGINT) - CAST($5 AS BIGINT) ELSE day_cost

@@ -26,7 +26,7 @@ RETURNING seq
 SELECT seq, message_bytes FROM chat_completions WHERE id = $1 AND tenant = $2 AND expires_at > $3
 
 -- completions_up_sizes --
--- `tags` has an entry for each pair of the metadata, in order: one pattern looks for all that are wanted.
+-- `tags` has an entry for each metadata pair, sorted, so that one pattern finds all requested pairs.
 SELECT length(body) + length(metadata) FROM chat_completions
 WHERE
     tenant = $1 AND seq > $2 AND expires_at > $3

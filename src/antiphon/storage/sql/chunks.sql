@@ -1,14 +1,14 @@
--- Chunks of files in vector stores. What the keyword index is asked is in `sqlite/words.sql` and `postgres/words.sql`.
+-- Chunks of files in vector stores. Queries of the keyword index are in `sqlite/words.sql` and `postgres/words.sql`.
 
 -- put_searched_store --
 INSERT INTO searched_stores (id, tenant) VALUES ($1, $2) ON CONFLICT (id) DO NOTHING
 
 -- searched_store --
--- A store that was emptied begins at revision 1 again, with another number: so the number is part of its revision.
+-- An emptied store starts at revision 1 again with another number, so the number is part of its revision.
 SELECT seq, chunks, terms, seq * 4294967296 + revision FROM searched_stores WHERE id = $1 AND tenant = $2
 
 -- newest_version --
--- The newest version of a file that is found or being written.
+-- The newest version of a file, published or unfinished.
 SELECT max(version) FROM indexed_files WHERE store = $1 AND file_id = $2 AND state < 2
 
 -- put_indexed_file --
@@ -20,7 +20,7 @@ SELECT seq, state, chunks, terms, bytes FROM indexed_files
 WHERE store = $1 AND file_id = $2 AND version = $3 AND state < 2 FOR UPDATE
 
 -- chunks_at --
--- Chunks that are there already, between two numbers.
+-- Existing chunks between two numbers.
 SELECT seq FROM chunks WHERE seq >= $1 AND seq <= $2
 
 -- put_chunk --
@@ -42,7 +42,7 @@ UPDATE indexed_files SET chunks = chunks + $2, terms = terms + $3, bytes = bytes
 UPDATE indexed_files SET state = 1 WHERE seq = $1
 
 -- drop_other_versions --
--- Of one file in a store, all versions up to this one, but not the row `$4`.
+-- All versions of a file in a store up to this one, except the row `$4`.
 UPDATE indexed_files SET state = 2
 WHERE store = $1 AND file_id = $2 AND version <= $3 AND seq <> $4 AND state < 2
 
@@ -50,14 +50,14 @@ WHERE store = $1 AND file_id = $2 AND version <= $3 AND seq <> $4 AND state < 2
 UPDATE indexed_files SET state = 2 WHERE store = $1 AND file_id = $2 AND state < 2
 
 -- drop_unfinished_files --
--- Versions of a file that are being written.
+-- Unfinished versions of a file.
 UPDATE indexed_files SET state = 2 WHERE store = $1 AND file_id = $2 AND state = 0
 
 -- drop_indexed_files --
 UPDATE indexed_files SET state = 2 WHERE store = $1 AND state < 2
 
 -- count_searched_store --
--- What a search of the store finds.
+-- The published contents of a store.
 UPDATE searched_stores
 SET chunks = (SELECT coalesce(sum(chunks), 0) FROM indexed_files WHERE store = $1 AND state = 1),
     terms = (SELECT coalesce(sum(terms), 0) FROM indexed_files WHERE store = $1 AND state = 1),
@@ -83,14 +83,14 @@ SELECT seq, body FROM chunks WHERE seq >= $1 AND seq <= $2 ORDER BY seq LIMIT $3
 DELETE FROM indexed_files WHERE seq = $1
 
 -- delete_searched_store --
--- A store without files: another one gets another number.
+-- Only a store without files. If files are added later, it receives another number.
 DELETE FROM searched_stores WHERE seq = $1
 AND NOT EXISTS (SELECT 1 FROM indexed_files WHERE store = $1)
 AND NOT EXISTS (SELECT 1 FROM file_attributes WHERE store = $1)
 RETURNING id
 
 -- found_files --
--- Files that a search finds, of those that pass a filter.
+-- Published files that pass a filter.
 SELECT seq FROM indexed_files WHERE store = $1 AND state = 1 {where}
 
 -- signatures --

@@ -1,5 +1,5 @@
 -- read_clock --
--- SQLite alone has this table; PostgreSQL's own clock decides.
+-- Only SQLite has this table; PostgreSQL's own clock decides.
 SELECT at, written_by, asked FROM clock WHERE id = 1
 
 -- write_clock --

@@ -15,7 +15,7 @@ SELECT
 FROM containers WHERE id = $1 AND tenant = $2
 
 -- lock_container --
--- Every change of a container or of its files begins with this.
+-- Every change of a container or of its files begins with this statement.
 SELECT
     id, tenant, name, created_at, last_active_at, idle_minutes, memory_limit, network_policy, is_auto, worker, calls,
     expires_at, is_emptied, holder, held_until, seq
@@ -36,7 +36,7 @@ UPDATE containers SET held_until = $4, last_active_at = $2, expires_at = $3 WHER
 UPDATE containers SET holder = '', last_active_at = $2, expires_at = $3 WHERE seq = $1
 
 -- delete_container --
--- Its files go with it.
+-- Also deletes its files.
 DELETE FROM containers WHERE id = $1 AND tenant = $2 RETURNING seq
 
 -- container_place --
@@ -102,7 +102,7 @@ RETURNING seq
 SELECT count(*) FROM containers WHERE expires_at <= $1 AND is_emptied = 1
 
 -- take_blob --
--- A new blob, or one that another file of the tenant has.
+-- A new blob, or the blob of another file of the tenant.
 UPDATE blobs SET uses = uses + 1, digest = coalesce(digest, $3) WHERE id = $1 AND tenant = $2 AND uses >= 0
 RETURNING id
 

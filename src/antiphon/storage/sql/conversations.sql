@@ -18,7 +18,7 @@ SELECT id, created_at, metadata, tenant, next_position, item_count, item_bytes F
 WHERE id < $1 ORDER BY id DESC LIMIT $2
 
 -- lock_conversation --
--- Every change of a conversation begins with this. The last column is 1 where the holder's worker expired.
+-- Every change of a conversation begins with this statement. The last column is 1 if the holder's worker has expired.
 SELECT next_position, holder, (SELECT expired FROM workers WHERE workers.id = conversations.owner)
 FROM conversations WHERE id = $1 AND tenant = $2 FOR UPDATE
 
@@ -30,7 +30,7 @@ RETURNING id, created_at, metadata, tenant, next_position, item_count, item_byte
 DELETE FROM conversations WHERE id = $1
 
 -- move_end --
--- The items that were put there count.
+-- The appended items are counted.
 UPDATE conversations SET next_position = $2, item_count = item_count + $3, item_bytes = item_bytes + $4 WHERE id = $1
 
 -- hold --

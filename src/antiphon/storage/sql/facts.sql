@@ -1,5 +1,5 @@
 -- put_facts --
--- A background response began when it was queued. The number of the row shows that it has changed.
+-- A background response begins when it is queued. A changed row receives a new row number.
 INSERT INTO facts (
     id, tenant, began, ended, status, model, served_model, backend, key_id, flags, tools, queued, first, input_tokens,
     cached_tokens, output_tokens, reasoning_tokens, calls, attempts, error, previous_response_id, conversation_id,
@@ -23,7 +23,7 @@ ON CONFLICT (id) DO UPDATE SET
     bodies = excluded.bodies, seq = excluded.seq
 
 -- forget_words --
--- The flag says that the response was deleted.
+-- The flag marks the response as deleted.
 UPDATE facts SET tags = '', input = '', output = '', spans = $3, bodies = $3, flags = flags | 32 WHERE id = $1 AND tenant = $2
 
 -- load_spans --
@@ -39,7 +39,7 @@ SELECT began, seq FROM facts WHERE id = $1
 SELECT began, seq FROM facts WHERE id = $1 AND tenant = $2
 
 -- id_of_facts --
--- No row where it was purged meanwhile: then nothing is behind it.
+-- Returns no row if the response was purged in the meantime; the list then ends.
 SELECT id FROM facts WHERE seq = $1
 
 -- ids_of_all_api_keys --

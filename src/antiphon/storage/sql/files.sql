@@ -1,5 +1,5 @@
 -- reserve_files --
--- No row comes back where the quota does not admit one more file of $2 bytes.
+-- Returns no row if one more file of $2 bytes would exceed the quota.
 INSERT INTO tenant_files (tenant, files, bytes) VALUES ($1, 1, $2)
 ON CONFLICT (tenant) DO UPDATE SET files = tenant_files.files + 1, bytes = tenant_files.bytes + excluded.bytes
 WHERE tenant_files.files < $3 AND tenant_files.bytes + excluded.bytes <= $4
@@ -51,7 +51,7 @@ WHERE seq > $1 AND seq < $2 AND (expires_at IS NULL OR expires_at > $4) AND purp
 ORDER BY seq DESC LIMIT $3
 
 -- purge_files --
--- A file leaves its vector stores before (`expired_attached_files`): one that expired since then stays until next time.
+-- `expired_attached_files` first removes files from vector stores. A file that expired since then is purged next time.
 DELETE FROM files WHERE seq IN (
     SELECT seq FROM files
     WHERE expires_at <= $1
@@ -67,7 +67,7 @@ SELECT count(*) FROM files WHERE expires_at <= $1
 INSERT INTO blobs (id, tenant, uses, stale_at) VALUES ($1, $2, 0, $3)
 
 -- share_blob --
--- Of the same tenant only: nobody can learn what others have.
+-- Only for files of the same tenant, so that no tenant can detect the content of others.
 UPDATE blobs SET uses = uses + 1
 WHERE id = (SELECT id FROM blobs WHERE tenant = $1 AND digest = $2 AND uses > 0 LIMIT 1) AND uses > 0
 RETURNING id
@@ -80,7 +80,7 @@ RETURNING id
 UPDATE blobs SET stale_at = 0 WHERE id = $1 AND tenant = $2 AND uses = 0
 
 -- claim_stale_blobs --
--- With -1 uses it cannot be used any more. A process that died after its claim leaves it to the next.
+-- A use count of -1 prevents new uses. If the claiming process dies, another process can claim the blob later.
 UPDATE blobs SET uses = -1
 WHERE
     id IN (SELECT id FROM blobs WHERE uses <= 0 AND stale_at <= $1 ORDER BY stale_at LIMIT $2)
@@ -115,7 +115,7 @@ SELECT
 FROM uploads WHERE id = $1 AND tenant = $2
 
 -- grow_upload --
--- It also locks the upload's row, so that parts that come at once are counted one after the other.
+-- This also locks the upload's row, so that concurrent parts are counted one after the other.
 UPDATE uploads SET received = received + $3
 WHERE id = $1 AND tenant = $2 AND status = 'pending' AND expires_at > $4 AND received + $3 <= size
 RETURNING received
@@ -133,7 +133,7 @@ WHERE id = $1 AND tenant = $2 AND status = 'pending' AND expires_at > $3
 RETURNING id
 
 -- purge_pending_uploads --
--- Their parts and their part of the quota go at once; the row stays for a day, and says what happened.
+-- Their parts and reservations are deleted immediately; the row remains for a day, so that clients see the status.
 UPDATE uploads SET status = 'expired'
 WHERE seq IN (SELECT seq FROM uploads WHERE status = 'pending' AND expires_at <= $1 LIMIT $2)
 RETURNING seq

@@ -1,5 +1,5 @@
 -- use_blob_by_response --
--- Of the tenant's own blobs only, and of one that is there: an item may name any.
+-- Only for existing blobs of the same tenant: an item can contain any name.
 INSERT INTO item_blobs (blob, tenant, size, response, item)
 SELECT id, tenant, $3, $4, $5 FROM blobs WHERE id = $1 AND tenant = $2 AND uses >= 0
 ON CONFLICT DO NOTHING

@@ -9,12 +9,12 @@ VALUES ($1, $2, NULL, 0, $3, $3, 0, 0, $4, $5, $6, $7, $7, $8)
 INSERT INTO events (response, number, last, body) VALUES ($1, $2, $3, $4)
 
 -- count_waiting --
--- No further than the most that may wait.
+-- Counts no further than the maximum number of waiting jobs.
 SELECT count(*) FROM (SELECT 1 FROM jobs WHERE owner IS NULL AND tenant = $1 LIMIT $2) AS counted
 
 -- next_waiting --
--- The oldest job of each tenant and key that waits, or that an expired worker has; of these, one of the tenant with the
--- fewest in progress. The queue itself is not read through, only skipped from tenant to tenant and from key to key.
+-- The oldest job of each tenant and key that waits or has an expired worker, and of these jobs, one of the tenant with
+-- the fewest in progress. The queue is not scanned: the query skips from tenant to tenant and from key to key.
 WITH RECURSIVE expired (id) AS (
     SELECT id FROM workers WHERE expired = 1 AND id <> $2
 ),
@@ -71,7 +71,7 @@ ORDER BY coalesce(held.busy, 0), claimable.response
 LIMIT 1
 
 -- claim --
--- $3 is 1 where its worker expired: its half-made events are dropped.
+-- $3 is 1 if its worker has expired: its unfinished events are deleted.
 UPDATE jobs SET
     owner = $2, version = version + 1, attempt = attempt + 1, lost = lost + $3,
     log_bytes = CASE WHEN $3 = 1 THEN kept_bytes ELSE log_bytes END
@@ -82,7 +82,7 @@ RETURNING response, (SELECT expired FROM workers WHERE workers.id = $2)
 UPDATE responses SET status = 'in_progress' WHERE seq = $1 AND status = 'queued' RETURNING seq
 
 -- job_by_seq --
--- Without what the client sent and what its calls have done, where these are more than $2 bytes.
+-- Without the client's request and the records of its calls, if these have more than $2 bytes.
 SELECT
     responses.seq, responses.id, responses.tenant,
     CASE WHEN length(jobs.request) + length(jobs.called) <= $2 THEN jobs.request END,
@@ -94,7 +94,7 @@ FROM jobs JOIN responses ON responses.seq = jobs.response
 WHERE responses.seq = $1
 
 -- job_by_id --
--- The same, for $3 bytes.
+-- The same, with a limit of $3 bytes.
 SELECT
     responses.seq, responses.id, responses.tenant,
     CASE WHEN length(jobs.request) + length(jobs.called) <= $3 THEN jobs.request END,
@@ -118,7 +118,7 @@ WHERE response = (SELECT seq FROM responses WHERE id = $1) AND version = $2
 RETURNING response
 
 -- finish --
--- Its log is the response's from now on.
+-- From now on, its log belongs to the response.
 DELETE FROM jobs
 WHERE response = (SELECT seq FROM responses WHERE id = $1) AND version = $2
 RETURNING response, log_bytes
@@ -135,7 +135,7 @@ DELETE FROM items WHERE response = $1 AND is_output = 1
 SELECT responses.id, jobs.version FROM jobs JOIN responses ON responses.seq = jobs.response WHERE jobs.owner = $1
 
 -- beat --
--- A worker that beats is alive: what nobody took meanwhile is its own again.
+-- A worker with a heartbeat is alive: it owns again whatever no other worker has claimed.
 INSERT INTO workers (id, beat, expired) VALUES ($1, 1, 0)
 ON CONFLICT (id) DO UPDATE SET beat = workers.beat + 1, expired = 0
 
@@ -157,13 +157,13 @@ WHERE coalesce(workers.expired, 0) = 0
 UPDATE workers SET expired = 1 WHERE id = $1 AND beat = $2 AND expired = 0 RETURNING id
 
 -- expire_silent --
--- No row is as good as one that stands still.
+-- A missing row counts like one that does not change.
 INSERT INTO workers (id, beat, expired) VALUES ($1, 0, 1)
 ON CONFLICT (id) DO UPDATE SET expired = 1 WHERE workers.beat = 0 AND workers.expired = 0
 RETURNING id
 
 -- forget_expired --
--- Workers whose leases were all taken.
+-- Workers without remaining leases.
 DELETE FROM workers
 WHERE
     expired = 1
@@ -179,18 +179,19 @@ WHERE
 DELETE FROM workers WHERE id = $1 RETURNING id
 
 -- lock_worker --
--- The worker without a name stands for the queue: one at a time looks who is next, for that hangs on what all do.
+-- The worker without a name represents the queue: only one worker at a time selects the next job, because the selection
+-- depends on all jobs in progress.
 SELECT beat FROM workers WHERE id = $1 FOR UPDATE
 
 -- jobs_of --
--- By tenant, as whatever changes the sizes of several tenants goes through them.
+-- Ordered by tenant, the order in which every write updates the sizes of several tenants.
 SELECT response FROM jobs WHERE owner = $1 ORDER BY tenant, response FOR UPDATE
 
 -- job_of --
 SELECT response FROM jobs WHERE owner = $1 AND response = (SELECT seq FROM responses WHERE id = $2) FOR UPDATE
 
 -- drop_events --
--- What was made since the last moment that is kept.
+-- Events since the last `keep`.
 DELETE FROM events WHERE response = $1 AND number >= (SELECT kept_number FROM jobs WHERE response = $1)
 
 -- drop_log --
@@ -200,7 +201,7 @@ DELETE FROM events WHERE response = $1
 UPDATE responses SET generation = generation + 1 WHERE seq = $1 RETURNING id
 
 -- put_back --
--- Without its half-made events.
+-- Without its unfinished events.
 UPDATE jobs SET owner = NULL, version = version + 1, log_bytes = kept_bytes WHERE response = $1
 
 -- let_all_go --
@@ -214,7 +215,7 @@ SELECT seq, status, is_streamed, generation, item_bytes FROM responses
 WHERE id = $1 AND tenant = $2 AND (expires_at IS NULL OR expires_at > $3)
 
 -- event_sizes --
--- From the frame in which the next number stands, or would stand.
+-- From the frame that contains the next number, or would contain it.
 SELECT length(body) FROM events
 WHERE
     response = $1 AND last > $2

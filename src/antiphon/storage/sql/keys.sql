@@ -1,5 +1,5 @@
 -- reserve --
--- Nothing happens and nothing is returned where the key is there and not too old, unless its worker expired.
+-- Changes nothing and returns no row if an unexpired reservation exists, unless its worker has expired.
 INSERT INTO idempotency_keys (tenant, key, fingerprint, response_id, owner, created_at, is_stream, reply)
 VALUES ($1, $2, $3, $4, $5, $6, NULL, NULL)
 ON CONFLICT (tenant, key) DO UPDATE SET

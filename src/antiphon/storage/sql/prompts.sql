@@ -5,7 +5,7 @@ INSERT INTO prompts (id, tenant, newest_version, default_version) VALUES ($1, $2
 INSERT INTO prompt_versions (prompt, tenant, version, created_at, template) VALUES ($1, $2, $3, $4, $5)
 
 -- lock_prompt --
--- Every change of a prompt begins with this, so that no two versions have one number.
+-- Every change of a prompt begins with this statement, so that no two versions have the same number.
 SELECT seq, newest_version, default_version FROM prompts WHERE id = $1 AND tenant = $2 FOR UPDATE
 
 -- prompt_place --
@@ -44,5 +44,5 @@ WHERE prompts.seq = $1 AND version > $2 AND version < $3 ORDER BY version DESC L
 SELECT count(*) FROM prompt_versions WHERE tenant = $1
 
 -- delete_prompt --
--- Its versions go with it.
+-- Also deletes its versions.
 DELETE FROM prompts WHERE id = $1 AND tenant = $2 RETURNING id

@@ -1,5 +1,5 @@
 -- put_response --
--- Alone; the writers put many of them in at once.
+-- For a single response; the writers insert many of them with one statement.
 INSERT INTO responses (
     id, previous_response_id, created_at, status, body, tenant,
     conversation_id, conversation_end, expires_at, is_stored, is_streamed, item_count, item_bytes
@@ -8,17 +8,17 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
 RETURNING seq
 
 -- put_item --
--- The input first, then the output; `position` counts through both.
+-- The input first, then the output; `position` counts both together.
 INSERT INTO items (response, position, is_output, id, sealed, body)
 VALUES ($1, $2, $3, $4, $5, $6)
 
 -- forget --
--- Before the same id is put in again; its items go with it.
+-- Runs before the same id is inserted again; also deletes its items.
 DELETE FROM responses WHERE id = $1
 
 -- load --
--- One row an item, or a single one without items: where there are none, or too many or too large ones to read at once.
--- The response's body comes with the first only, it may be big, and not at all if it has more than $6 bytes.
+-- One row per item. A single row without items if there are none, or if they are too many or too large to read at once.
+-- Only the first row has the response's body, because it can be large; no row has it if it has more than $6 bytes.
 SELECT
     responses.id, responses.created_at, responses.status, responses.previous_response_id,
     CASE WHEN coalesce(items.position, 0) = 0 AND length(responses.body) <= $6 THEN responses.body END,
@@ -35,14 +35,14 @@ ORDER BY items.position
 SELECT is_output, id, body, sealed FROM items WHERE response = $1 ORDER BY position
 
 -- delete --
--- Its items and events go too; responses that name it as their parent stay as they are.
+-- Also deletes its items and events. Responses that have it as their parent are unchanged.
 DELETE FROM responses
 WHERE id = $1 AND tenant = $2 AND (expires_at IS NULL OR expires_at > $3)
 RETURNING seq
 
 -- history --
--- Every response on the way up, with its items, in the order of storage: who reads it links parents to children.
--- UNION rather than UNION ALL, so a cycle ends the walk.
+-- All responses on the way up, with their items, in the order of storage. The caller links parents to children.
+-- UNION instead of UNION ALL, so that a cycle ends the walk.
 WITH RECURSIVE chain (seq, parent) AS (
     SELECT seq, previous_response_id FROM responses
     WHERE id = $1 AND tenant = $2 AND (expires_at IS NULL OR expires_at > $3)
@@ -59,7 +59,7 @@ WHERE responses.seq IN (SELECT seq FROM chain)
 ORDER BY responses.seq, items.position
 
 -- history_extent --
--- How much `history` reads: responses, items and their bytes.
+-- The size of the result of `history`: responses, items and their bytes.
 WITH RECURSIVE chain (seq, parent, item_count, item_bytes) AS (
     SELECT seq, previous_response_id, item_count, item_bytes FROM responses
     WHERE id = $1 AND tenant = $2 AND (expires_at IS NULL OR expires_at > $3)
@@ -71,8 +71,8 @@ WITH RECURSIVE chain (seq, parent, item_count, item_bytes) AS (
 SELECT count(*), CAST(coalesce(sum(item_count), 0) AS BIGINT), CAST(coalesce(sum(item_bytes), 0) AS BIGINT) FROM chain
 
 -- measure_chain --
--- How many responses stand on the way up, when the first of them expires, and how many name a parent: all but the head.
--- What was made in a conversation is the head alone. A circle ends at the most that are counted.
+-- The number of responses on the way up, when the first of them expires, and how many have a parent: all but the head.
+-- Only the head can belong to a conversation. A cycle ends at the maximum number of counted responses.
 WITH RECURSIVE chain (parent, conversation, conversation_end, expires_at, item_count, item_bytes) AS (
     SELECT previous_response_id, conversation_id, conversation_end, expires_at, item_count, item_bytes FROM responses
     WHERE id = $1 AND tenant = $2 AND (expires_at IS NULL OR expires_at > $3)
@@ -89,7 +89,7 @@ SELECT
 FROM (SELECT parent, conversation, conversation_end, expires_at, item_count, item_bytes FROM chain LIMIT $4) AS counted
 
 -- steps_up --
--- At most so many responses of a chain, newest first, and the tenant's mark, which each deletion changes.
+-- At most $4 responses of a chain, newest first, and the tenant's mark, which each deletion changes.
 WITH RECURSIVE chain (step, id, parent, conversation, conversation_end, expires_at, item_count, item_bytes) AS (
     SELECT 1, id, previous_response_id, conversation_id, conversation_end, expires_at, item_count, item_bytes
     FROM responses
@@ -107,7 +107,7 @@ SELECT
 FROM chain ORDER BY step
 
 -- page_head --
--- What is needed of a response to list what it was made from.
+-- The columns of a response that are needed to list its complete input.
 SELECT seq, previous_response_id, conversation_id, conversation_end, item_bytes FROM responses
 WHERE id = $1 AND tenant = $2 AND (expires_at IS NULL OR expires_at > $3)
 
@@ -115,8 +115,8 @@ WHERE id = $1 AND tenant = $2 AND (expires_at IS NULL OR expires_at > $3)
 SELECT position FROM items WHERE response = $1 AND is_output = 0 ORDER BY position DESC LIMIT 1
 
 -- walk_up --
--- At most so many responses of a chain, newest first, each with the place of two items in it: the first that comes, counted
--- upwards ($5 is 1) or downwards (-1).
+-- A limited number of responses of a chain, newest first, each with the positions of two items in it: the first
+-- occurrence, counted upwards ($5 is 1) or downwards (-1).
 WITH RECURSIVE chain (step, seq, parent, conversation, conversation_end, item_bytes) AS (
     SELECT 1, seq, previous_response_id, conversation_id, conversation_end, item_bytes FROM responses
     WHERE id = $1 AND tenant = $2 AND (expires_at IS NULL OR expires_at > $3)
@@ -152,19 +152,19 @@ SELECT length(body) + coalesce(length(sealed), 0) FROM items
 WHERE response = $1 AND position > $2 AND position < $3 ORDER BY position DESC LIMIT $4
 
 -- conversation_before --
--- What stood in a conversation before a response was made in it.
+-- The items of a conversation before one of its responses ran.
 SELECT conversation_items.id, conversation_items.body, conversation_items.sealed
 FROM conversation_items JOIN conversations ON conversations.id = conversation_items.conversation
 WHERE conversations.id = $1 AND conversations.tenant = $2 AND position < $3
 ORDER BY position
 
 -- before_extent --
--- How many items stood in a conversation before a place in it, and their bytes.
+-- The number and bytes of the items of a conversation before a position.
 SELECT count(*), CAST(coalesce(sum(length(body) + coalesce(length(sealed), 0)), 0) AS BIGINT) FROM conversation_items
 WHERE conversation = $1 AND position < $2
 
 -- find_item --
--- The one stored last, where clients sent an item again; with its size alone where that is more than $4.
+-- The item stored last, if clients sent an item several times. Only its size, if that is more than $4.
 SELECT
     items.id,
     CASE WHEN length(items.body) + coalesce(length(items.sealed), 0) <= $4 THEN items.body END,
@@ -187,7 +187,7 @@ WHERE conversation_items.id = $1 AND conversations.tenant = $2
 LIMIT 1
 
 -- purge_responses --
--- A bounded step of it, so that saves need not wait for a big clean-up. A job that still runs is left alone.
+-- A limited number of rows, so that saves do not wait for a large purge. Unfinished jobs are not deleted.
 DELETE FROM responses
 WHERE seq IN (
     SELECT seq FROM responses WHERE expires_at <= $1 AND seq NOT IN (SELECT response FROM jobs)
@@ -199,13 +199,13 @@ RETURNING seq
 SELECT count(*) FROM responses WHERE expires_at <= $1 AND seq NOT IN (SELECT response FROM jobs)
 
 -- purge_total --
--- Responses and completions are numbered in the order of storage, so this is about how many there are, at no cost.
+-- Responses and completions are numbered in the order of storage, so this is an inexpensive estimate of their number.
 SELECT
     coalesce((SELECT max(seq) FROM responses) - (SELECT min(seq) FROM responses) + 1, 0)
     + coalesce((SELECT max(seq) FROM chat_completions) - (SELECT min(seq) FROM chat_completions) + 1, 0)
 
 -- purge_size --
--- No further than one more than may go at once.
+-- Counts no further than one more than a purge may delete.
 SELECT count(*) FROM (
     SELECT 1 FROM responses
     WHERE expires_at <= $1 AND is_stored = 1 AND seq NOT IN (SELECT response FROM jobs)

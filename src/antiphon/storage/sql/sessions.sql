@@ -13,7 +13,7 @@ SELECT digest, key_id, key_digest, created_at, used_at, expires_at FROM console_
 WHERE digest = $1 AND expires_at > $2
 
 -- touch_session --
--- A session that was deleted meanwhile stays deleted.
+-- A session that was deleted in the meantime stays deleted.
 UPDATE console_sessions SET used_at = $2, expires_at = $3 WHERE digest = $1
 
 -- delete_session --

@@ -12,7 +12,7 @@ SELECT
 FROM vector_stores WHERE id = $1 AND tenant = $2
 
 -- lock_vector_store --
--- Every change of a store or of its files begins with this, so that none waits for another in a circle.
+-- Every change of a store or of its files begins with this statement, which prevents deadlocks.
 SELECT
     id, tenant, created_at, name, description, metadata, days, last_active_at, expires_at, embedding_model,
     usage_bytes, chunks, in_progress, completed, failed, cancelled, seq
@@ -52,16 +52,16 @@ UPDATE vector_stores SET name = $2, description = $3, metadata = $4, days = $5, 
 UPDATE vector_stores SET embedding_model = $2 WHERE seq = $1
 
 -- use_vector_store --
--- Once a minute is often enough: days count.
+-- Written once a minute at most, which is precise enough for expiry times in days.
 UPDATE vector_stores SET last_active_at = $3, expires_at = $3 + days * 86400
 WHERE id = $1 AND tenant = $2 AND last_active_at <= $3 - 60 AND (expires_at IS NULL OR expires_at > $3)
 
 -- delete_vector_store --
--- Its files and batches go with it.
+-- Also deletes its files and batches.
 DELETE FROM vector_stores WHERE seq = $1
 
 -- expired_vector_store --
--- One that still has files.
+-- An expired store that still has files.
 SELECT id, tenant, seq FROM vector_stores
 WHERE expires_at <= $1 AND in_progress + completed + failed + cancelled > 0
 ORDER BY expires_at LIMIT 1 FOR UPDATE
@@ -103,7 +103,7 @@ WHERE
 ORDER BY vector_store_files.seq DESC LIMIT $4
 
 -- batch_files_up --
--- All of them have one store.
+-- All of them belong to one store.
 SELECT
     vector_stores.id, vector_store_files.file_id, vector_store_files.tenant, filename, vector_store_files.created_at,
     status, error_code, error_message, attributes, chunk_tokens, overlap_tokens,
@@ -151,7 +151,7 @@ VALUES ($1, $2, $3, $4, $5, 'in_progress', $6, $7, $8, $9)
 UPDATE vector_store_files SET attributes = $3 WHERE store = $1 AND file_id = $2
 
 -- ingest_again --
--- A new version: the worker of the old one can no longer write.
+-- Creates a new version: the worker of the old version can no longer write.
 UPDATE vector_store_files
 SET
     status = 'in_progress', version = version + 1, owner = NULL, lost = 0, chunk_tokens = $3, overlap_tokens = $4,
@@ -211,7 +211,7 @@ WHERE status = 'in_progress' AND (owner IS NULL OR owner IN (SELECT id FROM work
 LIMIT 1
 
 -- next_ingestion --
--- As `next_waiting`: the queue is not read through, only skipped from tenant to tenant.
+-- Like `next_waiting`: the queue is not scanned, the query skips from tenant to tenant.
 WITH RECURSIVE expired (id) AS (
     SELECT id FROM workers WHERE expired = 1 AND id <> $1
 ),
@@ -268,7 +268,7 @@ FROM vector_store_files JOIN vector_stores ON vector_stores.seq = store
 WHERE vector_store_files.seq = $1
 
 -- fence_ingestion --
--- Nobody changes the file before the end of the transaction.
+-- No other transaction can change the file before the end of this one.
 SELECT store FROM vector_store_files WHERE seq = $1 AND version = $2 AND status = 'in_progress' FOR UPDATE
 
 -- complete_ingestion --
@@ -288,7 +288,7 @@ WHERE seq = $1 AND owner = $2 AND status = 'in_progress'
 RETURNING seq
 
 -- release_ingestions --
--- All that a worker has, which ends.
+-- All files of a stopping worker.
 UPDATE vector_store_files SET owner = NULL, version = version + 1
 WHERE status = 'in_progress' AND owner = $1
 RETURNING seq

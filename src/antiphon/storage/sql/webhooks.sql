@@ -12,7 +12,7 @@ SELECT id, tenant, name, url, event_types, created_at, updated_at, secret, old_s
 FROM webhook_endpoints WHERE tenant = $1 ORDER BY created_at DESC, id DESC
 
 -- lock_endpoints --
--- Two requests of one tenant count one after the other.
+-- Concurrent requests of one tenant count one after the other.
 SELECT id FROM webhook_endpoints WHERE tenant = $1 FOR UPDATE
 
 -- count_endpoints --
@@ -30,11 +30,11 @@ INSERT INTO webhook_deliveries (id, endpoint, type, body, created_at, due_at, at
 VALUES ($1, $2, $3, $4, $5, $5, 0, NULL, '')
 
 -- count_due --
--- Not all of them where there are many.
+-- Counts up to a limit.
 SELECT count(*) FROM (SELECT 1 AS one FROM webhook_deliveries WHERE failed_at IS NULL AND due_at <= $1 LIMIT $2) AS first_due
 
 -- due_endpoints --
--- The endpoints that wait, found one after the other in the index, with those first whose deliveries wait for longest.
+-- The endpoints with waiting deliveries, found one by one in the index, ordered by the longest wait.
 WITH RECURSIVE waiting (endpoint) AS (
     SELECT min(endpoint) FROM webhook_deliveries WHERE failed_at IS NULL
     UNION ALL
@@ -55,7 +55,7 @@ WHERE first_due <= $1 ORDER BY first_due, id
 SELECT id FROM webhook_deliveries WHERE endpoint = $1 AND failed_at IS NULL AND due_at <= $2 ORDER BY due_at LIMIT $3
 
 -- due --
--- The first of each tenant, then the second of each, and so on: however many one tenant has, the others are among them.
+-- The first of each tenant, then the second of each, and so on, so that one tenant with many does not hide the others.
 SELECT id, tenant FROM (
     SELECT
         webhook_deliveries.id, tenant, due_at,
@@ -87,7 +87,7 @@ FROM webhook_deliveries JOIN webhook_endpoints ON webhook_endpoints.id = webhook
 ORDER BY webhook_deliveries.created_at, webhook_deliveries.id
 
 -- delivery_page --
--- Newest first: an id begins with the time. $2 is 1 for failed deliveries, 0 for waiting ones, 2 for both.
+-- Newest first, because an id begins with the time. $2 is 1 for failed deliveries, 0 for waiting ones, 2 for both.
 SELECT
     webhook_deliveries.id, type, body, webhook_deliveries.created_at, due_at, attempts, failed_at, last_error,
     webhook_endpoints.id, tenant, name, url, event_types, webhook_endpoints.created_at, updated_at, secret,

@@ -1,4 +1,4 @@
-"""What the stores in SQL databases have in common: the contract's methods as acts, whichever database performs them."""
+"""The shared part of the SQL stores: the methods of the contract as operations that any SQL database can run."""
 
 from antiphon.storage.sql_store.performer import OVERLOADED, MakeAct, shared_reads
 from antiphon.storage.sql_store.store import SqlStore

@@ -1,4 +1,4 @@
-"""Chat completions, as acts."""
+"""Chat completion methods of the SQL stores."""
 
 from dataclasses import replace
 

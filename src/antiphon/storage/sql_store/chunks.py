@@ -1,4 +1,4 @@
-"""Chunks of files in vector stores, as acts. Their operations are loaded when a store first has any."""
+"""Chunk methods of the SQL stores. The operations are loaded when a store is first used for chunks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     )
 
 SWEPT_AT_ONCE = 64
-"""Chunks that one step of a sweep removes, so that saves come between."""
+"""Chunks that one step of a sweep deletes, so that saves can run between the steps."""
 
 
 def _operations() -> ModuleType:

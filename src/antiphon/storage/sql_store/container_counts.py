@@ -1,4 +1,4 @@
-"""Counts of containers, as acts."""
+"""Container counts of the SQL stores."""
 
 from antiphon.storage.operations import container_counts
 from antiphon.storage.sql_store.performer import Performer

@@ -1,4 +1,4 @@
-"""Containers and their files, as acts. Their operations are loaded when a container is first used."""
+"""Container methods of the SQL stores. The operations are loaded when a container is first used."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -18,7 +18,7 @@ from antiphon.storage.records.tenants import Reply
 from antiphon.storage.sql_store.performer import Performer
 
 EMPTIED_AT_ONCE = 10
-"""Containers that one step empties, so that other writes run in between."""
+"""Containers that one step empties, so that other writes can run between the steps."""
 
 
 def _operations() -> ModuleType:
@@ -43,7 +43,7 @@ class SqlContainers(Performer):
         return await self._write(lambda: _operations().put(dated, files, quota, reply, self._now()), container.tenant)
 
     async def load_container(self, tenant: str, container_id: str, *, is_used: bool = False) -> StoredContainer | None:
-        """See `Store.load_container`. A use is written at most once a minute, or four times before the expiry."""
+        """See `Store.load_container`. A use is written once a minute at most, or once per quarter of `idle_minutes`."""
         found: StoredContainer | None = await self._read(
             lambda: _operations().load(tenant, container_id, self._now()), tenant
         )
@@ -111,11 +111,11 @@ class SqlContainers(Performer):
         return await self._read(lambda: _operations().file_page(tenant, container_id, query, self._now()), tenant)
 
     async def expire_containers(self, limit: int) -> int:
-        """See `Store.expire_containers`; nothing is written where none has expired."""
+        """See `Store.expire_containers`. Writes nothing if no container has expired."""
         emptied = 0
         while emptied < limit and await self._has_expired():
             step = await self._empty(min(EMPTIED_AT_ONCE, limit - emptied))
-            if not step:  # another process does it
+            if not step:  # another process deletes them
                 break
             emptied += step
         return emptied

@@ -1,4 +1,4 @@
-"""Conversations and `Idempotency-Key`s, as acts."""
+"""Conversation and `Idempotency-Key` methods of the SQL stores."""
 
 from collections.abc import Sequence
 

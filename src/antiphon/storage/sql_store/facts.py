@@ -1,4 +1,4 @@
-"""Facts about responses, as acts."""
+"""Methods of the SQL stores for facts about responses."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ from antiphon.storage.sql_store.performer import Performer
 
 
 def _summed(facts: Facts) -> Facts:
-    """Return facts that add themselves to the sums, since these are made of what began later."""
+    """Return facts that add themselves to the sums, because `sum_up` only adds responses that began later."""
     return replace(facts, flags=facts.flags | SUMMED)
 
 

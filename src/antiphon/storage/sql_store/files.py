@@ -1,4 +1,4 @@
-"""Files, uploads and blobs, as acts."""
+"""File, upload and blob methods of the SQL stores."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -18,7 +18,7 @@ from antiphon.storage.records import (
 from antiphon.storage.sql_store.performer import Performer
 
 PARTS_AT_ONCE = 16
-"""Parts of a blob that one step deletes, so that other writes come between."""
+"""Parts of a blob that one step deletes, so that other writes can run between the steps."""
 
 
 class SqlFiles(Performer):

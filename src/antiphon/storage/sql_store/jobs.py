@@ -1,4 +1,4 @@
-"""Background responses, as acts."""
+"""Background response methods of the SQL stores."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -47,7 +47,7 @@ class SqlJobs(Performer):
         here = per_tenant if per_tenant_here is None else per_tenant_here
         job = await self._write(lambda: jobs.claim(worker, per_tenant, here))
         if job is not None and job.lost:
-            self._tell(job.response.id)  # its half-made events were dropped
+            self._tell(job.response.id)  # its unfinished events were deleted
         return job
 
     async def advance(self, job: Job, progress: Progress) -> Job | None:

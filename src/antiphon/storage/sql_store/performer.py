@@ -1,4 +1,4 @@
-"""How the methods of an SQL store are performed, whichever database performs them: `_read` and `_write`."""
+"""The interface between the methods of an SQL store and its database: `_read` and `_write`."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -13,18 +13,18 @@ from antiphon.storage.operations.step import Operation, R
 from antiphon.storage.records import StoredResponse
 
 AT_ONCE = 500
-"""Rows that one step of a purge takes out, so that saves come between."""
+"""Rows that one step of a purge deletes, so that saves can run between the steps."""
 
 READS_AT_ONCE = 5
-"""Large reads that a process does at once, of one tenant alone four; each takes the CPU in pieces of milliseconds."""
+"""Maximum number of concurrent large reads of a process; four of one tenant. Each uses the CPU in slices of ms."""
 
 READS_WAITING = 1000
-"""Large reads that may wait; more are refused at once."""
+"""Maximum number of waiting large reads. Further reads are rejected immediately."""
 
 OVERLOADED = "The store is overloaded: too many large reads are waiting."
 
 MakeAct = Callable[[], Operation[R]]
-"""Creates the act again for each attempt."""
+"""Creates the operation again for each attempt."""
 
 
 def shared_reads() -> FairScheduler:
@@ -33,7 +33,7 @@ def shared_reads() -> FairScheduler:
 
 
 class Performer(ABC):
-    """Performs acts in a database, corrects times by the store's clock, and notifies listeners of changes."""
+    """Runs operations in a database, corrects times by the store's clock, and notifies listeners of changes."""
 
     def __init__(self, url: str, now: Clock) -> None:
         self.url = url
@@ -44,17 +44,17 @@ class Performer(ABC):
 
     @abstractmethod
     async def _read(self, make: MakeAct[R], tenant: str | None = None) -> R:
-        """Perform an act that only reads. It sees this tenant's rows alone, where the database can see to that."""
+        """Run an operation that only reads. If the database supports row security, it sees only this tenant's rows."""
 
     @abstractmethod
     async def _write(self, make: MakeAct[R], tenant: str | None = None) -> R:
-        """Perform an act that writes, durable when this returns. It sees what `_read` shows.
+        """Run an operation that writes. It is durable when this returns, and sees the same rows as with `_read`.
 
-        The act may be performed more than once.
+        The operation may run more than once.
         """
 
     async def _in_steps(self, query: str, bound: int) -> int:
-        """Delete rows a few at a time; return how many there were."""
+        """Delete rows a few at a time; return their number."""
         gone, step = 0, AT_ONCE
         while step == AT_ONCE:
             step = await self._write(lambda: responses.purge(query, bound, AT_ONCE))
@@ -65,13 +65,13 @@ class Performer(ABC):
         return int(self._clock() + self._correction)
 
     def _correct(self, skew: float, correction: float) -> None:
-        """Take over how far this process's clock is ahead of the store's, and what to add to it for what is read."""
+        """Store the skew of this process's clock, and the correction to apply to times for reads."""
         is_off = abs(skew) >= 1
         self._shift = -skew if is_off else 0.0
         self._correction = correction if is_off else 0.0
 
     def _dated(self, response: StoredResponse) -> StoredResponse:
-        """Return a response that expires by the store's clock, as it would by this process's."""
+        """Return a response with its expiry time converted from this process's clock to the store's clock."""
         if not self._shift or response.expires_at is None:
             return response
         return replace(response, expires_at=response.expires_at + int(self._shift))

@@ -1,4 +1,4 @@
-"""What probes found about models, as acts."""
+"""Methods of the SQL stores for findings about models."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Prompts and their versions, as acts."""
+"""Prompt methods of the SQL stores."""
 
 from antiphon.storage.operations import prompts
 from antiphon.storage.records.prompts import PromptPage, PromptQuery, StoredPrompt

@@ -1,4 +1,4 @@
-"""Reports of `antiphon verify`, as acts."""
+"""Methods of the SQL stores for reports of `antiphon verify`."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Responses and their items, as acts."""
+"""Response and item methods of the SQL stores."""
 
 from abc import abstractmethod
 from collections.abc import Mapping
@@ -18,10 +18,10 @@ from antiphon.storage.records import (
 from antiphon.storage.sql_store.performer import Performer
 
 KEPT_FAILURES = 30 * 86_400
-"""Seconds for which a failed delivery is still listed."""
+"""Seconds for which failed deliveries are listed."""
 
 LONGEST = 1_000_000
-"""Responses of a chain that are counted: a circle has no end."""
+"""Maximum number of responses of a chain that are counted, because a cycle has no end."""
 
 _AGES = {
     "responses": 0,
@@ -50,10 +50,10 @@ class SqlResponses(Performer):
 
     @abstractmethod
     async def _save_plainly(self, response: StoredResponse) -> None:
-        """Keep a response without a conversation or a key; many at once share a transaction."""
+        """Store a response without a conversation or a key. Many concurrent saves share a transaction."""
 
     async def save(self, response: StoredResponse, *, append: bool = False, reply: Reply | None = None) -> bool:
-        """See `Store.save`; what was begun is kept even if the caller is cancelled."""
+        """See `Store.save`. A save that has begun completes even if the caller is cancelled."""
         if self._shift:
             response = self._dated(response)
         is_plain = response.conversation_id is None and reply is None
@@ -67,7 +67,7 @@ class SqlResponses(Performer):
         return is_kept
 
     async def load(self, tenant: str, response_id: str, *, few: bool = False) -> StoredResponse | None:
-        """See `Store.load`; the items come as tuples."""
+        """See `Store.load`. The items are returned as tuples."""
         return await self._read(lambda: responses.load(tenant, response_id, self._now(), few), tenant)
 
     async def delete(self, tenant: str, response_id: str) -> bool:
@@ -92,7 +92,7 @@ class SqlResponses(Performer):
         return await self._read(lambda: pages.input_page(tenant, head, self._now(), query, length), tenant)
 
     async def measure_chain(self, tenant: str, response_id: str, most: int) -> ChainExtent:
-        """See `Store.measure_chain`. Walked again only after something of the tenant was deleted."""
+        """See `Store.measure_chain`. The chain is measured again only after data of the tenant was deleted."""
         return await self._read(
             lambda: chains.measure_chain(tenant, response_id, self._now(), most, self._measured), tenant
         )
@@ -106,7 +106,7 @@ class SqlResponses(Performer):
         return 0.0
 
     async def purge_size(self, fraction: float) -> PurgeSize:
-        """See `Store.purge_size`. It is a write, since SQLite reads on the event loop and this may be many rows."""
+        """See `Store.purge_size`. Runs as a write: SQLite reads on the event loop, and this can read many rows."""
         return await self._write(lambda: responses.purge_size(fraction, self._now()))
 
     async def purge(self, retention: int = RETENTION, *, dry_run: bool = False) -> Mapping[str, int]:

@@ -1,4 +1,4 @@
-"""Sessions of the console, as acts."""
+"""Console session methods of the SQL stores."""
 
 from dataclasses import replace
 
@@ -8,7 +8,7 @@ from antiphon.storage.sql_store.performer import Performer
 
 
 class SqlSessions(Performer):
-    """See `Sessions`. Times are those of this process's clock, and are stored as those of the store's."""
+    """See `Sessions`. Callers pass times of this process's clock; they are stored as times of the store's clock."""
 
     async def put_session(self, session: ConsoleSession) -> None:
         """See `Store.put_session`."""

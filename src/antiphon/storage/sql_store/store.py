@@ -1,4 +1,4 @@
-"""The contract's methods as acts, whichever database performs them."""
+"""The methods of the store contract, as operations that any SQL database can run."""
 
 from collections.abc import Mapping
 from secrets import token_bytes
@@ -37,7 +37,7 @@ class SqlStore(
     SqlPrompts,
     SqlContainerCounts,
 ):
-    """A `Store` except for its database: how an act is performed, and how many plain saves are combined."""
+    """A `Store` without its database: subclasses run the operations, and decide how many plain saves are combined."""
 
     async def purge(self, retention: int = RETENTION, *, dry_run: bool = False) -> Mapping[str, int]:
         """See `Store.purge`."""

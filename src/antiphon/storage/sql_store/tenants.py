@@ -1,4 +1,4 @@
-"""What belongs to tenants beside responses, as acts."""
+"""Methods of the SQL stores for the other data of tenants."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
@@ -22,7 +22,7 @@ from antiphon.storage.records import (
 from antiphon.storage.sql_store.performer import Performer
 
 USED_EVERY = 60
-"""Seconds within which a second use of an answer is not written down."""
+"""Seconds after a recorded use of an answer during which further uses are not recorded."""
 
 
 class SqlTenants(Performer):
@@ -54,7 +54,7 @@ class SqlTenants(Performer):
 
     async def due(self, limit: int) -> list[DueDelivery]:
         """See `Store.due`."""
-        # It goes through every delivery that is due, so not where reads of SQLite are made: on the event loop.
+        # Reads every due delivery, so it must not run where SQLite's reads run: on the event loop.
         return await self._write(lambda: webhooks.due(limit, self._now()))
 
     async def claim_delivery(self, delivery_id: str, hold: int) -> Delivery | None:

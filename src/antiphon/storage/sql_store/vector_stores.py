@@ -1,4 +1,4 @@
-"""Vector stores and the queue of ingestion, as acts."""
+"""Vector store and ingestion methods of the SQL stores."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from antiphon.storage.records.chunks import ChunkRow
 
 FILES_AT_ONCE = 10
-"""Files that one step of a purge takes out of their stores: each may have thousands of chunks."""
+"""Files that one step of a purge removes from their stores. Each can have thousands of chunks."""
 
 
 class SqlVectorStores(SqlChunks):
@@ -130,9 +130,9 @@ class SqlVectorStores(SqlChunks):
         return await self._read(lambda: ingestions.owned(worker))
 
     async def _purge_vector_stores(self, *, dry_run: bool = False) -> int:
-        """Empty the stores that expired, one at a time, so that other writes come between; return how many.
+        """Empty expired stores, one at a time so that other writes can run in between; return their number.
 
-        Files that expired leave all stores.
+        Expired files are removed from all stores.
         """
         if dry_run:
             return await self._read(lambda: responses.count_old("count_vector_stores", self._now()))

@@ -1,6 +1,6 @@
-"""Copies the database file while servers use it, and restores a copy.
+"""Copies the database file while servers use it, and restores copies.
 
-A copy is one file without a write-ahead log. It appears under its name only when it is whole, checked and on disk.
+A copy is one file without a write-ahead log. It appears under its name only when it is complete, verified and on disk.
 """
 
 import os
@@ -15,20 +15,20 @@ from antiphon.storage.sql import migrations
 from antiphon.storage.sqlite.file import APPLICATION_ID, version
 
 BUSY_TIMEOUT = 5.0
-"""Seconds that a copy waits for another program that locks the file for a moment."""
+"""Seconds to wait for another program that holds a short lock on the file."""
 
 _BESIDE = ("-wal", "-shm", "-journal")
-"""What SQLite keeps beside a database under the name of its file."""
+"""Suffixes of the files that SQLite creates next to a database."""
 
 
 def back_up(store: Path, to: Path) -> int:
-    """Copy a store to a new file; return its bytes. Servers continue to read and write.
+    """Copy a store to a new file; return the size of the copy in bytes. Servers continue to read and write.
 
-    The copy has everything that was stored before it began, as of one moment. Raises `ConfigError` where there is no
-    store, the file exists, or the copy cannot be made or is damaged.
+    The copy is a consistent snapshot of everything that was stored before the copy began. Raises `ConfigError` if the
+    store does not exist, the target file exists, or the copy fails or is damaged.
     """
     if to.exists():
-        raise ConfigError(f"backup: {to} exists. Choose another file; a backup overwrites nothing.")
+        raise ConfigError(f"backup: {to} exists. Choose another file: a backup never overwrites a file.")
     _check_exists(store, "store")
     with _part_of(to) as part:
         _copy(store, part)
@@ -38,10 +38,10 @@ def back_up(store: Path, to: Path) -> int:
 
 
 def restore(backup: Path, store: Path, *, replaces: bool) -> Path | None:
-    """Replace a store with a backup; return the path where the old store is kept, or None.
+    """Replace a store with a backup; return the new path of the old store, if there was one.
 
-    Raises `ConfigError`, having changed nothing, where the backup is damaged, another program's, or of a newer
-    Antiphon; where a server uses the store; and where there is a store, unless it `replaces` that.
+    Raises `ConfigError`, and changes nothing, if the backup is damaged, belongs to another program or to a newer
+    Antiphon, if a server uses the store, or if the store exists and `replaces` is false.
     """
     _check_exists(backup, "backup")
     _check(backup, backup)
@@ -59,7 +59,7 @@ def restore(backup: Path, store: Path, *, replaces: bool) -> Path | None:
 
 @contextmanager
 def _part_of(path: Path) -> Iterator[Path]:
-    """Provide an empty file next to `path`, which is removed at the end unless it was published."""
+    """Provide an empty temporary file next to `path`. It is removed at the end unless it was published."""
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         part.touch(mode=0o600, exist_ok=False)
@@ -74,7 +74,7 @@ def _part_of(path: Path) -> Iterator[Path]:
 
 
 def _publish(part: Path, path: Path) -> None:
-    """Give a file its name, in one step, once all of it is on disk."""
+    """Rename a file to its final name atomically, once it is completely on disk."""
     _synchronise(part)
     part.replace(path)
     _synchronise(path.parent)
@@ -82,19 +82,19 @@ def _publish(part: Path, path: Path) -> None:
 
 @contextmanager
 def _alone(store: Path) -> Iterator[None]:
-    """Keep others out of a store while it is replaced. Raises `ConfigError` where a server uses it."""
+    """Lock other programs out of a store while it is replaced. Raises `ConfigError` if a server uses the store."""
     if not store.exists():
         if left := [one for one in _beside(store) if one.exists()]:
-            raise ConfigError(f"store: {left[0]} is left of another database. Move it away, then restore again.")
+            raise ConfigError(f"store: {left[0]} belongs to another database. Move it away, then restore again.")
         yield
         return
     with closing(_connect(store)) as connection:
         try:
-            # It only works without any other connection, and brings the log into the file.
+            # Succeeds only without any other connection, and checkpoints the log into the file.
             is_alone = connection.execute("PRAGMA journal_mode = DELETE").fetchone()[0] == "delete"
             connection.execute("BEGIN EXCLUSIVE")
         except sqlite3.DatabaseError as error:
-            # A damaged one, which may be why a backup is restored, is kept as it is.
+            # A damaged store, which can be the reason for the restore, is kept as it is.
             is_alone = error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
         if not is_alone:
             raise ConfigError(f"store: {store} is in use. Stop every server and command that uses it first.")
@@ -102,31 +102,31 @@ def _alone(store: Path) -> Iterator[None]:
 
 
 def _keep_old(store: Path) -> Path | None:
-    """Give the old file a second name, so that a store exists at any time; return the name, or None."""
+    """Give the old file a second name, so that the store exists at all times; return the name, or None."""
     if not store.exists():
         return None
     kept = store.with_name(f"{store.name}.replaced-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}")
     kept.hardlink_to(store)
-    for one in _beside(store):  # of a damaged one
+    for one in _beside(store):  # files of a damaged store
         with suppress(FileNotFoundError):
             one.rename(kept.with_name(kept.name + one.name.removeprefix(store.name)))
     return kept
 
 
 def _copy(source: Path, target: Path) -> None:
-    """Copy all pages in one step: a copy in many steps would start again with each write of a server."""
+    """Copy all pages in one step. A copy in several steps would restart with each write of a server."""
     with closing(_connect(source, reads_only=True)) as old, closing(_connect(target)) as new:
         old.backup(new, pages=-1)
         new.execute("PRAGMA journal_mode = DELETE")
 
 
 def _check(path: Path, shown: Path) -> None:
-    """Raise `ConfigError` unless a file is a whole database of ours, and no newer than this program."""
+    """Raise `ConfigError` unless the file is an intact Antiphon database, not newer than this program."""
     try:
         with closing(_connect(path, reads_only=True)) as connection:
             number, newest = version(connection), len(migrations("sqlite"))
             if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
-                raise ConfigError(f"{shown} is not a database of Antiphon.")
+                raise ConfigError(f"{shown} is not an Antiphon database.")
             if number > newest:
                 raise ConfigError(
                     f"{shown} has schema {number}, newer than this Antiphon's {newest}. Upgrade Antiphon."
@@ -140,7 +140,7 @@ def _check(path: Path, shown: Path) -> None:
 
 def _check_exists(path: Path, what: str) -> None:
     if not path.is_file():
-        raise ConfigError(f"{what}: there is no file {path}.")
+        raise ConfigError(f"{what}: the file {path} does not exist.")
 
 
 def _connect(path: Path, *, reads_only: bool = False) -> sqlite3.Connection:

@@ -1,8 +1,8 @@
-"""The second SQLite file: the content of files, in rows of 1 MiB, beside the database that has everything else.
+"""The second SQLite file: the content of files, in rows of 1 MiB, next to the database with all other data.
 
-So the first file stays small and quick to back up, and a large upload never holds up a response that is saved. The file
-is opened when it is first needed. Parts are committed one by one without waiting for the disk; the commit of the last
-part waits, and with it all parts are durable, since they are in the same log.
+So the first file stays small and quick to back up, and a large upload never delays a save of a response. The file is
+opened on first use. Parts are committed one by one without waiting for the disk. The commit of the last part waits for
+the disk and makes all parts durable, because they are in the same log.
 """
 
 import asyncio
@@ -21,10 +21,10 @@ from antiphon.storage.sqlite.forks import new_gate
 from antiphon.storage.sqlite.writer import store_error
 
 READERS = 2
-"""Threads that read; one row takes a millisecond."""
+"""Number of reading threads. Reading one row takes a millisecond."""
 
 PAGE = 16 * 1024
-"""Bytes of a page: a row of 1 MiB then has 64 of them, and not 256."""
+"""Page size in bytes. A row of 1 MiB then has 64 pages instead of 256."""
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS blob_parts (
@@ -35,21 +35,21 @@ CREATE TABLE IF NOT EXISTS blob_parts (
     UNIQUE (blob, number)
 )
 """
-"""Of the file: one table with row IDs, since one without would cost half as much time again."""
+"""The schema of the file: one table with row IDs. Without row IDs, writing would take half as much time again."""
 
 _CHECKPOINT_PAGES = 1024
-"""Of 16 KiB: how much log is copied into the file at once."""
+"""Number of log pages (16 KiB each) after which the log is checkpointed into the file."""
 
 T = TypeVar("T")
 
 
 def blobs_beside(path: Path) -> Path:
-    """Return the file with the content of files that belongs to a store's file."""
+    """Return the path of the content file that belongs to a store's file."""
     return path.with_name(f"{path.stem}-files{path.suffix}")
 
 
 class BlobFile:
-    """Parts of blobs in a file, or in memory without a path. Every method raises `StoreError`."""
+    """Parts of blobs in a file, or in memory if there is no path. Every method raises `StoreError`."""
 
     def __init__(self, path: Path | None, busy_timeout: float = 5.0) -> None:
         self._path, self._busy_timeout = path, busy_timeout
@@ -61,7 +61,7 @@ class BlobFile:
         self._open: list[sqlite3.Connection] = []
 
     async def put(self, blob: str, number: int, data: bytes, *, is_last: bool) -> None:
-        """Keep a part; with the last one all of the blob is on disk."""
+        """Store a part. When the last part is stored, the whole blob is on disk."""
         await self._run(self._writing, lambda: self._put(blob, number, data, is_last))
 
     async def part(self, blob: str, number: int) -> bytes | None:
@@ -71,24 +71,24 @@ class BlobFile:
         )
 
     async def delete(self, blob: str, limit: int) -> int:
-        """Delete at most `limit` parts of a blob; return how many there were."""
+        """Delete up to `limit` parts of a blob; return the number of deleted parts."""
         return await self._run(self._writing, lambda: self._delete(blob, limit))
 
     async def check(self) -> str:
-        """Read every page and index; return `ok`, or the first thing that is wrong."""
+        """Check every page and index; return `ok`, or the first problem."""
         return await self._run(
             self._writing, lambda: str(self._connection().execute("PRAGMA integrity_check(1)").fetchone()[0])
         )
 
     async def close(self) -> None:
-        """Finish what was begun and close the file."""
+        """Finish pending operations and close the file."""
         for threads in {self._writing, self._reading}:
             await asyncio.to_thread(threads.shutdown)
         for connection in self._open:
             connection.close()
 
     async def _run(self, threads: ThreadPoolExecutor, act: Callable[[], T]) -> T:
-        """Perform an act in a thread; once begun it is finished, also if its caller leaves."""
+        """Run an operation in a thread. It completes even if the caller is cancelled."""
         try:
             return await asyncio.get_running_loop().run_in_executor(threads, self._perform, act)
         except (sqlite3.Error, OSError) as error:

@@ -1,28 +1,29 @@
-"""Whether this process's clock agrees with those of the other servers of one SQLite file.
+"""Detects whether this process's clock agrees with the clocks of the other servers that share an SQLite file.
 
-A file has no clock, so its servers write their time into it. A server does not write its own time if its clock differs
-from the time that another server keeps writing. A time that no server renews is only old: then this clock counts.
+A file has no clock, so the servers write their time into it. A server does not write its own time if it differs from
+the time that another server keeps updating. A time that no server updates is outdated: this server then trusts its own
+clock.
 """
 
 import math
 from dataclasses import dataclass
 
 MOST = 60.0
-"""Seconds by which two clocks that agree may differ."""
+"""Maximum difference in seconds between two clocks that agree."""
 
 WRITE_EVERY = 60.0
-"""Seconds after which a server writes the time without a request."""
+"""Seconds after which a server writes its time without a request."""
 
 ASK_EVERY = 5.0
-"""Seconds after which a server that disagrees asks the others to write theirs."""
+"""Seconds between the requests of a server that disagrees: it requests that the others write their time."""
 
 ALONE = 30.0
-"""Seconds without an answer after which this server assumes that it is alone."""
+"""Seconds without a reply after which this server assumes that it is the only one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a look at the written time shows. `skew` is None while it is not known: seconds ahead of the others."""
+    """The result of checking the written time. `skew` is in seconds ahead of the others, None while it is unknown."""
 
     skew: float | None
     writes: bool = False
@@ -30,33 +31,33 @@ class Verdict:
 
 
 class ClockMarks:
-    """Judges the written time, look by look. `now` is the wall clock, `ticks` a clock that is never set, in seconds."""
+    """Evaluates the written time on each check. `now` is the wall clock, `ticks` a monotonic clock, in seconds."""
 
     def __init__(self, name: str) -> None:
         self._name = name
         self._mark: tuple[float, str] | None = None
         self._least, self._most = -math.inf, math.inf
-        """Bounds of the skew when the written time was seen first: its age is known to the time between two looks."""
+        """Bounds of the skew when this time was first read. Its age is known within the interval of two checks."""
         self._ahead = 0.0
-        """How far the wall clock was ahead of the other then."""
+        """How far the wall clock was ahead of the monotonic clock then."""
         self._looked = self._wrote = self._asked_at = -math.inf
         self._doubted = math.inf
-        """Since when the clocks differ, though the written time stays the same."""
+        """When the clocks began to differ without an update of the written time."""
         self._asked = 0
         self._is_live = False
 
     def judge(self, mark: tuple[float, str], asked: int, now: float, ticks: float) -> Verdict:
-        """Return what the written time, and the number of requests for it, mean now."""
+        """Evaluate the written time and the number of requests for updates."""
         is_asked, self._asked = self._mark is not None and asked != self._asked, asked
         if not mark[1]:
             return self._write(now, ticks)
         if mark != self._mark:
             self._see(mark, now, ticks)
         self._looked = ticks
-        moved = now - ticks - self._ahead  # this clock was set meanwhile
+        moved = now - ticks - self._ahead  # this clock was set since then
         least, most = self._least + moved, self._most + moved
         skew = min(max(0.0, least), most)
-        is_old = least == -math.inf and most > MOST  # or its writer's clock is behind: the next one will show
+        is_old = least == -math.inf and most > MOST  # or its writer's clock is behind: the next update will show
         agrees = abs(skew) <= MOST and not is_old
         if not agrees:
             return self._doubt(skew, now, ticks)
@@ -66,7 +67,7 @@ class ClockMarks:
         return Verdict(skew)
 
     def _doubt(self, skew: float, now: float, ticks: float) -> Verdict:
-        """Ask the others, and trust this clock where none answers."""
+        """Request an update from the others, and trust this clock if none replies."""
         self._doubted = min(self._doubted, ticks)
         if ticks - self._doubted >= ALONE:
             return self._write(now, ticks)

@@ -1,4 +1,4 @@
-"""Finds, checks and opens the database file. What it must refuse it refuses before it writes a byte."""
+"""Finds, checks and opens the database file. An unusable file is rejected before anything is written to it."""
 
 import sqlite3
 import time
@@ -10,33 +10,33 @@ from antiphon.errors import ConfigError, redacted
 from antiphon.storage.sql import migrations
 from antiphon.storage.sqlite import forks
 
-SYNCHRONOUS = "FULL"  # NORMAL would lose the last commits in a power cut
+SYNCHRONOUS = "FULL"  # NORMAL would lose the last commits in a power failure
 APPLICATION_ID = 0x416E7470
-"""`Antp`, in the file's header: it distinguishes our database from another program's."""
+"""`Antp` in the file's header. It distinguishes our databases from those of other programs."""
 
 
 def version(connection: sqlite3.Connection) -> int:
-    """Return the number of the last migration done, 0 for an empty database."""
+    """Return the number of the last applied migration, or 0 for an empty database."""
     number: int = connection.execute("PRAGMA user_version").fetchone()[0]
     return number
 
 
 def is_ours(connection: sqlite3.Connection) -> bool:
-    """Whether the database is empty, or one that `migrate` made."""
+    """Return whether the database is empty or was created by `migrate`."""
     marked = connection.execute("PRAGMA application_id").fetchone()[0] == APPLICATION_ID
     return marked or not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
 
 
 def migrate(connection: sqlite3.Connection, scripts: Sequence[str]) -> None:
-    """Run the scripts that this database has not seen; the first of them is number 1.
+    """Run the migrations that this database does not have. The first migration has the number 1.
 
-    The connection must not open transactions of its own (`isolation_level=None`). Raises `sqlite3.Error` where a
-    script fails; its changes are undone and the scripts before it stay.
+    The connection must not open transactions automatically (`isolation_level=None`). Raises `sqlite3.Error` if a
+    migration fails: its changes are rolled back, and the migrations before it are kept.
     """
     while version(connection) < len(scripts):
         with connection:
             connection.execute("BEGIN IMMEDIATE")
-            # Checked again under the lock: another process may have been faster.
+            # Checked again under the lock: another process may have migrated in the meantime.
             done = version(connection)
             if done < len(scripts):
                 _run(connection, done + 1, scripts[done])
@@ -49,13 +49,16 @@ def _run(connection: sqlite3.Connection, number: int, script: str) -> None:
 
 
 def mark(connection: sqlite3.Connection, number: int) -> None:
-    """Mark a database as ours, with the number of its schema."""
+    """Mark a database as ours, and set the number of its schema."""
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     connection.execute(f"PRAGMA user_version = {number}")
 
 
 def statements(script: str) -> Iterator[str]:
-    """Cut a script into statements; each ends at a line's end. (`executescript` would commit before the first.)"""
+    """Split a script into statements, each of which ends at the end of a line.
+
+    (`executescript` would commit first.)
+    """
     statement = ""
     for line in script.splitlines(keepends=True):
         statement += line
@@ -66,12 +69,12 @@ def statements(script: str) -> Iterator[str]:
         yield statement
 
 
-_READ_THROUGH = 64 * 1024 * 1024  # bytes; a larger file is not read whole at every start
-_CHECKPOINT_PAGES = 4096  # of 4 KiB: how much log is copied into the file at once
-_LOG_BYTES = 64 * 1024 * 1024  # what a log that a slow reader made grow is cut back to
+_READ_THROUGH = 64 * 1024 * 1024  # bytes; larger files are not read completely at each start
+_CHECKPOINT_PAGES = 4096  # log pages of 4 KiB after which the log is checkpointed into the file
+_LOG_BYTES = 64 * 1024 * 1024  # a log that grew because of a slow reader is truncated to this size
 
-_PATIENCE = 2  # times `busy_timeout`, for a file that is busy at the start
-_PAUSE = 0.05  # seconds between two tries
+_PATIENCE = 2  # multiple of `busy_timeout`, for a file that is busy at startup
+_PAUSE = 0.05  # seconds between two attempts
 
 _REFUSALS = {
     sqlite3.SQLITE_NOTADB: "is not an SQLite database",
@@ -83,17 +86,15 @@ _REFUSALS = {
 
 
 def path_of(url: str) -> Path | None:
-    """Return the file that a store's URL names, None for a store in memory.
+    """Return the file that a store's URL names, or None for a store in memory.
 
-    `sqlite:///absolute/path`, `sqlite:///~/in/the/home/folder`; `sqlite://` and `sqlite:///:memory:` are in memory.
-    The path stands as it is: nothing in it is percent-decoded, and no options follow. Raises `ConfigError` for
-    anything else.
+    `sqlite:///absolute/path` and `sqlite:///~/path/in/the/home/folder` are files; `sqlite://` and `sqlite:///:memory:`
+    are in memory. The path is used literally: it is not percent-decoded and cannot be followed by options. Raises
+    `ConfigError` for any other URL.
     """
     scheme, _, rest = url.partition("://")
     if scheme != "sqlite" or (rest and not rest.startswith("/")) or rest == "/" or set(rest) & {"?", "\0"}:
-        raise ConfigError(
-            f"store: {redacted(url)} is not a valid URL of a store; use sqlite:///absolute/path, or sqlite://"
-        )
+        raise ConfigError(f"store: {redacted(url)} is not a valid store URL; use sqlite:///absolute/path, or sqlite://")
     if rest in ("", "/:memory:"):
         return None
     if rest.startswith("/~"):
@@ -109,24 +110,24 @@ def _at_home(path: Path) -> Path:
 
 
 def open_memory() -> sqlite3.Connection:
-    """Return the only connection to a new database in memory."""
+    """Return the only connection to a new in-memory database."""
     connection = connect(":memory:", 0)
     migrate(connection, migrations("sqlite"))
     return connection
 
 
 def open_file(path: Path, busy_timeout: float) -> tuple[sqlite3.Connection, sqlite3.Connection]:
-    """Return a connection that writes and one that reads; create the file (for its owner alone) if it does not exist.
+    """Return one connection for writes and one for reads. Create the file if needed, with owner-only permissions.
 
-    `busy_timeout` is how long the writing one waits for other programs, in seconds; the reading one never waits.
-    Raises `ConfigError` where the file cannot be used, naming the path and the reason.
+    `busy_timeout` is how many seconds the writing connection waits for other programs; the reading connection never
+    waits. Raises `ConfigError` with the path and the reason if the file cannot be used.
     """
     until = time.monotonic() + _PATIENCE * busy_timeout
     while True:
         try:
             return _open(path, busy_timeout)
         except ConfigError as error:
-            # Others that are starting or were killed hold the file for moments for which SQLite does not wait.
+            # Other processes that start or were killed hold short locks on the file for which SQLite does not wait.
             if not _is_busy(error.__cause__) or time.monotonic() > until:
                 raise
             time.sleep(_PAUSE)
@@ -142,7 +143,7 @@ def _open(path: Path, busy_timeout: float) -> tuple[sqlite3.Connection, sqlite3.
             make_file(path)
             writer = opened.enter_context(closing(connect(str(path), busy_timeout)))
             with writer:
-                writer.execute("BEGIN")  # one look at it: another process may be making the same file
+                writer.execute("BEGIN")  # one consistent check: another process may be creating the same file
                 _check(writer, path)
             _prepare(writer, path)
             reader = opened.enter_context(closing(open_reader(path)))
@@ -155,14 +156,14 @@ def _open(path: Path, busy_timeout: float) -> tuple[sqlite3.Connection, sqlite3.
 
 
 def open_reader(path: Path) -> sqlite3.Connection:
-    """Return another connection that reads a file that was opened before. Raises `sqlite3.Error`."""
+    """Return another connection that reads an already opened file. Raises `sqlite3.Error`."""
     connection = connect(str(path), 0)
     connection.execute("PRAGMA query_only = ON")
     return connection
 
 
 def open_writer(path: Path, busy_timeout: float) -> sqlite3.Connection:
-    """Return another connection that writes to a file that was opened before. Raises `sqlite3.Error`."""
+    """Return another connection that writes to an already opened file. Raises `sqlite3.Error`."""
     connection = connect(str(path), busy_timeout)
     try:
         _settle(connection)
@@ -177,31 +178,31 @@ def _refused(path: Path, reason: str) -> ConfigError:
 
 
 def connect(name: str, busy_timeout: float) -> sqlite3.Connection:
-    """Return a connection that one thread at a time may use. Raises `sqlite3.Error`."""
-    # Opened in one thread, used in another: each by one thread at a time, which is ours to see to.
+    """Return a connection that only one thread at a time can use. Raises `sqlite3.Error`."""
+    # Opened in one thread and used in another. The caller ensures that only one thread at a time uses it.
     connection = sqlite3.connect(
         name, timeout=busy_timeout, isolation_level=None, check_same_thread=False, factory=forks.Connection
     )
     forks.opened(connection)
     connection.execute("PRAGMA foreign_keys = ON")
-    # A row that replaces another deletes it, and the triggers that count rows must run.
+    # A row that replaces another row deletes it, and the triggers that count rows must run.
     connection.execute("PRAGMA recursive_triggers = ON")
     return connection
 
 
 def make_file(path: Path) -> None:
-    """Create the file and its folders if they do not exist, for their owner alone."""
+    """Create the file and its folders if they do not exist, with owner-only permissions."""
     if path.is_dir():
-        raise _refused(path, "is a folder; name a file in it")
+        raise _refused(path, "is a folder; use the path of a file in it")
     for folder in reversed(path.parents):
         folder.mkdir(mode=0o700, exist_ok=True)
-    # Never opened where it exists: closing any descriptor of it drops the locks that other stores of this process hold.
+    # Never open an existing file: closing any of its descriptors drops the locks of other stores of this process.
     if not path.exists():
         path.touch(mode=0o600)
 
 
 def _check(connection: sqlite3.Connection, path: Path) -> None:
-    """Only reads."""
+    """Check the file without writing to it."""
     number, newest = version(connection), len(migrations("sqlite"))
     if number > newest:
         raise _refused(path, f"has schema {number}, newer than this Antiphon's {newest}; upgrade Antiphon")
@@ -215,10 +216,10 @@ def _check(connection: sqlite3.Connection, path: Path) -> None:
 
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     connection.execute("BEGIN IMMEDIATE")
-    connection.execute(f"PRAGMA user_version = {version(connection)}")  # fails where the file can only be read
+    connection.execute(f"PRAGMA user_version = {version(connection)}")  # fails if the file is read-only
     connection.execute("ROLLBACK")
     if connection.execute("PRAGMA journal_mode = WAL").fetchone()[0] != "wal":
-        raise _refused(path, "is on a file system without shared memory, which the write-ahead log needs")
+        raise _refused(path, "is on a file system without shared memory, which the write-ahead log requires")
     _settle(connection)
     migrate(connection, migrations("sqlite"))
 

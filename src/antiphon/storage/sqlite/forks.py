@@ -1,9 +1,9 @@
-"""Makes it safe to open a database in a forked child, also the one that the parent has open.
+"""Makes it safe to open a database in a forked child, even a database that the parent has open.
 
-SQLite keeps mutexes and the state of its file locks for the whole process. A child that is forked while another thread
-is inside SQLite waits forever for a mutex. And a child that inherits an open connection believes that it has the file
-locks of its parent, which it does not have: its commits are lost once the parent deletes the write-ahead log. So a fork
-waits until no thread is inside SQLite, and the child closes the connections that it inherited.
+SQLite keeps mutexes and the state of its file locks per process. A child that is forked while another thread is inside
+SQLite waits forever for a mutex. A child that inherits an open connection assumes that it holds the file locks of its
+parent, but it does not: its commits are lost once the parent deletes the write-ahead log. So a fork waits until no
+thread is inside SQLite, and the child closes the inherited connections.
 """
 
 import os
@@ -18,7 +18,7 @@ PATIENCE = 5.0
 
 
 class Connection(sqlite3.Connection):
-    """A connection that a forked child closes."""
+    """A connection that forked children close."""
 
     __slots__ = ("__weakref__",)
 
@@ -28,18 +28,18 @@ _gates: "WeakSet[threading.Lock]" = WeakSet()
 _forking = threading.RLock()
 _held: list[threading.Lock] = []
 _busy: list[threading.Lock] = []
-"""Gates of threads that did not leave SQLite in time."""
+"""The locks of threads that did not leave SQLite in time."""
 
 
 def new_gate() -> threading.Lock:
-    """Return a lock for one thread to hold while it is inside SQLite; nothing but a fork competes for it."""
+    """Return a lock that one thread holds while it is inside SQLite. Only a fork competes for it."""
     gate = threading.Lock()
     _gates.add(gate)
     return gate
 
 
 def opened(connection: Connection) -> None:
-    """Have forked children close this connection."""
+    """Register a connection to be closed in forked children."""
     _connections.add(connection)
 
 
@@ -59,7 +59,7 @@ def _open_gates() -> None:
 
 
 def _leave_connections() -> None:
-    # The parent's locks keep SQLite from writing anything here, and closing releases none of them.
+    # The parent's locks prevent SQLite from writing here, and closing the connection releases none of them.
     if not _busy:
         for connection in list(_connections):
             with suppress(sqlite3.Error):

@@ -1,4 +1,4 @@
-"""A worker's heartbeat in the SQLite file, over a connection of its own."""
+"""A worker's heartbeat in the SQLite file, over a separate connection."""
 
 import sqlite3
 import time
@@ -9,15 +9,15 @@ from antiphon.storage.sqlite.rows import statement
 from antiphon.storage.sqlite.writer import store_error
 
 PATIENCE = 5.0
-"""Seconds that a beat waits for other writers."""
+"""Seconds that a heartbeat waits for other writers."""
 
 LOOK_AGAIN = 0.001
-"""Seconds between two tries. SQLite itself would wait up to 0.1 s, and hardly ever meet the moment between two commits
-of a busy writer."""
+"""Seconds between two attempts. SQLite itself waits up to 0.1 s, and would rarely hit the moment between two
+commits of a busy writer."""
 
 
 class SqlitePulse:
-    """See `Pulse`. `connect` opens a connection that does not wait for others; it is opened with the first beat."""
+    """See `Pulse`. `connect` opens a connection that does not wait for others. The first heartbeat opens it."""
 
     def __init__(self, connect: Callable[[], sqlite3.Connection], worker: str) -> None:
         self._connect, self._worker = connect, worker
@@ -49,6 +49,6 @@ class SqlitePulse:
     def _beat(self) -> None:
         if self._connection is None:
             self._connection = self._connect()
-            # A heartbeat that a power cut undoes is useless anyway, so it does not wait for the disk.
+            # It does not wait for the disk: after a power failure, a heartbeat is useless anyway.
             self._connection.execute("PRAGMA synchronous = NORMAL")
         self._connection.execute(statement("beat"), (self._worker,))

@@ -1,6 +1,6 @@
-"""Threads for large reads: each has a connection of its own, so they block neither the event loop nor the writer.
+"""Threads for large reads. Each has its own connection, so that it blocks neither the event loop nor the writer.
 
-A fair scheduler decides how many read at once, and which tenant is next.
+A fair scheduler decides how many reads run concurrently, and which tenant is next.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from antiphon.storage.sqlite.forks import new_gate
 
 
 class Readers:
-    """Performs large reads; `connect` opens a connection. Threads are started as they are needed."""
+    """Runs large reads. `connect` opens a connection. Threads are started on demand."""
 
     def __init__(self, connect: Callable[[], sqlite3.Connection], reads: FairScheduler) -> None:
         self._connect = connect
@@ -30,7 +30,7 @@ class Readers:
         self._open: list[sqlite3.Connection] = []
 
     async def read(self, make: MakeAct[R], tenant: str) -> R:
-        """Perform an act on one state of the database. Raises `sqlite3.Error` and `StoreError`."""
+        """Run an operation on a consistent snapshot of the database. Raises `sqlite3.Error` and `StoreError`."""
         try:
             await self._reads.enter(tenant)
         except NoRoomError as error:
@@ -40,7 +40,7 @@ class Readers:
         return await asyncio.shield(reading)
 
     async def close(self) -> None:
-        """Finish what was begun and close the connections."""
+        """Finish pending reads and close the connections."""
         await asyncio.to_thread(self._threads.shutdown)
         for connection in self._open:
             connection.close()
@@ -58,4 +58,4 @@ class Readers:
     def _end(self, tenant: str, done: "asyncio.Future[Any]") -> None:
         self._reads.leave(tenant)
         with suppress(asyncio.CancelledError):
-            done.exception()  # retrieved, so that asyncio does not log it if the caller has left
+            done.exception()  # retrieved, so that asyncio does not log it if the caller was cancelled

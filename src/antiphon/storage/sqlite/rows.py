@@ -1,8 +1,8 @@
-"""How acts are performed on an SQLite connection, inside whatever transaction is open there.
+"""Runs operations on an SQLite connection, within its open transaction.
 
-The writer hands over several of a kind at once, because plain saves go in together: a statement releases Python's
-lock once for each row that it steps over, and a busy event loop takes its time to give it back. So 64 responses with
-their items are two statements of many rows, not some hundreds of one.
+The writer passes several operations of a kind together, so that plain saves can be combined. Python's SQLite module
+releases the GIL once for each row that it steps over, and a busy event loop is slow to return it. So 64 responses with
+their items are stored by two statements with many rows, instead of hundreds with one row.
 """
 
 import re
@@ -35,20 +35,20 @@ from antiphon.storage.sql_store import MakeAct
 
 A = TypeVar("A")
 Doing = Callable[[sqlite3.Connection, Sequence[A]], Sequence[R]]
-"""Takes several arguments and returns as many results."""
+"""Runs with several arguments and returns one result for each."""
 
-_PARAMETERS_AT_ONCE = 999  # the fewest that any build of SQLite takes
+_PARAMETERS_AT_ONCE = 999  # the lowest limit of any build of SQLite
 
 
 def perform(connection: sqlite3.Connection, acts: Sequence[MakeAct[Any]]) -> Sequence[Any]:
-    """Perform one act after the other."""
+    """Run operations one after the other."""
     return [_perform(connection, make()) for make in acts]
 
 
 def perform_alone(connection: sqlite3.Connection, make: MakeAct[R], *, is_patient: bool = False) -> R:
-    """Perform an act that reads, on one state of the database.
+    """Run an operation that reads, on a consistent snapshot of the database.
 
-    Raises `LargeReadError` where it would read much, unless `is_patient`.
+    Raises `LargeReadError` if it would be a large read, unless `is_patient`.
     """
     with connection:
         connection.execute("BEGIN")
@@ -56,17 +56,17 @@ def perform_alone(connection: sqlite3.Connection, make: MakeAct[R], *, is_patien
 
 
 def data_version(connection: sqlite3.Connection, asked: Sequence[None]) -> Sequence[int]:
-    """Return a number that changes when another connection has written."""
+    """Return a number that changes whenever another connection has written."""
     return [connection.execute("PRAGMA data_version").fetchone()[0] for _ in asked]
 
 
 def integrity(connection: sqlite3.Connection, asked: Sequence[None]) -> Sequence[str]:
-    """Read every page and index; return `ok`, or the first thing that is wrong."""
+    """Check every page and index; return `ok`, or the first problem."""
     return [connection.execute("PRAGMA integrity_check(1)").fetchone()[0] for _ in asked]
 
 
 def save(connection: sqlite3.Connection, responses: Sequence[StoredResponse]) -> Sequence[None]:
-    """Put the responses in; where one comes twice, the later stands."""
+    """Store the responses. If an id occurs twice, the later response replaces the earlier one."""
     newest = {response.id: response for response in responses}.values()
     first = connection.execute("SELECT coalesce(max(seq), 0) + 1 FROM responses").fetchone()[0]
     placed = list(zip(count(first), newest, strict=False))
@@ -87,12 +87,12 @@ def _put_facts(connection: sqlite3.Connection, facts: Sequence[Facts]) -> None:
 
 @cache
 def statement(query: str) -> str:
-    """Return a query in SQLite's words: parameters are `?1`, and no row is locked, since there is one writer."""
+    """Return a query in SQLite's dialect: parameters are `?1`, and rows are not locked, because there is one writer."""
     return in_sqlite(queries_of("sqlite")[query].replace(" FOR UPDATE SKIP LOCKED", "").replace(" FOR UPDATE", ""))
 
 
 def in_sqlite(text: str) -> str:
-    """Return a statement with SQLite's form of parameters."""
+    """Return a statement with SQLite's parameter style."""
     return re.sub(r"\$(\d+)", r"?\1", text)
 
 
@@ -132,9 +132,9 @@ def _perform_other(
 
 @cache
 def _with_seq() -> str:
-    """`put_response` with its row's number: new rows are numbered before they go in, many at once.
+    """Return `put_response` with explicit row numbers: many new rows can be numbered before they are inserted.
 
-    Replacing a response drops its old items with it: the foreign key cascades.
+    Replacing a response deletes its old items, because the foreign key cascades.
     """
     text = statement("put_response").replace("INSERT INTO", "INSERT OR REPLACE INTO", 1).replace("(\n", "(seq,\n", 1)
     return text.partition("RETURNING")[0]
@@ -144,7 +144,7 @@ def _insert(connection: sqlite3.Connection, query: str, rows: Sequence[tuple[Any
     start = 0
     while start < len(rows):
         most = _PARAMETERS_AT_ONCE // len(rows[0])
-        # A power of two: the statements of all sizes stay prepared.
+        # A power of two, so that the statements of all sizes stay in the cache of prepared statements.
         size = 1 << min(most, len(rows) - start).bit_length() - 1
         connection.execute(
             _of_many_rows(query, size, len(rows[0])), list(chain.from_iterable(rows[start : start + size]))

@@ -1,8 +1,8 @@
-"""The store in one SQLite file: write-ahead log, one writing thread, reads at once.
+"""The store in one SQLite file, with a write-ahead log, one writing thread and concurrent reads.
 
-Small reads run on the event loop's own thread: one takes less time than it would take to hand it to another thread, and
-in WAL mode no writer holds it up. A read that announces more (`ReadSize`) runs in a thread of `Readers`. A store in
-memory has one connection only, so there the writing thread reads as well.
+Small reads run in the event loop's thread, because they take less time than a switch to another thread, and in WAL mode
+no writer delays them. A read that announces a larger size (`ReadSize`) runs in a thread of `Readers`. A store in memory
+has only one connection, so all its reads run in the writing thread.
 """
 
 import asyncio
@@ -36,16 +36,16 @@ if TYPE_CHECKING:
     from antiphon.storage.sqlite.blobs import BlobFile
 
 LOOK_EVERY = 0.2
-"""Seconds between looks whether another process has written."""
+"""Seconds between checks for writes of other processes."""
 
 
 def ticks() -> float:
-    """Return seconds of a clock that is never set, and that runs while the machine sleeps, if the system has one."""
+    """Return the seconds of a monotonic clock, if possible one that continues while the machine sleeps."""
     return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
 
 
 class SqliteStore(SqlStore):
-    """A `Store` in an SQLite file, or in memory. Make one with `SqliteStore.open`."""
+    """A `Store` in an SQLite file or in memory. Create it with `SqliteStore.open`."""
 
     def __init__(
         self,
@@ -75,12 +75,12 @@ class SqliteStore(SqlStore):
     def open(
         cls, url: str, *, busy_timeout: float = 5.0, now: Clock = ids.now, reads: FairScheduler | None = None
     ) -> "SqliteStore":
-        """Open `sqlite:///absolute/path`, `sqlite:///~/path`, or `sqlite://` for one in memory that ends with it.
+        """Open `sqlite:///absolute/path`, `sqlite:///~/path`, or `sqlite://` for a temporary store in memory.
 
-        The file and its folders are created if they do not exist, for their owner alone, and an older schema is
-        migrated. `busy_timeout` is the time in seconds that a write waits for another program that is writing; `reads`
-        shares large reads between tenants.
-        Raises `ConfigError`, without changes, if the address is invalid or the file is a folder, read-only, locked,
+        The file and its folders are created if they do not exist, with owner-only permissions, and an older schema is
+        migrated. `busy_timeout` is how many seconds a write waits for another program that is writing. `reads` is the
+        scheduler that shares large reads between tenants.
+        Raises `ConfigError`, without changes, if the URL is invalid or the file is a folder, read-only, locked,
         damaged, from another program, or from a newer Antiphon.
         """
         path = path_of(url)
@@ -93,17 +93,17 @@ class SqliteStore(SqlStore):
         return cls(url, writer, reader, now, partial(open_writer, path), busy_timeout, path, readers)
 
     def on_change(self, listener: Callable[[str], None]) -> None:
-        """See `Store.on_change`. In a file other processes' writes are looked for, several times a second."""
+        """See `Store.on_change`. A store in a file checks for writes of other processes several times a second."""
         super().on_change(listener)
         if self._looking is None and self._reader is not None:
             self._looking = asyncio.get_running_loop().create_task(self._look())
 
     def pulse(self, worker: str) -> Pulse | None:
-        """See `Store.pulse`: a store in memory has the workers of this process only."""
+        """See `Store.pulse`. All workers of a store in memory run in this process."""
         return None if self._renew is None else SqlitePulse(partial(self._renew, 0.0), worker)
 
     async def clock_skew(self) -> float | None:
-        """See `Store.clock_skew`: other processes write their time into the file."""
+        """See `Store.clock_skew`. Other processes write their time into the file."""
         if self._reader is None:
             return 0.0
         at, writer, asked = await self._read(clock.read)
@@ -114,23 +114,23 @@ class SqliteStore(SqlStore):
         elif verdict.asks:
             await self._write(clock.request)
         if verdict.skew is not None:
-            # Which of the two is right is unknown, so nothing expires earlier than by either.
+            # It is unknown which clock is right, so nothing expires before both clocks agree that it has.
             self._correct(verdict.skew, min(0.0, -verdict.skew))
         return verdict.skew
 
     async def check_writable(self) -> None:
-        """See `Store.check_writable`. What is written to a file that was deleted or replaced is lost."""
+        """See `Store.check_writable`. Writes to a file that was deleted or replaced would be lost."""
         if self._path is not None and _identity(self._path) != self._file:
             raise StoreError("The store's file was deleted or replaced.")
         await super().check_writable()
 
     async def inspect(self) -> Mapping[str, int]:
-        """See `Store.inspect`: every page and index of the file is read."""
+        """See `Store.inspect`. Checks every page and index of the file."""
         self._refuse_closed()
         found = await self._writer.submit(rows.integrity, None)
         if found != "ok":
             raise StoreError(f"The store's file is damaged: {found}")
-        from antiphon.storage.sqlite.blobs import blobs_beside  # noqa: PLC0415 - where files are stored
+        from antiphon.storage.sqlite.blobs import blobs_beside  # noqa: PLC0415 - only if files are stored
 
         if self._path is not None and blobs_beside(self._path).exists():
             found = await self._blob_file().check()
@@ -139,7 +139,7 @@ class SqliteStore(SqlStore):
         return await super().inspect()
 
     async def put_blob_part(self, blob: str, number: int, data: bytes, *, is_last: bool) -> None:
-        """See `Store.put_blob_part`: content is in a file of its own."""
+        """See `Store.put_blob_part`. Content is stored in a separate file."""
         await self._blob_file().put(blob, number, data, is_last=is_last)
 
     async def blob_part(self, blob: str, number: int) -> bytes | None:
@@ -154,13 +154,13 @@ class SqliteStore(SqlStore):
     def _blob_file(self) -> "BlobFile":
         self._refuse_closed()
         if self._blobs is None:
-            from antiphon.storage.sqlite.blobs import BlobFile, blobs_beside  # noqa: PLC0415 - where files are stored
+            from antiphon.storage.sqlite.blobs import BlobFile, blobs_beside  # noqa: PLC0415 - only if files are stored
 
             self._blobs = BlobFile(None if self._path is None else blobs_beside(self._path))
         return self._blobs
 
     async def close(self) -> None:
-        """Finish what was begun and close the file; closing again does nothing."""
+        """Finish pending writes and close the file. Closing a closed store does nothing."""
         if not self._closed:
             self._closed = True
             if self._blobs is not None:
@@ -207,7 +207,7 @@ class SqliteStore(SqlStore):
             raise store_error(error) from error
 
     async def _look(self) -> None:
-        """Notify when `data_version` changes: the writing connection's own commits do not change it."""
+        """Notify listeners when `data_version` changes. Commits of the writing connection itself do not change it."""
         seen: int | None = None
         while True:
             with suppress(StoreError):

@@ -1,7 +1,7 @@
-"""One thread that owns the connection that writes, and commits whatever has piled up as one transaction.
+"""One thread that owns the writing connection, and commits all pending writes in one transaction.
 
-Saves that arrive while one commit waits for the disk share the next one's wait. The event loop pays for a future and
-a place in the queue; it is woken once for each batch.
+Writes that arrive while one commit waits for the disk share the next commit. The event loop only pays for a future and
+a queue entry, and is woken once per batch.
 """
 
 import asyncio
@@ -20,11 +20,11 @@ from antiphon.storage.operations.step import R
 from antiphon.storage.sqlite.forks import new_gate
 from antiphon.storage.sqlite.rows import A, Doing
 
-_BATCH = 256  # jobs in a transaction: a bound on how long the first waits for the last
-_PAUSE = 0.001  # seconds for a crowd to gather: fewer, larger batches take less from a busy event loop
+_BATCH = 256  # maximum jobs in a transaction, which bounds how long the first waits for the last
+_PAUSE = 0.001  # seconds to collect jobs: fewer, larger batches cost a busy event loop less
 
 MOST_WAITING = 10_000
-"""Jobs that wait for a slow disk; more are refused at once, so that memory and patience stay bounded."""
+"""Maximum number of waiting jobs. Further jobs are rejected immediately, which bounds memory and waiting time."""
 
 _TROUBLE = {
     sqlite3.SQLITE_BUSY: "The store is busy: another program is writing to it.",
@@ -40,16 +40,16 @@ _TROUBLE = {
 
 
 def store_error(cause: Exception) -> StoreError:
-    """Say what went wrong without a path or SQL; the cause is kept for the log."""
-    if isinstance(cause, StoreError):  # an act refused, and said why
+    """Return the error for the client, without a path or SQL. The cause is kept for the log."""
+    if isinstance(cause, StoreError):  # raised by the operation itself
         return cause
-    error = StoreError(_TROUBLE.get(_code(cause), "The store could not do this."))
+    error = StoreError(_TROUBLE.get(_code(cause), "The store operation failed."))
     error.__cause__ = cause
     return error
 
 
 def _code(error: BaseException) -> int:
-    return getattr(error, "sqlite_errorcode", 0) & 0xFF  # the rest is detail of the same trouble
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF  # the other bits are details of the same error
 
 
 def _is_of_the_disk(result: Any) -> bool:
@@ -64,10 +64,10 @@ class _Job:
 
 
 class Writer:
-    """Runs acts in the order of their arrival; an act that fails does not affect others. Owns the connection.
+    """Runs operations in the order of their arrival. A failed operation does not affect others. Owns the connection.
 
-    After a disk error it continues with a connection that `renew` opens: after a failed write the kernel may have
-    dropped data, so the same handle is not reliable.
+    After a disk error it continues with a new connection from `renew`: after a failed write the kernel may have dropped
+    data, so the old handle is not reliable.
     """
 
     def __init__(self, connection: sqlite3.Connection, renew: Callable[[], sqlite3.Connection] | None = None) -> None:
@@ -75,23 +75,23 @@ class Writer:
         self._renew = renew
         self._gate = new_gate()
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
-        # A daemon, so a program that forgot to close its store can end: what was acknowledged is on disk.
+        # A daemon thread, so that a program can exit without closing its store: acknowledged writes are on disk.
         self._thread = threading.Thread(target=self._run, name="antiphon-store", daemon=True)
         self._thread.start()
 
     def submit(self, act: Doing[A, R], argument: A) -> asyncio.Future[R]:
-        """Return a future of the act's result, resolved after its commit. A cancelled future does not undo the act.
+        """Return a future for the operation's result, set after its commit. Cancelling it does not undo the operation.
 
-        Raises `StoreError` where too much waits already.
+        Raises `StoreError` if too many writes are waiting.
         """
         future: asyncio.Future[R] = asyncio.get_running_loop().create_future()
         if self._jobs.qsize() >= MOST_WAITING:
-            raise StoreError("The store is overloaded: too much waits to be written.")
+            raise StoreError("The store is overloaded: too many writes are waiting.")
         self._jobs.put(_Job(act, argument, future))
         return future
 
     async def close(self) -> None:
-        """Do what was submitted, then close the connection."""
+        """Finish all submitted operations, then close the connection."""
         self._jobs.put(None)
         await asyncio.to_thread(self._thread.join)
 
@@ -109,7 +109,7 @@ class Writer:
 
     def _open_again(self) -> None:
         if self._renew is not None:
-            with suppress(sqlite3.Error):  # it stays as it is, and the next error comes here again
+            with suppress(sqlite3.Error):  # the old connection stays, and the next error tries again
                 connection = self._renew()
                 self._connection.close()
                 self._connection = connection
@@ -123,11 +123,11 @@ class Writer:
                 if len(jobs) == _BATCH:
                     return jobs
                 job = self._jobs.get_nowait()
-            self._jobs.put(None)  # the end is for the next round to find
+            self._jobs.put(None)  # the next round finds the end of the queue
         return jobs
 
     def _commit(self, jobs: Sequence[_Job]) -> Sequence[Any]:
-        """Return what became of each job: its result, or the `StoreError`."""
+        """Return the outcome of each job: its result, or the `StoreError`."""
         try:
             with self._connection:
                 self._connection.execute("BEGIN IMMEDIATE")
@@ -164,13 +164,13 @@ class Writer:
 def _deliver(jobs: Sequence[_Job], results: Sequence[Any]) -> None:
     pairs = zip((job.future for job in jobs), results, strict=True)
     for loop, group in groupby(pairs, key=lambda pair: pair[0].get_loop()):
-        with suppress(RuntimeError):  # a closed loop: there is no waiter any more
+        with suppress(RuntimeError):  # the event loop is closed, so nothing waits
             loop.call_soon_threadsafe(_resolve, list(group))
 
 
 def _resolve(pairs: Iterable[tuple[asyncio.Future[Any], Any]]) -> None:
     for future, result in pairs:
-        if future.done():  # cancelled: the client went away
+        if future.done():  # cancelled, because the client disconnected
             continue
         if isinstance(result, StoreError):
             future.set_exception(result)

@@ -1,1 +1,1 @@
-"""What the console shows of responses: lists, one response in detail, figures, and changes as they come."""
+"""The console's views of responses: lists, details of one response, figures, and live changes."""

@@ -1,8 +1,8 @@
-"""Responses as they begin, change and end, for open lists of the console.
+"""Live changes of responses, for open lists of the console.
 
-One task of a process looks at the store while a list is open. It encodes each change once, and passes it to all
-watchers with filters that match. Responses that this process is making are not in the store before they end, so it
-shows them itself.
+While a list is open, one task per process polls the store. It encodes each change once, and passes it to all watchers
+with matching filters. Responses that run in this process are not in the store before they end, so the process shows
+them itself.
 """
 
 import asyncio
@@ -18,37 +18,37 @@ from antiphon.storage.contract import Facts, Store
 from antiphon.stored.console.matching import matches
 
 EVERY = 0.5
-"""Seconds between two looks at the store, and between two batches for one watcher."""
+"""Seconds between two queries of the store, and between two batches for one watcher."""
 
 OVERLAP = 200
-"""Rows that are read again: another server may have written one of them after the place of this one was known."""
+"""Rows to read again: another server may have written one of them after the newest row number was read."""
 
 MOST_WAITING = 20
-"""Changes that wait for one watcher; the oldest are skipped, and counted. A person reads no more in half a second."""
+"""Maximum number of changes that wait for one watcher. People read slowly: the oldest are skipped and counted."""
 
 MOST_RUNNING = 100
-"""Running responses that one list shows: the newest."""
+"""Maximum number of running responses in one list: the newest."""
 
 MOST_KNOWN = 5_000
-"""Changes that are remembered, more than a process makes responses at once: what is known is not handed on again."""
+"""Maximum number of remembered changes, so that a change is passed on once. It exceeds the responses of a process."""
 
 CHECKS_AT_ONCE = 500
-"""Changes that are compared with filters before the event loop serves others."""
+"""Number of changes to compare with filters before the event loop runs other tasks."""
 
 PING_AFTER = 15.0
-"""Seconds of silence after which a watcher gets an empty batch."""
+"""Seconds without changes after which a watcher receives an empty batch."""
 
 Names = Mapping[str, str]
 
 Encode = Callable[[Facts, Names], bytes]
-"""Encodes a change; the names are those of API keys, by id."""
+"""Encodes a change. The names are those of API keys, by id."""
 
 Channel = tuple[str | None, Filters]
-"""What a list shows: a tenant, or all for None, and filters."""
+"""The subject of a list: a tenant (None: all tenants), and filters."""
 
 
 class Batch(Struct, frozen=True):
-    """Changes for one watcher, oldest first, and how many before them it missed."""
+    """Changes for one watcher, oldest first, and the number of skipped changes before them."""
 
     changed: Sequence[bytes] = ()
     skipped: int = 0
@@ -63,13 +63,13 @@ class Watcher:
         self.news = asyncio.Event()
 
     def see(self, changed: Sequence[bytes], skipped: int = 0) -> None:
-        """Keep the newest changes; `skipped` were before them."""
+        """Add the newest changes. `skipped` changes came before them."""
         self._skipped += skipped + max(0, len(self._waiting) + len(changed) - MOST_WAITING)
         self._waiting.extend(changed)
         self.news.set()
 
     def take(self) -> Batch:
-        """Return what it has not seen."""
+        """Return the changes since the last call."""
         batch = Batch(list(self._waiting), self._skipped)
         self._waiting.clear()
         self._skipped = 0
@@ -78,7 +78,7 @@ class Watcher:
 
 
 class Changes:
-    """The changes of one store. `running` returns the facts of what this process is making, but of known ids."""
+    """The changes of one store. `running` returns the facts of this process's running responses, except known ids."""
 
     def __init__(
         self,
@@ -93,12 +93,12 @@ class Changes:
         self._placed = asyncio.Event()
         """Set once the newest row of the store is known."""
         self._known: dict[str, tuple[str, int | None]] = {}
-        """The status and the end of responses that were handed on lately, by id."""
+        """The status and end of recent changes that were passed on, by response id."""
 
     async def watch(self, tenant: str | None, filters: Filters) -> AsyncGenerator[Batch, None]:
-        """Give batches of changes until the caller stops: the first as soon as no change is missed, then after changes.
+        """Yield batches of changes until the caller stops: the first once no change can be missed, then on changes.
 
-        The first one has what is being made; one after a silence is empty.
+        The first batch has the running responses. After a silence, an empty batch is yielded.
         """
         channel, watcher = (tenant, filters), Watcher()
         self._channels.setdefault(channel, set()).add(watcher)
@@ -125,7 +125,7 @@ class Changes:
         place: int | None = None
         try:
             while self._channels:
-                with suppress(StoreError):  # the next look comes
+                with suppress(StoreError):  # retried with the next query
                     behind = None if place is None else max(0, place - OVERLAP)
                     newest, changed = await self._store.changed_facts(behind)
                     if place is not None:
@@ -163,7 +163,7 @@ class Changes:
 
 
 def newest(running: Sequence[Facts]) -> list[Facts]:
-    """Return the running responses that one list shows, the oldest first."""
+    """Return the newest running responses, up to the limit of a list, oldest first."""
     return sorted(running, key=lambda one: one.began)[-MOST_RUNNING:]
 
 

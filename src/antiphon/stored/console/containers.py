@@ -1,4 +1,4 @@
-"""Containers as the console lists them: with their tenants, and with how much is in them. Reading them is no use."""
+"""Containers as the console lists them, with tenants and contents. Reading them does not count as use."""
 
 from typing import Any
 
@@ -9,17 +9,17 @@ from antiphon.stored.container_objects import container_not_found
 from antiphon.stored.vector_store_files import page_of
 
 AT_ONCE = 100
-"""Files of a container that are read at once."""
+"""Maximum number of a container's files to read in one step."""
 
 
 class ContainerReader:
-    """Reads the containers of all tenants; a container's expiry does not move."""
+    """Reads the containers of all tenants, without postponing their expiry."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     async def page(self, tenant: str | None, query: ListContainersQuery) -> dict[str, Any]:
-        """Return a page of containers; without a `tenant`, of all tenants. Raises `ClientError` (400): no `after`."""
+        """Return a page of containers; without a `tenant`, of all tenants. Raises `ClientError` (400)."""
         page = await self._store.container_page(tenant, ContainerQuery(query.limit, query.after or None))
         if page.is_unknown:
             raise refusals.invalid("after", f"no container has the id '{refusals.shown(query.after)}'.")
@@ -27,7 +27,7 @@ class ContainerReader:
         return page_of(shown, has_more=page.has_more)
 
     async def retrieve(self, tenant: str, container_id: str) -> dict[str, Any]:
-        """Return a container with its files. Raises `ClientError` (404) where it is unknown."""
+        """Return a container with its files. Raises `ClientError` (404) if it is unknown."""
         found = await self._store.load_container(tenant, container_id)
         if found is None:
             raise container_not_found()
@@ -35,7 +35,7 @@ class ContainerReader:
         return _counted(found, files) | {"files": [_shown_file(file) for file in files]}
 
     async def _files(self, container: StoredContainer) -> list[StoredContainerFile]:
-        """Return the files of a container; an expired one has none."""
+        """Return the files of a container. An expired container has none."""
         files: list[StoredContainerFile] = []
         has_more = container.status == "running"
         while has_more:

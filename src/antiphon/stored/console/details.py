@@ -1,4 +1,4 @@
-"""One response in detail: its timeline, notes on what was unusual, and its chain."""
+"""One response in detail: its timeline, notes on unusual events, and its chain."""
 
 import json
 from collections.abc import Sequence
@@ -15,9 +15,9 @@ Span = dict[str, Any]
 def details(
     family: FactsFamily, names: dict[str, str], retention: int, undelivered: Sequence[Delivery] = ()
 ) -> dict[str, Any]:
-    """Return a response as `GET /admin/v1/responses/{id}` shows it. `retention`: seconds for which it is kept.
+    """Return a response as `GET /admin/v1/responses/{id}` shows it. `retention` is how many seconds it is kept.
 
-    `undelivered` are the webhook deliveries about its end that wait or have failed.
+    `undelivered` has the waiting and failed webhook deliveries about its end.
     """
     facts = family.facts
     started, spans, items = _timeline(facts)
@@ -35,14 +35,14 @@ def details(
 
 
 def _has_body(facts: Facts) -> bool:
-    """Whether the content is stored: that of a response in the background from its start, of others at their end."""
+    """Return whether the content is stored: of a background response from the start, of others from their end on."""
     return bool(facts.flags & STORED and (facts.ended is not None or facts.flags & BACKGROUND))
 
 
 def _timeline(facts: Facts) -> tuple[int, list[Span], list[Span]]:
-    """Return when the timeline began, in milliseconds since the epoch, its spans, and the items of the output.
+    """Return the start of the timeline in milliseconds since the epoch, its spans, and the output items.
 
-    Spans and items have their times in microseconds from then on.
+    Times of spans and items are in microseconds from this start.
     """
     if not facts.spans:
         return facts.began, [], []
@@ -57,13 +57,13 @@ def _timeline(facts: Facts) -> tuple[int, list[Span], list[Span]]:
 
 
 def _notes(facts: Facts, spans: list[Span], undelivered: Sequence[Delivery]) -> list[tuple[str, str]]:
-    """Return what was unusual about a response, as codes and sentences."""
+    """Return notes on what was unusual about a response, as codes and sentences."""
     notes = _failures([span for span in spans if span["kind"] == "call"])
     notes += [("tool_failed", f"The tool '{span['name']}' failed: {span['error']}.") for span in spans if _failed(span)]
     if facts.flags & CACHED:
-        notes.append(("cached", "The answer comes from the cache. No model was called."))
+        notes.append(("cached", "The response was returned from the cache. No model was called."))
     if facts.attempts > 1:
-        notes.append(("taken_over", f"It was started {facts.attempts} times, because a server stopped before its end."))
+        notes.append(("taken_over", f"It was started {facts.attempts} times, because a server stopped during it."))
     if facts.queued is not None and facts.queued >= 1_000:
         notes.append(("queued", f"It waited {facts.queued / 1000:.1f} s before a backend was called."))
     if facts.status == "cancelled" and not facts.flags & BACKGROUND:
@@ -81,8 +81,8 @@ def _delivery_note(delivery: Delivery) -> tuple[str, str]:
     tries = f"{delivery.attempts} {'attempt' if delivery.attempts == 1 else 'attempts'}"
     why = f" Last error: {delivery.last_error}" if delivery.last_error else ""
     if delivery.failed_at is not None:
-        return "webhook_failed", f"The webhook '{delivery.endpoint.name}' did not receive its end after {tries}.{why}"
-    return "webhook_pending", f"The webhook '{delivery.endpoint.name}' has not received its end: {tries} so far.{why}"
+        return "webhook_failed", f"The webhook '{delivery.endpoint.name}' was not delivered after {tries}.{why}"
+    return "webhook_pending", f"The webhook '{delivery.endpoint.name}' is not yet delivered: {tries} so far.{why}"
 
 
 def _failed(span: Span) -> bool:
@@ -90,7 +90,7 @@ def _failed(span: Span) -> bool:
 
 
 def _failures(calls: list[Span]) -> list[tuple[str, str]]:
-    """Return a note on each call of a backend that failed, with what followed."""
+    """Return a note on each failed call of a backend, with the next call."""
     notes = []
     for call, following in zip_longest(calls, calls[1:]):
         if not call["error"]:

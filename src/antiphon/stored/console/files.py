@@ -1,4 +1,4 @@
-"""Files and vector stores as the console lists them: with their tenants, and files in a store with their names."""
+"""Files and vector stores as the console lists them: with tenants, and with the names of files in a store."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -29,13 +29,13 @@ async def list_stores(engine: Engine, tenant: str | None, query: VectorStoresQue
 
 
 async def retrieve_store(engine: Engine, tenant: str, store_id: str) -> dict[str, Any]:
-    """Return a vector store. Raises `ClientError` (404) where the tenant has none with this id."""
+    """Return a vector store. Raises `ClientError` (404) if the tenant has none with this id."""
     store = await load_store(engine, tenant, store_id)
     return _with_tenant(shown_store(store), store)
 
 
 async def list_store_files(engine: Engine, tenant: str, store_id: str, query: StoreFilesQuery) -> dict[str, Any]:
-    """Return a page of the files of a vector store. Raises `ClientError`: 404 for the store, 400 for the `after`."""
+    """Return a page of a vector store's files. Raises `ClientError`: 404 for the store, 400 for an unknown `after`."""
     page = await store_files.load_page(engine, tenant, store_id, query)
     return await shown(engine, tenant, store_files.size_of(page), _named_page, page.files, page.has_more)
 

@@ -1,4 +1,4 @@
-"""The requests to backends of a response as they were sent, where the server keeps them (`console_bodies`)."""
+"""The stored requests to a response's backends, if the server stores them (`console_bodies`)."""
 
 from itertools import chain, repeat
 from typing import Any
@@ -11,7 +11,7 @@ from antiphon.stored.large import decoded
 
 
 def kept_calls(kept: bytes, spans: bytes | None) -> dict[str, Any]:
-    """Return the requests as `/calls` shows them; `kept` is `Facts.bodies`, and `spans` names the backends."""
+    """Return the requests as `/calls` shows them. `kept` is `Facts.bodies`; `spans` has the names of the backends."""
     sent: list[dict[str, Any]] = decoded(zstd_library().decompress(kept))
     names = [name for kind, name, *_ in decoded(spans)[1] if kind == "call"] if spans else []
     calls = [

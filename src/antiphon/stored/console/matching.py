@@ -1,4 +1,4 @@
-"""Whether facts match filters, as the store decides it: for responses that come while a list is open."""
+"""Matches facts with filters like the store does, for responses that arrive while a list is open."""
 
 from collections.abc import Mapping
 from operator import eq, ge, gt, le, lt
@@ -13,7 +13,7 @@ OPERATORS = {">": gt, ">=": ge, "<": lt, "<=": le, "=": eq}
 
 
 def matches(facts: Facts, filters: Filters) -> bool:
-    """Whether the facts match all of the filters. A chain matches none: what joins it is not known here."""
+    """Return whether the facts match all filters. A chain filter never matches: the chain is not known here."""
     if filters.since is not None and facts.began < filters.since:
         return False
     if filters.until is not None and facts.began >= filters.until:
@@ -23,7 +23,7 @@ def matches(facts: Facts, filters: Filters) -> bool:
 
 
 def with_key_ids(filters: Filters, names: Mapping[str, str]) -> Filters:
-    """Return filters with the ids of the API keys that they name; `names` has the names by id."""
+    """Return filters with names of API keys replaced by ids. `names` has the names by id."""
 
     def known(condition: Condition) -> Condition:
         if not isinstance(condition, AnyOf) or condition.field != "key":

@@ -1,4 +1,4 @@
-"""The read API of the console: what `/admin/v1` shows of responses. A tenant of None means all tenants."""
+"""The console's read API: the views of responses in `/admin/v1`. A tenant of None means all tenants."""
 
 from collections.abc import AsyncGenerator, Callable, Container, Sequence
 from contextlib import aclosing
@@ -41,25 +41,25 @@ from antiphon.stored.responses import have_images, not_found, put_images, shown_
 Json = dict[str, Any]
 
 SPANS = 500
-"""Spans of time that one answer about figures has at most."""
+"""Maximum number of time spans in one reply with figures."""
 
 MOST_COUNTED = 1_000
-"""Background responses that wait or run, as far as they are counted."""
+"""Maximum number to which waiting or running background responses are counted."""
 
 EVENT_BYTES = 1024 * 1024
-"""Bytes of stored events from which on one answer takes no more of them."""
+"""Bytes of stored events after which a reply includes no further event."""
 
 AROUND, MOST_DELIVERIES = 10_000, 100
-"""Milliseconds after the end of a response, and deliveries before that, among which those about it are looked for."""
+"""The search window for deliveries about a response's end: milliseconds after the end, and number of deliveries."""
 
 INCLUDED = tuple(wanted for wanted, _ in ON_DEMAND.values())
-"""What responses show of calls on demand. What a request did not include is sealed, and is not shown."""
+"""The fields of calls that are shown on demand. Fields that the request did not include are sealed and not shown."""
 
 P = ParamSpec("P")
 
 
 class ConsoleReader:
-    """Reads for the console. A method raises `ClientError` (404) for what the tenant does not have or is not stored."""
+    """Reads for the console. Methods raise `ClientError` (404) for objects that are unknown or not stored."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine, self._store = engine, engine.store
@@ -67,7 +67,7 @@ class ConsoleReader:
         self._changes = Changes(engine.store, partial(self._running, None), self._names.load, _encoded)
 
     async def page(self, tenant: str | None, query: ResponsesQuery) -> Json:
-        """Return a page of responses; the first page also has those that this process is making."""
+        """Return a page of responses. The first page also has the running responses of this process."""
         filters = filters_of(query.q, self._engine.now())
         page = await read_page(self._store, tenant, query, filters)
         names = await self._names.load([one.key_id for one in page.facts])
@@ -86,7 +86,7 @@ class ConsoleReader:
         return details(family, names, self._engine.retention, await self._undelivered(family.facts))
 
     async def facts(self, tenant: str | None, response_id: str) -> Facts:
-        """Return the facts of one response: they lead to its content, and name its tenant for the audit log."""
+        """Return the facts of one response, which lead to its content and name its tenant for the audit log."""
         return (await self._family(tenant, response_id)).facts
 
     async def body(self, facts: Facts) -> Json:
@@ -100,12 +100,12 @@ class ConsoleReader:
         return await self._with_images(stored, stored.input, await self._shown(stored, _input_items, stored))
 
     async def request(self, facts: Facts) -> Json:
-        """Return the body of the client's request, built again."""
+        """Return the body of the client's request, reconstructed."""
         stored = await self._stored(facts)
         return await self._shown(stored, _request, stored, facts)
 
     async def calls(self, facts: Facts) -> Json:
-        """Return the requests to the backend: as they were sent where these are kept, else built again."""
+        """Return the requests to the backend: as they were sent if these are stored, otherwise reconstructed."""
         stored = await self._stored(facts)
         kept = await self._store.bodies(facts.tenant, facts.id)
         if kept is not None:
@@ -114,7 +114,7 @@ class ConsoleReader:
         return await rebuild_calls(self._engine, stored, facts)
 
     async def events(self, facts: Facts, after: int, limit: int) -> Json:
-        """Return stored events after a number, at most `limit`, and `EVENT_BYTES` of them, not counting the last."""
+        """Return up to `limit` stored events after a number, up to the event that exceeds `EVENT_BYTES`."""
         owner = facts.tenant
         found: list[Json] = []
         size, place, is_whole = 0, after, False
@@ -130,16 +130,16 @@ class ConsoleReader:
         return LargeObject(object="list", data=found[:limit], has_more=has_more)
 
     async def figures(self, tenant: str | None, query: FiguresParameters) -> Json:
-        """Return figures. Raises `ClientError` (400) for too many spans of time."""
+        """Return figures. Raises `ClientError` (400) for too many time spans."""
         now = int(self._engine.now())
         until = now + 1 if query.until is None else query.until
         since = until - HOUR if query.since is None else query.since
         step = query.step or max(MINUTE, (until - since) // 90 // MINUTE * MINUTE)
         if step % MINUTE:
-            raise ClientError(f"Invalid 'step': {step} seconds are not a number of whole minutes.", param="step")
+            raise ClientError(f"Invalid 'step': {step} seconds is not a whole number of minutes.", param="step")
         if not since < until or (until - since) // step > SPANS:
             raise ClientError(
-                f"Invalid 'step': at most {SPANS} spans of time between 'since' and 'until' are returned.", param="step"
+                f"Invalid 'step': at most {SPANS} spans are allowed between 'since' and 'until'.", param="step"
             )
         wanted = FiguresQuery(since, until, step, query.by or "", filters_of(query.q, now))
         found = await self._store.figures(tenant, wanted)
@@ -148,18 +148,18 @@ class ConsoleReader:
         return shown | await self._in_flight(tenant)
 
     def check_filters(self, q: str | None) -> None:
-        """Raise `ClientError` (400) for a line of filters that is invalid."""
+        """Raise `ClientError` (400) for an invalid filter line."""
         filters_of(q, self._engine.now())
 
     async def watch(self, tenant: str | None, q: str | None) -> AsyncGenerator[Batch, None]:
-        """Give responses as they change, each as the JSON of a summary, and how many changes were skipped before."""
+        """Yield responses as they change, as JSON summaries, each with the number of skipped changes before it."""
         filters = with_key_ids(filters_of(q, self._engine.now()), await self._names.load())
         async with aclosing(self._changes.watch(tenant, filters)) as batches:
             async for batch in batches:
                 yield batch
 
     async def _in_flight(self, tenant: str | None) -> Json:
-        """Return how many responses wait in the queue, and how many are being made."""
+        """Return the numbers of waiting and of running responses."""
         filters = filters_of("status:queued,in_progress", 0)
         waiting = (await self._store.list_facts(tenant, FactsQuery(MOST_COUNTED, filters=filters))).facts
         queued = sum(one.status == "queued" for one in waiting)
@@ -167,12 +167,12 @@ class ConsoleReader:
         return {"queued": queued, "in_flight": len(waiting) - queued + here}
 
     def _runs(self, tenant: str | None) -> list[Run]:
-        """Return what is being made while clients of this process wait for it."""
+        """Return the running responses that clients of this process wait for."""
         runs = [run for run in self._engine.runs if isinstance(run, Run) and not run.record.is_background]
         return [run for run in runs if run.origin is not None and tenant in (None, run.origin.tenant)]
 
     def _running(self, tenant: str | None = None, known: Container[str] = ()) -> list[Facts]:
-        """Return the facts of responses that clients of this process wait for, but of those that are `known` by id."""
+        """Return the facts of running responses that clients of this process wait for, except those in `known`."""
         runs = [run for run in self._runs(tenant) if run.response.id not in known]
         return [facts for run in runs if (facts := run.facts_so_far()) is not None]
 
@@ -186,9 +186,9 @@ class ConsoleReader:
         raise not_found(response_id)
 
     async def _undelivered(self, facts: Facts) -> list[Delivery]:
-        """Return the webhook deliveries about a response's end that wait or have failed; the others are not kept.
+        """Return the waiting or failed webhook deliveries about a response's end; successful ones are not stored.
 
-        Ids of deliveries begin with their time, so the tenant's deliveries around that end are looked at, and no more.
+        The ids of deliveries begin with their time, so only the tenant's deliveries around that end are read.
         """
         if facts.ended is None or not facts.flags & BACKGROUND:
             return []
@@ -197,7 +197,7 @@ class ConsoleReader:
         return [one for one in near if decoded(one.body)["data"]["id"] == facts.id]
 
     async def _shown(self, stored: StoredResponse, make: Callable[P, Json], *args: P.args, **kwargs: P.kwargs) -> Json:
-        """Return what `make` makes of a response; of a large one in a thread, and counted as memory."""
+        """Return the object that `make` creates from a response, in a thread and counted as memory if it is large."""
         return await shown(self._engine, stored.tenant, size_of_response(stored), make, *args, **kwargs)
 
     async def _with_images(self, stored: StoredResponse, items: Sequence[StoredItem], value: Json) -> Json:

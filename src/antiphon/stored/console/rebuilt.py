@@ -1,7 +1,7 @@
-"""The request of a stored response and the requests to its backend, built again from what is stored.
+"""Reconstructs the client's request of a stored response, and the requests to its backend, from stored data.
 
-The bytes that were sent are not kept. The same translation builds them again, for the backend that answered, as it is
-configured now. So a request can differ where settings, or what was learned of the backend, have changed since.
+The sent bytes are not stored. The same translation creates them again, for the backend that was used, with its current
+configuration. So a request can differ if settings or findings about the backend have changed since.
 """
 
 from collections.abc import Callable, Sequence
@@ -31,22 +31,22 @@ RUN_HERE = frozenset(
         *("code_interpreter_call", "shell_call_output", "image_generation_call"),
     }
 )
-"""Items of tools that this server runs: after their results the model is called again."""
+"""Items of tools that this server runs. After their results, the model is called again."""
 
 MOST_CALLS = 20
-"""Requests to a backend that are built again for one response: the first ones."""
+"""Maximum number of reconstructed requests to a backend per response: the first ones."""
 
 MOST_BYTES = 32 * 1024 * 1024
-"""Bytes of such requests in one reply: each has all that came before it. One always fits."""
+"""Maximum bytes of these requests in one reply, because each repeats everything before it. The first always fits."""
 
 ECHOED = frozenset(CreateResponse.__struct_fields__) - {"input", "model", "stream", "conversation", "store"}
-"""Parameters of a request that its response repeats."""
+"""Request parameters that the response repeats."""
 
 PATHS = {"chat": "/chat/completions", "responses": "/responses"}
 
 
 def rebuild_request(stored: StoredResponse, facts: Facts) -> dict[str, Any]:
-    """Return the body of the request for a stored response, without secrets and sealed content."""
+    """Return the request body of a stored response, without secrets and sealed content."""
     request = _request(stored, facts, [decoded(item.body) for item in stored.input])
     request.pop("opening", None)  # it follows from the prompt
     without_secrets: dict[str, Any] = redacted(request)
@@ -54,10 +54,10 @@ def rebuild_request(stored: StoredResponse, facts: Facts) -> dict[str, Any]:
 
 
 async def rebuild_calls(engine: Engine, stored: StoredResponse, facts: Facts) -> dict[str, Any]:
-    """Return the list of requests to the backend, in order; `has_more` says that the last ones are omitted.
+    """Return the requests to the backend, in order. `has_more` means that the last ones are omitted.
 
-    Each is made in a thread where it is large, and counts as memory of the tenant.
-    Raises `AntiphonError` where the model is no longer served, or no memory is free.
+    A large request is created in a thread, and counts as memory of the tenant.
+    Raises `AntiphonError` if the model is no longer served, or not enough memory is available.
     """
     target, before = await _target(engine, facts), await _history(engine, stored)
     account = Account(engine.memory, stored.tenant)
@@ -77,7 +77,7 @@ async def rebuild_calls(engine: Engine, stored: StoredResponse, facts: Facts) ->
 
 
 MANY_ITEMS = 250
-"""Items from which on they are decoded and encoded in a thread, however small they are."""
+"""Number of items from which they are decoded and encoded in a thread, even if they are small."""
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -103,19 +103,19 @@ async def _rebuild_call(engine: Engine, turn: _Round, target: Target) -> bytes:
 async def _beside_if_large(
     engine: Engine, stored: StoredResponse, make: Callable[P, R], *args: P.args, **kwargs: P.kwargs
 ) -> R:
-    """Return what `make` returns, made in a thread where the response is large."""
+    """Return the result of `make`, which runs in a thread for a large response."""
     return (
         await engine.offload.run(stored.tenant, make, *args, **kwargs) if _is_large(stored) else make(*args, **kwargs)
     )
 
 
 def _is_large(stored: StoredResponse) -> bool:
-    """Whether the response has many bytes, or many items."""
+    """Return whether the response has many bytes or many items."""
     return size_of_response(stored) > LARGE or len(stored.input) + len(stored.output) > MANY_ITEMS
 
 
 def _decoded(turn: _Round, takes: Any) -> CreateResponse:
-    """Return the request of the client, as it stands before one call of the model."""
+    """Return the client's request in its state before one call of the model."""
     stored, facts, before, given = turn
     asked = _request(stored, facts, [_with_seal(item) for item in (*stored.input, *given)])
     asked.pop("conversation", None)
@@ -127,7 +127,7 @@ def _decoded(turn: _Round, takes: Any) -> CreateResponse:
 
 
 def _request(stored: StoredResponse, facts: Facts, items: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return the body of the request for a stored response with these items as its input."""
+    """Return the request body of a stored response, with these items as its input."""
     body = decoded(stored.body)
     request: dict[str, Any] = {"model": facts.model, "input": items}
     request |= _differing({name: body[name] for name in sorted(ECHOED & body.keys())}, _defaults())
@@ -143,25 +143,25 @@ def _request(stored: StoredResponse, facts: Facts, items: Sequence[dict[str, Any
 
 
 def _tool(tool: dict[str, Any]) -> dict[str, Any]:
-    """Return a tool of a response as a request has it: `n` of `image_generation` is in the response only."""
+    """Return a tool of a response in request form. `n` of `image_generation` only exists in responses."""
     if tool.get("type") != "image_generation":
         return tool
     return {name: value for name, value in tool.items() if value != IMAGE_DEFAULTS.get(name)}
 
 
 def size_of_response(stored: StoredResponse) -> int:
-    """Return the bytes of a stored response."""
+    """Return the number of bytes of a stored response."""
     return len(stored.body) + size_of(stored.input) + size_of(stored.output)
 
 
 async def _target(engine: Engine, facts: Facts) -> Target:
-    """Return where the model is that answered, or else where it is served now."""
+    """Return the backend that was used, or else the backend that now serves the model."""
     found = await engine.models.candidates(facts.served_model or facts.model)
     return next((one for one in found if one.state.label == facts.backend), found[0])
 
 
 async def _history(engine: Engine, stored: StoredResponse) -> Sequence[StoredItem] | None:
-    """Return the items of the conversation that came before; None for a chain, which is loaded by its parent."""
+    """Return the earlier items of the conversation, or None for a chain, which is loaded by its parent."""
     if not stored.conversation_id:
         return None
     items = await engine.store.items(stored.tenant, stored.conversation_id) or []
@@ -171,7 +171,7 @@ async def _history(engine: Engine, stored: StoredResponse) -> Sequence[StoredIte
 
 
 def _rounds(output: Sequence[StoredItem]) -> list[Sequence[StoredItem]]:
-    """Return the output that came before each call of the model."""
+    """Return the output before each call of the model."""
     kinds = [_kind(item) for item in output]
     given = 0
     while given < len(output) and kinds[given] == "mcp_list_tools":
@@ -193,13 +193,13 @@ def _encoded_call(made: Translated) -> bytes:
 
 @cache
 def _defaults() -> dict[str, Any]:
-    """Return what a response repeats of a request without parameters."""
+    """Return the values in a response to a request without parameters."""
     defaults: dict[str, Any] = msgspec.to_builtins(open_response(CreateResponse(model="", input=""), "", 0))
     return defaults
 
 
 def _differing(values: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
-    """Return the values that differ from the defaults, of objects as well as of all."""
+    """Return the values that differ from the defaults, recursively in objects."""
     found = {}
     for name, value in values.items():
         default = defaults.get(name)

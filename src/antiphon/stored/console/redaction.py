@@ -1,19 +1,19 @@
-"""What the console never shows: secrets of tools, and sealed content."""
+"""Redacts what the console must not show: secrets of tools, and sealed content."""
 
 from typing import Any
 
 STRUCK_OUT = "••••••"
-"""What stands for a secret."""
+"""Replaces a secret."""
 
 SECRETS = frozenset({"authorization", "headers", "api_key", "secret", "encrypted_content"})
-"""Fields that hold secrets of tools, which are not stored, and sealed content, which only the server can read."""
+"""Fields with secrets of tools, which are not stored, and with sealed content, which only the server can read."""
 
 SCHEMAS = frozenset({"parameters", "schema", "input_schema"})
-"""Fields that hold JSON schemas: a function may have an argument with the name of a secret."""
+"""Fields with JSON schemas: the arguments of a function can have the names of secrets."""
 
 
 def redacted(value: Any) -> Any:
-    """Return JSON with each secret struck out."""
+    """Return JSON with each secret replaced."""
     if isinstance(value, dict):
         return {name: _redacted_field(name, one) for name, one in value.items()}
     return [redacted(one) for one in value] if isinstance(value, list) else value

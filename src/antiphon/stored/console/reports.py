@@ -1,6 +1,6 @@
-"""Reports of `antiphon verify`, as `/admin/v1/reports` keeps, lists and compares them.
+"""Reports of `antiphon verify`: storing, listing and comparing them in `/admin/v1/reports`.
 
-The requests and answers are not stored: they are most of a report, and `antiphon verify --replay` shows it again.
+The exchanges are not stored: they are most of a report, and `antiphon verify --replay` shows them again.
 """
 
 from collections.abc import Sequence
@@ -24,26 +24,26 @@ from antiphon.stored.large import decoded
 Json = dict[str, Any]
 
 MOST_BYTES = 2 * 1024 * 1024
-"""Bytes of a report as JSON, without requests and answers."""
+"""Maximum bytes of a report as JSON, without its exchanges."""
 
 LONGEST_NAME = 200
-"""Characters of the name of a server or a model."""
+"""Maximum number of characters of the name of a server or a model."""
 
 MOST_COMPARED = 8
-"""Reports that one matrix has."""
+"""Maximum number of reports in one matrix."""
 
 SOME = (Shown(request="", answer=""),)
-"""Stands for exchanges that are not kept: a known deviation is one that was seen."""
+"""A placeholder for exchanges that are not stored: a known deviation requires that an exchange showed it."""
 
 
 class Reports:
-    """The reports of one store. `offload` runs what is slow in threads."""
+    """The reports of one store. `offload` runs slow functions in threads."""
 
     def __init__(self, store: Store, offload: Offload) -> None:
         self._store, self._offload = store, offload
 
     async def save(self, body: bytes) -> Json:
-        """Keep a report that `antiphon verify --json` wrote; return its summary. Raises `ClientError` (400)."""
+        """Store a report of `antiphon verify --json`; return its summary. Raises `ClientError` (400)."""
         stored = await self._offload.run("", stored_report, body)
         await self._store.put_report(stored)
         return _summary(stored)
@@ -53,16 +53,16 @@ class Reports:
         return [_summary(one) for one in await self._store.reports()]
 
     async def details(self, report_id: str) -> Json:
-        """Return a report by area, with what changed since the one before. Raises `ClientError` (404)."""
+        """Return a report by area, with the changes since the previous one. Raises `ClientError` (404)."""
         stored = await self._found(report_id)
         earlier = _earlier(stored, await self._store.reports())
         previous = None if earlier is None else await self._store.find_report(earlier.id)
         return await self._offload.run("", _details, stored, previous)
 
     async def matrix(self, ids: Sequence[str]) -> Json:
-        """Return reports side by side; without `ids`, the newest one of each model of each server.
+        """Return reports side by side. Without `ids`, return the newest report of each model of each server.
 
-        Raises `ClientError`: 404 for an unknown id, 400 for more than `MOST_COMPARED`.
+        Raises `ClientError`: 404 for an unknown id, 400 for more than `MOST_COMPARED` ids.
         """
         if len(ids) > MOST_COMPARED:
             raise ClientError(f"Invalid 'ids': at most {MOST_COMPARED} reports can be compared.", param="ids")
@@ -82,9 +82,9 @@ class Reports:
 
 
 def stored_report(body: bytes) -> StoredReport:
-    """Return a report, the JSON that `antiphon verify --json` wrote, as it is stored. The same report has the same id.
+    """Return the JSON of `antiphon verify --json` as a stored report. The same report always has the same id.
 
-    Raises `ClientError` (400) for what is not a report, or too large.
+    Raises `ClientError` (400) for invalid or too large reports.
     """
     try:
         (report,) = decode_reports([("The body", body)])
@@ -94,7 +94,7 @@ def stored_report(body: bytes) -> StoredReport:
     report = replace(report, base_url=redacted(report.base_url), results=results)
     text = encode(report)
     if len(text) > MOST_BYTES:
-        raise ClientError(f"The report has {len(text)} bytes without its exchanges. At most {MOST_BYTES} are kept.")
+        raise ClientError(f"The report has {len(text)} bytes without its exchanges. At most {MOST_BYTES} are allowed.")
     return StoredReport(
         f"report_{sha256(text).hexdigest()[:32]}",
         cut(server(report), LONGEST_NAME),
@@ -106,7 +106,7 @@ def stored_report(body: bytes) -> StoredReport:
 
 
 def _head(report: Report) -> Json:
-    """Return what lists show of a report beside its id, its server and its model."""
+    """Return the fields of a report that lists show in addition to its id, its server and its model."""
     passed, broken = musts(report)
     return {
         "base_url": cut(report.base_url, LONGEST_NAME),
@@ -136,7 +136,7 @@ def _is_of_the_same(one: StoredReport, other: StoredReport) -> bool:
 
 
 def _earlier(stored: StoredReport, listed: Sequence[StoredReport]) -> StoredReport | None:
-    """Return the report of the same model of the same server before this one; `listed` are all, newest first."""
+    """Return the previous report of the same model of the same server. `listed` has all reports, newest first."""
     same = [one for one in listed if _is_of_the_same(one, stored)]
     place = next((at for at, one in enumerate(same) if one.id == stored.id), len(same))
     return next(iter(same[place + 1 :]), None)

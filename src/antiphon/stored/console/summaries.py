@@ -10,11 +10,11 @@ from antiphon.stored.response_list import shown
 from antiphon.upstream.prices import NANO
 
 FRESH, AGAIN = 30.0, 1.0
-"""Seconds for which the names of API keys are known before they are read again; less where one is missing."""
+"""Seconds for which the names of API keys are cached. The shorter time applies if a name is missing."""
 
 
 class KeyNames:
-    """The names of the store's API keys. `clock` never goes back, in seconds."""
+    """The names of the store's API keys. `clock` is monotonic, in seconds."""
 
     def __init__(self, store: Store, clock: Clock = time.monotonic) -> None:
         self._store, self._clock = store, clock

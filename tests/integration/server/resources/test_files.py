@@ -413,7 +413,7 @@ async def test_content_can_be_in_a_bucket(
             status, told = await served.post("/files", data=form(b"y"))
             assert (status, told["error"]["message"]) == (
                 503,
-                "The bucket of files cannot be used: PermissionDeniedError.",
+                "The bucket of file_storage failed: PermissionDeniedError.",
             )
             async with served.http.get(f"{served.url}/files/{made['id']}/content") as reply:
                 assert reply.status == 503

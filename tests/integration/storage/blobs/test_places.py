@@ -131,7 +131,7 @@ async def test_a_directory_that_cannot_be_written_is_an_error_of_the_store(tmp_p
     (tmp_path / "files").write_text("no directory")
     store = SqliteStore.open("sqlite://")
     blobs = blobs_of(store, Settings(file_storage=f"{tmp_path}/files"), part_turns())
-    with pytest.raises(StoreError, match="The directory of files cannot be used: not a directory"):
+    with pytest.raises(StoreError, match="The directory of file_storage failed: not a directory"):
         await blobs.write(blobs.new_name(), pieces(b"x"), "t")
     await store.close()
 
@@ -148,7 +148,7 @@ async def test_a_bucket_has_objects_below_the_prefix_and_no_large_parts(bucket: 
     assert bucket.uploads == {}
     bucket.is_broken = True
     for refused in (read(blobs, blob, 0, 1), blobs.delete(blob), blobs.write(blob, pieces(b"x"), "t")):
-        with pytest.raises(StoreError, match="The bucket of files cannot be used") as error:
+        with pytest.raises(StoreError, match="The bucket of file_storage failed") as error:
             await refused
         assert "127.0.0.1" not in str(error.value)
         assert "secret" not in str(error.value)
@@ -182,7 +182,7 @@ async def test_files_of_an_earlier_place_can_still_be_read(tmp_path: Path) -> No
     )
     assert await read(bucket, in_rows, 0, 4) == b"rows"
     for act in (read(bucket, in_directory, 0, 4), bucket.delete(in_directory)):
-        with pytest.raises(StoreError, match="set file_storage as it was"):
+        with pytest.raises(StoreError, match="set file_storage to its value"):
             await act
     await store.close()
 

@@ -103,7 +103,7 @@ async def test_no_more_saves_wait_than_may(postgres: Postgres, monkeypatch: pyte
         await asyncio.sleep(0.005)
     saves += [asyncio.create_task(store.save(response(f"resp_{number}"))) for number in (1, 2, 3)]
     await asyncio.sleep(0)
-    with pytest.raises(StoreError, match=r"^The store is overloaded: too much waits to be written\.$"):
+    with pytest.raises(StoreError, match=r"^The store is overloaded: too many writes are waiting\.$"):
         await store.save(response("resp_4"))
     await transaction.rollback()
     assert await asyncio.gather(*saves) == [True] * 4

@@ -22,7 +22,7 @@ def test_a_query_is_its_name_a_comment_and_a_statement() -> None:
     ("text", "message"),
     [
         ("-- one --\n-- Only words.\n", "query one: no statement"),
-        ("-- one --\nA\n-- one --\nB\n", "query one: given twice"),
+        ("-- one --\nA\n-- one --\nB\n", "query one: defined twice"),
     ],
 )
 def test_a_file_that_names_no_statement_or_one_twice_is_refused(text: str, message: str) -> None:

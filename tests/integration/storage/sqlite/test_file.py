@@ -92,7 +92,7 @@ def test_any_other_address_is_refused(url: str) -> None:
         SqliteStore.open(url)
 
     advice = "use sqlite:///absolute/path, or sqlite://"
-    assert caught.value.message == f"store: {url} is not a valid URL of a store; {advice}"
+    assert caught.value.message == f"store: {url} is not a valid store URL; {advice}"
 
 
 def test_the_home_of_nobody_is_refused() -> None:
@@ -136,7 +136,7 @@ async def test_the_address_stays_as_the_operator_wrote_it(monkeypatch: pytest.Mo
 
 
 def test_a_folder_is_refused(tmp_path: Path) -> None:
-    assert refusal(tmp_path) == "is a folder; name a file in it"
+    assert refusal(tmp_path) == "is a folder; use the path of a file in it"
     assert list(tmp_path.iterdir()) == []
 
 

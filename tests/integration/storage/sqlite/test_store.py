@@ -122,7 +122,7 @@ async def test_an_error_keeps_its_cause_and_shows_neither_path_nor_sql(store: Sq
         await store.save(response("resp_bad", body=None))
 
     assert isinstance(caught.value.__cause__, sqlite3.IntegrityError)
-    assert caught.value.message == "The store could not do this."
+    assert caught.value.message == "The store operation failed."
     assert (caught.value.status, caught.value.headers) == (503, {"retry-after": "1"})
 
 

@@ -113,7 +113,7 @@ async def test_a_webhook_that_did_not_receive_the_end_is_noted(stateful: Served)
         queued = await stateful.sdk.responses.create(model="m", input="Hi", background=True)
         while (found := await reader(stateful).details(None, queued.id))["summary"]["status"] != "completed":
             await asyncio.sleep(0.01)
-    said = "The webhook 'billing' has not received its end: 0 attempts so far."
+    said = "The webhook 'billing' is not yet delivered: 0 attempts so far."
     assert [note for note in found["notes"] if "webhook" in note["code"]] == [{"code": "webhook_pending", "text": said}]
     (newest, _) = await store.list_deliveries("", 9)
     await store.postpone(newest.id, None, "The server answered 500.")

@@ -1,15 +1,15 @@
 -- The keyword index of chunks. Every term begins with the number of its store.
 
 -- put_words --
--- `$2`: the terms of chunk `$1`, with blanks between.
+-- `$2` has the terms of chunk `$1`, separated by blanks.
 INSERT INTO chunk_words (rowid, words) VALUES ($1, $2)
 
 -- delete_words --
 INSERT INTO chunk_words (chunk_words, rowid, words) VALUES ('delete', $1, $2)
 
 -- word_counts --
--- How many chunks of store `$2` that a search finds have each of some terms, a JSON array; a term that none has may be left
--- out. The index has the chunks of other versions too: they are not counted.
+-- The number of published chunks of store `$2` that contain each of the terms in a JSON array; terms without chunks can
+-- be omitted. The index also has the chunks of other versions, which are not counted.
 SELECT term, doc - (
     SELECT count(*) FROM indexed_files CROSS JOIN chunk_words
     WHERE store = $2 AND state <> 1 AND chunk_words MATCH '"' || term || '"'
@@ -18,8 +18,8 @@ SELECT term, doc - (
 FROM json_each($1) CROSS JOIN chunk_vocabulary ON term = value
 
 -- match_words --
--- The chunks of store `$2` that match best, of the first `$5`: ranks of all would take long where a word is in most chunks.
--- `$1` is the expression of the index; PostgreSQL reads `$4`.
+-- The chunks of store `$2` that match best, among the first `$5`: ranking all would be slow for a word in most chunks.
+-- `$1` is the expression of the index; PostgreSQL uses `$4`.
 SELECT best.number, length, body
 FROM (
     SELECT number, rank FROM (
@@ -34,5 +34,5 @@ JOIN chunks ON chunks.seq = best.number
 ORDER BY best.rank, best.number
 
 -- lock_containers_of --
--- There is one writer.
+-- SQLite has only one writer, so no lock is needed.
 SELECT $1
