@@ -36,7 +36,7 @@ from antiphon.translation.to_chat.cut_prompts import is_cut, message_of
 from antiphon.translation.to_chat.prefix import encode_body, encode_large_body
 from antiphon.translation.to_chat.request import output_cap
 from antiphon.translation.to_chat.reuse import Fingerprint
-from antiphon.translation.to_chat.tokens import asked_tokens, tokens_of
+from antiphon.translation.to_chat.tokens import request_tokens, tokens_of
 from antiphon.translation.to_chat.vision import described, images_in
 from antiphon.translation.wire import MAX_PLAIN_ANSWER, AnswerReader, AnswerStream, Finish
 from antiphon.translation.writer import ResponseWriter
@@ -269,7 +269,7 @@ class ModelCaller:
             return Spent(usage.input_tokens, usage.output_tokens, cached, model, self._cost)
         said = [item for one in self._unreported for item in one.said()]
         guessed = Usage(
-            input_tokens=sum(asked_tokens(one.body) for one in self._unreported),
+            input_tokens=sum(request_tokens(one.body) for one in self._unreported),
             output_tokens=tokens_of({"messages": to_builtins(said)}, priming=0),
         )
         return Spent(

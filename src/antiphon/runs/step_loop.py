@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from typing import Any, ParamSpec, TypeVar
 
-from antiphon.cache.cached_answer import retell
+from antiphon.cache.cached_answer import replay_answer
 from antiphon.errors import AntiphonError, BackendError
 from antiphon.protocol.events import Event
 from antiphon.protocol.response import Response
@@ -170,7 +170,7 @@ class StepLoop(ABC):
         self.record.ignored_tools = kept.ignored_tools
         if self.is_stream:
             self._start()
-        retell(kept, self._writer)
+        replay_answer(kept, self._writer)
         return FinishRun(Finish("completed", kept.usage))
 
     async def _next(self) -> Step:

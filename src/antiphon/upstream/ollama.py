@@ -15,7 +15,7 @@ from antiphon.errors import BackendError, ClientError, log
 from antiphon.protocol.chat import error_code
 from antiphon.translation.ollama.answer import NativeAnswer
 from antiphon.translation.ollama.model import OllamaModel, enough, next_window, read_model
-from antiphon.translation.ollama.request import CHAT, NativeOptions, asked_window, native_request
+from antiphon.translation.ollama.request import CHAT, NativeOptions, native_request, requested_window
 from antiphon.translation.to_chat.cut_prompts import is_longer
 from antiphon.upstream.backend import Backend, Listing, Reply
 
@@ -129,7 +129,7 @@ class OllamaBackend:
         name = str(asked.body.get("model"))
         known = await self._look_up(name)
         limit = self._limit(name, known.model)
-        needed = max(asked.needed + known.model.thoughts, asked_window(asked.body))
+        needed = max(asked.needed + known.model.thoughts, requested_window(asked.body))
         if needed > limit and not known.model.is_remote and is_longer(asked.body, limit):
             return _refusal(too_small(limit), OVERFLOW)
         while True:
