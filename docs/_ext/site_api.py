@@ -12,6 +12,7 @@ import dataclasses
 import functools
 import inspect
 import operator
+import posixpath
 import re
 import types
 import typing
@@ -70,9 +71,19 @@ class Structs(SphinxDirective):
         module = import_module(self.arguments[0])
         found: list[nodes.Node] = []
         for name in " ".join(self.content).split():
-            text = "\n".join(described(module.__name__, name, getattr(module, name)))
+            text = linking("\n".join(described(module.__name__, name, getattr(module, name))), self.env.docname)
             found += self.parse_text_to_nodes(text, offset=self.content_offset)
         return found
+
+
+def linking(text: str, docname: str) -> str:
+    """Return a text with links of reStructuredText instead of Markdown's, which lead from the page of the settings."""
+
+    def link(found: re.Match[str]) -> str:
+        path = posixpath.relpath(posixpath.join("reference", found["path"]), posixpath.dirname(docname))
+        return f"`{found['text'].replace('`', '')} <{path}.html{found['anchor'] or ''}>`__"
+
+    return re.sub(r"\[(?P<text>[^\]]+)\]\((?P<path>[\w./-]+)\.md(?P<anchor>#[\w-]+)?\)", link, text)
 
 
 def described(module: str, name: str, kind: Any) -> Iterator[str]:

@@ -113,7 +113,7 @@ def from_bytes(body: bytes) -> KeptAnswer | None:
         return None
 
 
-def retell(answer: KeptAnswer, writer: ResponseWriter) -> None:
+def replay_answer(answer: KeptAnswer, writer: ResponseWriter) -> None:
     """Emit an answer through the writer."""
     ids: dict[str, str] = {}
     places: dict[int, int] = {}

@@ -113,7 +113,7 @@ class Similar:
         # A server without embeddings reports that by various statuses: that does not count against it as a model's
         # backend.
         upstream, answer = await call(
-            route, "/embeddings", body, Unobserved(), lambda _: Unobserved(), _whole, takes_any_status=True
+            route, "/embeddings", body, Unobserved(), lambda _: Unobserved(), _whole, any_status=True
         )
         try:
             if upstream.reply.status >= 400:

@@ -117,14 +117,14 @@ class StreamingPatchCall(StreamingCall):
         if self._output_index < 0 and {"type", "path"} <= self._known:
             self._open_for(self._fields)
         if self._output_index >= 0:
-            self._tell()
+            self._emit_rest()
 
     def _open_for(self, fields: dict[str, list[str]]) -> None:
         operation = _operation({**_joined(fields), "diff": ""})
         if operation is not None:
             self._open(self._patch("in_progress", operation))
 
-    def _tell(self) -> None:
+    def _emit_rest(self) -> None:
         """Emit the rest of the diff."""
         pieces = self._fields.get("diff", [])
         new = "".join(pieces[self._told :])
@@ -141,7 +141,7 @@ class StreamingPatchCall(StreamingCall):
             return None
         if self._output_index < 0:
             self._open_for(self._fields)
-            self._tell()
+            self._emit_rest()
         if not isinstance(operation, DeleteFile):
             event = events.DiffDone(output_index=self._output_index, item_id=self.id, diff=operation.diff)
             self.writer.emit(event)

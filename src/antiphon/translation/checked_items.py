@@ -188,13 +188,13 @@ class CheckedMessage(StreamingMessage):
 
     def annotate(self, annotation: dict[str, Any]) -> None:
         """See `StreamingMessage.annotate`."""
-        self._tell("".join(self._held), self._held_logprobs)
+        self._emit_text("".join(self._held), self._held_logprobs)
         super().annotate(annotation)
 
     def release(self) -> None:
         """Mark the text as not being the structured answer: it is sent as it arrives, unchecked."""
         self._check = None
-        self._tell("".join(self._held), self._held_logprobs)
+        self._emit_text("".join(self._held), self._held_logprobs)
 
     def close(self, status: Status) -> "StreamingMessage | None":
         """See `StreamingMessage.close`."""
@@ -231,10 +231,10 @@ class CheckedMessage(StreamingMessage):
             self._end(text, "completed")
 
     def _end(self, text: str, status: Status) -> None:
-        self._tell(text, self._held_logprobs if text == "".join(self._held) else [])
+        self._emit_text(text, self._held_logprobs if text == "".join(self._held) else [])
         super().close(status)
 
-    def _tell(self, text: str, logprobs: list[dict[str, Any]]) -> None:
+    def _emit_text(self, text: str, logprobs: list[dict[str, Any]]) -> None:
         if not self.is_told:
             self.is_told, self._held = True, []
             if text:

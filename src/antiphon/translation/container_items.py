@@ -82,7 +82,7 @@ class StreamingCode(HostedCall):
         """See `HostedCall.use`."""
         return {"code": self.code} if self.code.strip() else None
 
-    def _tell_arguments(self) -> None:
+    def _emit_arguments(self) -> None:
         if not self._sent:
             self._send(code_of(self.arguments))
         self._end_code()
@@ -141,7 +141,7 @@ class StreamingContainerShell(HostedCall, StreamingShellCall):
         action = {name: value for name, value in msgspec.to_builtins(self._action).items() if value is not None}
         return action if self._action.commands else None
 
-    def _tell_arguments(self) -> None:
+    def _emit_arguments(self) -> None:
         self._action = self._finished()
 
     def _cut(self) -> None:

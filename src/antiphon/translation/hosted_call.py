@@ -60,7 +60,7 @@ class HostedCall(StreamingCall, ABC):
             self._cut()
             self.drop()
             return None
-        self._tell_arguments()
+        self._emit_arguments()
         self.writer.waiting[self._output_index] = self.drop
         return self
 
@@ -99,7 +99,7 @@ class HostedCall(StreamingCall, ABC):
         """Drop the call: it is not run."""
         self._close(self._item("incomplete", {}))
 
-    def _tell_arguments(self) -> None:
+    def _emit_arguments(self) -> None:
         """Mark the arguments as complete."""
 
     def _cut(self) -> None:

@@ -39,7 +39,7 @@ class StreamingMcpCall(HostedCall):
         event = events.McpArgumentsDelta(output_index=self._output_index, item_id=self.id, delta=delta)
         self._emit_padded(event, delta)
 
-    def _tell_arguments(self) -> None:
+    def _emit_arguments(self) -> None:
         if not self.arguments.strip():
             self.add("{}")
         self._cut()
@@ -144,7 +144,7 @@ class ApprovalRequest(HostedCall):
     def _begin(self) -> None:
         self.id = self.writer.new_id("mcpr")
 
-    def _tell_arguments(self) -> None:
+    def _emit_arguments(self) -> None:
         self._open_held(self._item("", {}))
 
     def drop(self) -> None:

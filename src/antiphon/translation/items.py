@@ -56,7 +56,7 @@ class StreamingMessage:
             return
         text.add([delta], logprobs)
         if self.steady is None:
-            self._tell_annotations(text)
+            self._emit_annotations(text)
 
     def add_refusal(self, delta: str) -> None:
         """Append text to a refusal."""
@@ -72,7 +72,7 @@ class StreamingMessage:
         text = self._text or self._open_text()
         self._annotations = self._annotations or Annotations()
         self._annotations.add(annotation)
-        self._tell_annotations(text)
+        self._emit_annotations(text)
 
     @property
     def pieces(self) -> list[str]:
@@ -114,7 +114,7 @@ class StreamingMessage:
         if self._writer.cite_files is not None:
             for annotation in self._writer.cite_files("".join(text.pieces)):
                 self.annotate(annotation)
-        self._tell_annotations(text, is_over=True)
+        self._emit_annotations(text, is_over=True)
         annotations = self._annotations.told if self._annotations else []
         part = OutputText(text="".join(text.pieces), annotations=annotations, logprobs=text.logprobs)
         self._writer.emit(events.OutputTextDone(**self._place(), text=part.text, logprobs=text.logprobs))
@@ -125,14 +125,14 @@ class StreamingMessage:
             if isinstance(piece, str):
                 logprobs, self._spare = self._spare, []
                 text.add([piece], logprobs)
-                self._tell_annotations(text)
+                self._emit_annotations(text)
             else:
                 self.annotate(piece)
 
-    def _tell_annotations(self, text: GrowingText, *, is_over: bool = False) -> None:
+    def _emit_annotations(self, text: GrowingText, *, is_over: bool = False) -> None:
         if self._annotations is None:
             return
-        for index, annotation in self._annotations.tell(text.length, is_over=is_over):
+        for index, annotation in self._annotations.due(text.length, is_over=is_over):
             self._writer.emit(events.AnnotationAdded(**self._place(), annotation_index=index, annotation=annotation))
         self.steady = text if self._cited is None and not self._annotations.are_waiting else None
 

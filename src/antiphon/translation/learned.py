@@ -113,7 +113,7 @@ def refused_parameter(status: int, body: bytes, sent: Mapping[str, Any]) -> str 
 
 
 def _takes_no_tools(body: bytes) -> bool:
-    texts = [one[:_LONGEST] for one in _heard(_decoded(body)) if isinstance(one, str)]
+    texts = [one[:_LONGEST] for one in _statements(_decoded(body)) if isinstance(one, str)]
     return any(wording.search(text) for wording in _compiled(_NO_TOOLS) for text in texts)
 
 
@@ -125,7 +125,7 @@ def refused_schema(status: int, body: bytes | str, sent: Mapping[str, Any]) -> s
     """
     if status not in _SCHEMA_STATUSES:
         return None
-    said = " ".join(one for one in _heard(_decoded(body)) if isinstance(one, str))[:_LONGEST]
+    said = " ".join(one for one in _statements(_decoded(body)) if isinstance(one, str))[:_LONGEST]
     if not any(wording.search(said) for wording in _compiled(_SCHEMA_WORDINGS)):
         return None
     used = groups_in(schemas_in(sent))
@@ -145,10 +145,12 @@ def refused_types(body: bytes, names: Collection[str]) -> frozenset[str]:
 
     `body` is the error as received.
     """
-    heard = (
-        name for one in _heard(_decoded(body)) for name in (_type_in(one) if isinstance(one, dict) else _types(one))
+    found = (
+        name
+        for one in _statements(_decoded(body))
+        for name in (_type_in(one) if isinstance(one, dict) else _types(one))
     )
-    return frozenset(names) & frozenset(heard)
+    return frozenset(names) & frozenset(found)
 
 
 def _types(text: str) -> Iterator[str]:
@@ -173,25 +175,25 @@ def _decoded(body: bytes | str) -> Any:
 
 def _names(error: Any) -> Iterator[str]:
     """Yield the names that an error blames, the most explicit first."""
-    for one in _heard(error):
+    for one in _statements(error):
         yield from _in_table(one) if isinstance(one, dict) else _in_text(one)
 
 
-def _heard(error: Any, depth: int = 0) -> Iterator[dict[str, Any] | str]:
+def _statements(error: Any, depth: int = 0) -> Iterator[dict[str, Any] | str]:
     """Yield the tables and texts in which a server speaks. Servers nest envelopes, some as JSON in text."""
     if isinstance(error, dict) and depth < 8:
         yield error
         for key in _SPEAKING_KEYS:
-            yield from _heard(error.get(key), depth + 1)
+            yield from _statements(error.get(key), depth + 1)
     elif isinstance(error, list) and depth < 8:
         for value in error:
-            yield from _heard(value, depth + 1)
+            yield from _statements(value, depth + 1)
     elif isinstance(error, str):
         inner = _decoded(error) if error.lstrip().startswith(("{", "[")) else error
         if isinstance(inner, str):
             yield error
         else:
-            yield from _heard(inner, depth + 1)
+            yield from _statements(inner, depth + 1)
 
 
 def _in_table(error: dict[str, Any]) -> Iterator[str]:

@@ -113,8 +113,8 @@ class StreamingCall:
 
     def _named(self, call: Named) -> Named:
         """Return a call with the fields of its tool in addition to the name."""
-        if self.offer.told_namespace:
-            call.namespace = self.offer.told_namespace
+        if self.offer.shown_namespace:
+            call.namespace = self.offer.shown_namespace
         if self.offer.is_async:
             call.async_ = True
         return call
@@ -150,9 +150,9 @@ class StreamingCustomCall(StreamingCall):
     def _say(self, piece: str) -> None:
         self._text.append(piece)
         if self.is_told:
-            self._tell(piece)
+            self._emit_delta(piece)
 
-    def _tell(self, piece: str) -> None:
+    def _emit_delta(self, piece: str) -> None:
         event = events.CustomInputDelta(output_index=self._output_index, item_id=self.id, delta=piece)
         self._emit_padded(event, piece)
 
@@ -186,7 +186,7 @@ class StreamingCustomCall(StreamingCall):
 
     def _end(self, status: Status, text: str) -> None:
         if text and not self.is_told:
-            self._tell(text)
+            self._emit_delta(text)
         event = events.CustomInputDone(output_index=self._output_index, item_id=self.id, input=text)
         self.writer.emit(event)
         self._close(self._custom(status, text))

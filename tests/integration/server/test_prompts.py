@@ -163,7 +163,7 @@ async def test_a_background_response_keeps_the_version_it_was_queued_with(
 ) -> None:
     prompt_id = await made(stateful)
     stateful.engine.drain()
-    stateful.engine.takes_work = True
+    stateful.engine.accepts_work = True
     queued = await stateful.sdk.responses.create(prompt=naming(prompt_id), input="When?", background=True)
     async with stateful.http.delete(f"{stateful.url}/prompts/{prompt_id}") as reply:
         assert reply.status == 200

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.integration.reference.test_watch_page import FOUND, SUFFIXES, kinds, labels_of
+from tests.integration.reference.test_metrics_page import FOUND, SUFFIXES, kinds, labels_of
 from tests.support.programs import find, needs
 from tests.support.server import Served
 from tests.system.deploy.proxies import DEPLOY

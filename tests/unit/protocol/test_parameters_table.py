@@ -17,7 +17,7 @@ from antiphon.protocol.tools import AllowedTools, FunctionChoice, FunctionTool
 from antiphon.protocol.validation.validate import decode_request
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "parameters.md"
-ROW = re.compile(r"^\| `([^`]+)` \| (honoured|refused|no-op) \| (.+) \|$", re.MULTILINE)
+ROW = re.compile(r"^\| `([^`]+)` \| (applied|rejected|no-op) \| (.+) \|$", re.MULTILINE)
 NESTED: list[tuple[str, type[Struct]]] = [
     ("text.", TextConfig),
     ("text.format.", TextFormat),
@@ -57,10 +57,10 @@ def test_every_parameter_that_is_not_served_is_listed_as_refused() -> None:
     treatments = {name: treatment for name, treatment, _ in rows()}
     not_served = {field.name for field in msgspec.structs.fields(CreateResponse) if field.type == NotServed}
     assert not_served
-    assert {treatments[name] for name in not_served} == {"refused"}
+    assert {treatments[name] for name in not_served} == {"rejected"}
 
 
-@pytest.mark.parametrize("name", [name for name, treatment, _ in rows() if treatment == "refused"])
+@pytest.mark.parametrize("name", [name for name, treatment, _ in rows() if treatment == "rejected"])
 def test_what_is_listed_as_refused_is_refused_by_name(name: str) -> None:
     value = REFUSED_VALUES.get(name, True)
     outer, _, inner = name.partition(".")
@@ -73,7 +73,7 @@ def test_what_is_listed_as_refused_is_refused_by_name(name: str) -> None:
     assert caught.value.code in {"unsupported_parameter", "unsupported_value"}
 
 
-@pytest.mark.parametrize("name", [name for name, treatment, _ in rows() if treatment != "refused" and "." not in name])
+@pytest.mark.parametrize("name", [name for name, treatment, _ in rows() if treatment != "rejected" and "." not in name])
 def test_what_is_not_listed_as_refused_is_taken(name: str) -> None:
     samples: dict[str, Any] = {
         "include": [],

@@ -1,11 +1,95 @@
-"""The page of dialects says what the table in the source says, row by row.
+"""The page of dialects is generated from the table in the source.
 
-The page is not written by hand: where a row differs, the failure shows the right one.
+`python -m tests.unit.reference.test_dialects_page --update` writes it.
 """
+
+import sys
+from collections.abc import Callable, Iterator
 
 from antiphon.translation.dialects.dialect import USUAL, Dialect
 from antiphon.translation.dialects.table import DIALECTS
 from tests.support.pages import REFERENCE
+
+PAGE = REFERENCE / "dialects.md"
+COMMAND = "python -m tests.unit.reference.test_dialects_page --update"
+
+INTRODUCTION = """\
+<!-- Generated: python -m tests.unit.reference.test_dialects_page --update -->
+
+# Dialects
+
+Look up how Antiphon adapts requests to each family of model servers. Servers with a Chat Completions API differ, so
+Antiphon has a dialect for each family; the evidence is in `src/antiphon/translation/dialects/`.
+
+Antiphon detects the dialect of a backend from, in this order: `dialect` in the
+[settings](settings.md#backendsdialect), its host, the `server` header and the `owned_by` in its list of models, and
+its port. `antiphon models` shows the result. A backend that matches no family has the dialect `generic`.
+
+If a backend rejects a parameter by name, Antiphon repeats the request without it, and omits it from further requests
+until the server restarts. If a backend rejects tools, Antiphon [describes them in the
+prompt](../guides/fix-tool-calls.md#models-without-tool-calling).
+"""
+
+SECTIONS: dict[str, str] = {
+    "Detection and API": """\
+**API** is the API that `api = "auto"` selects. *Responses*: the family's own Responses API offers more than
+Antiphon's translation from Chat Completions (its reasoning, the tools that it runs). *Chat*: that API offers less, or
+is unknown. *tested*: Antiphon sends one empty request to `/responses`; a reply that reports a missing model (400,
+422) shows that the backend has this API. See [how to
+choose](../operate/route-across-backends.md#use-backends-with-a-responses-api). The other tables concern Chat
+Completions.
+
+**Output limit** is the name of the parameter for `max_output_tokens`.
+""",
+    "Reasoning": """\
+**Effort** is the parameter for `reasoning.effort`. `chat_template_kwargs` contains `enable_thinking`, which is false
+for `none` and true for every other effort, for models such as Qwen's that control reasoning in their chat template;
+`reasoning_effort` is sent in addition. If the backend rejects `chat_template_kwargs`, as vLLM does with Mistral's
+tokenizer, only `reasoning_effort` is sent from then on.
+
+**Returned reasoning** is the place in which the reasoning of earlier turns is sent back, and the turns to which this
+applies. Signatures of calls always go back to the family that created them.
+""",
+    "Tools and formats": """\
+**Tool choice** lists the supported values; *modes* are `none`, `auto` and `required`. If a named function or
+`allowed_tools` is not supported, Antiphon sends only the tools in question. If a call cannot be required at all, or
+only of a named function and there are several, the request is rejected.
+
+**Calls in text**: whether a call that the model writes as text, in one of these
+[formats](../guides/fix-tool-calls.md#calls-written-as-text), becomes a tool call. Hosted services parse the calls of
+their models themselves.
+
+**JSON formats**: the supported types of `response_format`. The prompt describes every other format.
+
+**Patterns**: whether the backend enforces a `pattern` in a schema. If so, the regular expression of a custom tool is
+sent as one; otherwise, its input is only checked afterwards.
+
+**Files**: the content part for files that are not text. Text files are part of the message for every backend.
+""",
+    "Parameters": """\
+**Not sent**: common parameters that the family does not support. A hint is omitted; a request that needs the
+parameter is rejected.
+
+**Forwarded**: parameters outside the Responses API that the backend receives unchanged. `passthrough` of a backend
+[replaces](parameters.md#parameters-of-local-servers) this list.
+""",
+    "Special behaviour": """\
+- **one request at a time**: a new request would interrupt the current stream. All other requests wait, whatever
+  `concurrency` says, and Antiphon does not request the list of models in the meantime.
+- **streams hide errors**: a stream that ends without a reason is repeated as a request without streaming.
+- **arguments are parsed**: arguments of an earlier call that are not a JSON object are sent inside an object.
+- **prompt cache**: the backend processes a prompt only from its first difference to an earlier prompt, so Antiphon
+  [compares the prompts](../guides/reuse-prompt-caches.md).
+- **tools in the prompt**: no `tools` are sent, as if the backend had rejected them. With **JSON**, a schema also
+  restricts every output to JSON, for models that follow no other format.
+- **output is checked**: Antiphon checks the output of the model, and
+  [corrects what it can](../guides/repair-model-output.md).
+- **weaker schemas**: the family rejects some JSON Schema keywords, so Antiphon removes them. It also remembers the
+  keywords that a backend rejects.
+- **prompts are truncated**: the reported tokens are
+  [compared with the request](../guides/run-local-models.md#when-a-backend-cuts-prompts-silently).
+""",
+}
 
 TOLD_BY = {"hosts": "", "ports": "port ", "owners": "`owned_by` ", "servers": "`server` "}
 EFFORT_FORMS = {
@@ -15,50 +99,83 @@ EFFORT_FORMS = {
     "enable_thinking": "`enable_thinking`",
     "chat_template_kwargs": "`chat_template_kwargs` and `reasoning_effort`",
 }
-BESIDES = {
-    "one_at_a_time": "one thing at a time",
+SPECIAL = {
+    "one_at_a_time": "one request at a time",
     "streams_hide_errors": "streams hide errors",
     "parses_arguments": "arguments are parsed",
-    "prefix_cache": "keeps prompts",
-    "checks_answers": "answers are checked",
+    "prefix_cache": "prompt cache",
+    "checks_answers": "output is checked",
     "unfit": "weaker schemas",
-    "cuts_prompts": "prompts are cut",
+    "cuts_prompts": "prompts are truncated",
 }
 TOOLS: dict[str, list[str]] = {"native": [], "prompt": ["tools in the prompt"], "schema": ["tools in the prompt, JSON"]}
 REPLAYS = {"tool_turns": "of turns with calls", "always": "of every turn"}
-APIS = {"chat": "Chat", "responses": "Responses", "probe": "asks"}
+APIS = {"chat": "Chat", "responses": "Responses", "probe": "tested"}
 CHOICES = {"full": "all", "named": "modes, a function", "functions": "`none`, `auto`, a function", "strings": "modes"}
-
-
-def row_of(dialect: Dialect) -> str:
-    cells = (
-        f"`{dialect.name}`",
-        ", ".join(word + f"`{value}`" for name, word in TOLD_BY.items() for value in getattr(dialect, name)),
-        APIS[dialect.api],
-        f"`{dialect.max_tokens}`",
-        EFFORT_FORMS.get(dialect.effort, ""),
-        reasoning_of(dialect),
-        CHOICES[dialect.tool_choice] if "tool_choice" in dialect.accepts else "",
-        "yes" if dialect.text_calls else "",
-        ", ".join(f"`{name}`" for name in sorted(dialect.json_formats)) if "response_format" in dialect.accepts else "",
-        "yes" if dialect.patterns else "",
-        f"`{dialect.file_part}`" if dialect.file_part else "",
-        ", ".join(f"`{name}`" for name in sorted(USUAL - dialect.accepts)),
-        ", ".join(f"`{name}`" for name in sorted(dialect.passthrough)),
-        ", ".join([*(words for name, words in BESIDES.items() if getattr(dialect, name)), *TOOLS[dialect.tools]]),
-    )
-    return f"| {' | '.join(cells)} |".replace("|  |", "| |").replace("|  |", "| |")
 
 
 def reasoning_of(dialect: Dialect) -> str:
     if dialect.replay == "never":
-        return "never"
+        return "none"
     place = {"": "signed only", "think_tags": "in `<think>` tags", "thinking": "as thinking parts"}
     return f"{place.get(dialect.reasoning, f'`{dialect.reasoning}`')}, {REPLAYS[dialect.replay]}"
 
 
-def test_every_dialect_has_its_row_and_every_row_its_dialect() -> None:
-    page = (REFERENCE / "dialects.md").read_text().splitlines()
-    rows = [line for line in page if line.startswith("| `")]
-    right = [row_of(dialect) for dialect in DIALECTS.values()]
-    assert rows == right, "The rows of dialects.md are now to be:\n" + "\n".join(right)
+def quoted(names: set[str] | frozenset[str] | tuple[str, ...]) -> str:
+    return ", ".join(f"`{name}`" for name in sorted(names))
+
+
+COLUMNS: dict[str, dict[str, Callable[[Dialect], str]]] = {
+    "Detection and API": {
+        "Detected by": lambda one: ", ".join(
+            word + f"`{value}`" for name, word in TOLD_BY.items() for value in getattr(one, name)
+        ),
+        "API": lambda one: APIS[one.api],
+        "Output limit": lambda one: f"`{one.max_tokens}`",
+    },
+    "Reasoning": {"Effort": lambda one: EFFORT_FORMS.get(one.effort, ""), "Returned reasoning": reasoning_of},
+    "Tools and formats": {
+        "Tool choice": lambda one: CHOICES[one.tool_choice] if "tool_choice" in one.accepts else "",
+        "Calls in text": lambda one: "yes" if one.text_calls else "",
+        "JSON formats": lambda one: quoted(one.json_formats) if "response_format" in one.accepts else "",
+        "Patterns": lambda one: "yes" if one.patterns else "",
+        "Files": lambda one: f"`{one.file_part}`" if one.file_part else "",
+    },
+    "Parameters": {
+        "Not sent": lambda one: quoted(USUAL - one.accepts),
+        "Forwarded": lambda one: quoted(one.passthrough),
+    },
+    "Special behaviour": {
+        "Behaviour": lambda one: ", ".join(
+            [*(words for name, words in SPECIAL.items() if getattr(one, name)), *TOOLS[one.tools]]
+        )
+    },
+}
+"""The columns of each section's table, and what a dialect has in them."""
+
+
+def page() -> str:
+    return "".join([INTRODUCTION, *(section(title) for title in SECTIONS)])
+
+
+def section(title: str) -> str:
+    """A heading, what the columns mean, and a table; dialects without anything in it are omitted."""
+    columns = COLUMNS[title]
+    table = "".join(rows(columns))
+    head = f"| Dialect | {' | '.join(columns)} |\n|{'---|' * (len(columns) + 1)}\n"
+    return f"\n## {title}\n\n{SECTIONS[title]}\n{head}{table}"
+
+
+def rows(columns: dict[str, Callable[[Dialect], str]]) -> Iterator[str]:
+    for dialect in DIALECTS.values():
+        cells = [cell(dialect) for cell in columns.values()]
+        if any(cells):
+            yield f"| `{dialect.name}` | {' | '.join(cells)} |\n".replace("|  |", "| |").replace("|  |", "| |")
+
+
+def test_the_page_is_fresh() -> None:
+    assert PAGE.read_text() == page(), f"write it again: {COMMAND}"
+
+
+if __name__ == "__main__" and "--update" in sys.argv:
+    PAGE.write_text(page())

@@ -18,7 +18,7 @@ from antiphon.storage.contract import BucketState, Limits
 from tests.support.pages import table
 
 Made = tuple[int, str, str]
-"""Status, type and code; the code is `null` where there is none."""
+"""Status, type and code; an error without a code has `null`."""
 
 PACKAGE = Path(antiphon.__file__).parent
 ERRORS = {kind.__name__: kind for kind in (AntiphonError, BackendError, ClientError, StoreError)}
@@ -26,15 +26,15 @@ FIXED_CODES = {"BackendError": "server_error", "StoreError": "server_error"}
 
 
 def listed() -> set[Made]:
-    client = table("errors", "Code", "Status", "When", "What to do")
-    others = table("errors", "Code", "Status", "Type", "When", "What to do")
+    client = table("errors", "Code", "Status", "Cause", "What to do")
+    others = table("errors", "Code", "Status", "Type", "Cause", "What to do")
     rows = [(status, "invalid_request_error", code) for code, status, _, _ in client]
     rows += [(status, kind, code) for code, status, kind, _, _ in others]
     return {(int(status), kind, code) for statuses, kind, code in rows for status in statuses.split(", ")}
 
 
 def calls() -> Iterator[tuple[str, dict[str, ast.expr], list[ast.expr]]]:
-    """Every call in the package by its function's last name, but for the commands: they answer no client."""
+    """Every call in the package by its function's last name, except the commands: they send no replies."""
     for path in PACKAGE.rglob("*.py"):
         if not path.is_relative_to(PACKAGE / "cli"):
             for node in ast.walk(ast.parse(path.read_text())):
@@ -44,14 +44,14 @@ def calls() -> Iterator[tuple[str, dict[str, ast.expr], list[ast.expr]]]:
 
 
 def constant(given: dict[str, ast.expr], name: str, default: object) -> object:
-    """The argument's value; None where it is worked out."""
+    """The argument's value; None if it is computed."""
     if name not in given:
         return default
     return node.value if isinstance(node := given[name], ast.Constant) else None
 
 
 def written() -> set[Made]:
-    """What stands in the source word for word."""
+    """The errors in the source with constant codes."""
     made = set()
     for name, given, args in calls():
         if kind := ERRORS.get(name):
@@ -68,7 +68,7 @@ def written() -> set[Made]:
 
 
 def worked_out() -> set[Made]:
-    """What the refusals put together from the kind of the value."""
+    """The errors with codes that depend on the type of the value."""
     bounds = product(("integer", "decimal"), ("below", "above"))
     errors = [refusals.number_out_of_range("p", kind, side, 0, 0) for kind, side in bounds]
     errors += [make("p", *rest) for kind in ("string", "array") for make, *rest in _too_many(kind)]
@@ -91,11 +91,11 @@ def test_every_error_that_the_source_makes_has_its_row_and_every_row_its_error()
 
 
 def test_every_code_that_a_stream_tells_apart_has_its_row() -> None:
-    rows = {code for code, _ in table("errors", "Code", "What it means")}
+    rows = {code for code, _ in table("errors", "Code", "Meaning")}
     assert rows == KNOWN_CODES | {"server_error"}
 
 
 def test_every_code_of_a_steer_has_its_row() -> None:
     known, _ = get_args(ResponseSteerErrorCode)
-    rows = {code for code, _ in table("errors", "Code of a steer", "When")}
+    rows = {code for code, _ in table("errors", "Code of a steer", "Cause")}
     assert rows == set(get_args(known)) == MESSAGES.keys() | {"invalid_input", "successor_creation_failed"}

@@ -95,8 +95,8 @@ def test_a_tool_is_offered_or_left_out_as_its_row_says(kind: str, policy: str) -
     request = decoded(tools=[{"type": kind, **NEEDED.get(kind, {})}, *deferred])
     toolbox = toolbox_of(request, LISTED, THINKING, served=SERVED)
 
-    assert bool(toolbox.offers) == (policy != "left out")
-    assert toolbox.left_out == ([kind] if policy == "left out" else [])
+    assert bool(toolbox.offers) == (policy != "omitted")
+    assert toolbox.left_out == ([kind] if policy == "omitted" else [])
     assert any(offer.is_hosted for offer in toolbox.offers.values()) == (policy == "executed")
 
 
@@ -110,7 +110,7 @@ def test_an_item_is_shown_to_the_model_as_its_row_says(kind: str, item: dict[str
     assert bool(messages or offers) == (ITEMS[kind] == "translated")
 
 
-@pytest.mark.parametrize("kind", [kind for kind, policy in ITEMS.items() if policy == "refused"])
+@pytest.mark.parametrize("kind", [kind for kind, policy in ITEMS.items() if policy == "rejected"])
 def test_an_item_that_is_refused_is_refused_by_name(kind: str) -> None:
     with pytest.raises(ClientError) as caught:
         decoded(input=[{"type": kind}])

@@ -250,7 +250,7 @@ _CHOICES = {FunctionTool: FunctionChoice, CustomTool: CustomChoice}
 
 def _check_tool_choice(request: CreateResponse) -> None:
     """Check the choice if the request itself has all tools; those in the history are not known yet."""
-    choice, tools = request.tool_choice, list(given_tools(request))
+    choice, tools = request.tool_choice, list(requested_tools(request))
     if request.previous_response_id is not None or request.conversation is not None:
         return
     if request.prompt is not None and not isinstance(request, PromptedRequest):
@@ -264,7 +264,7 @@ def _check_tool_choice(request: CreateResponse) -> None:
             raise _bad_choice(f"Tool choice '{refusals.shown(tool.name)}' not found in 'tools' parameter.")
 
 
-def given_tools(request: CreateResponse) -> Iterator[Tool]:
+def requested_tools(request: CreateResponse) -> Iterator[Tool]:
     """Return the tools of a request, in `tools` and inside its input, those of namespaces one by one."""
     lists: list[Sequence[Tool]] = [request.tools or ()]
     if isinstance(request.input, list):

@@ -215,7 +215,7 @@ RULES: dict[str, Rule] = {
         ),
         # Hosted tools.
         Rule("tool:order", "The steps of a hosted tool arrive in order.", "section 16"),
-        Rule("tool:step-once", "A hosted tool takes each of its steps once.", "section 16", "should"),
+        Rule("tool:step-once", "Each step of a hosted tool occurs once.", "section 16", "should"),
         Rule("tool:steps-complete", "A hosted tool's completed item went through every step.", "section 16", "should"),
         Rule("tool:end-matches-status", "The status of a hosted tool's item matches its last step.", "section 16"),
         Rule("tool:fields", "A hosted tool's done item has the fields of its type.", "section 5"),

@@ -48,7 +48,7 @@ async def _are_exact(store: Store) -> None:
         await store.put_api_key(key)
         levels = await asyncio.gather(*(store.take(key.id, limits, tokens) for _ in range(64)))
         granted = sum(level.is_granted for level in levels)
-        hold(granted == 10, f"{granted} of 64 were granted where there is room for 10 ({limits})")
+        hold(granted == 10, f"{granted} of 64 were granted with room for 10 ({limits})")
         last = await store.take(key.id, limits, tokens)
         hold(50 < max(last.requests_in, last.tokens_in) <= 60, f"with nothing left, the level is {last}")
 

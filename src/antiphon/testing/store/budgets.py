@@ -65,7 +65,7 @@ async def _are_exact(store: Store) -> None:
         states = await asyncio.gather(*(store.take(claim.key_id, Limits(), 0, claim) for claim in claims))
         granted = sum(state.is_granted for state in states)
         expected = 10 if own is None or shared is None else 4
-        hold(granted == expected, f"{granted} of 40 were granted where there is room for {expected} ({own}, {shared})")
+        hold(granted == expected, f"{granted} of 40 were granted with room for {expected} ({own}, {shared})")
 
 
 async def _are_named(store: Store) -> None:

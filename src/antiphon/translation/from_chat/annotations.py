@@ -1,5 +1,5 @@
-"""What stands beside a text, in the form of the Responses API: citations (specification section 5, Annotation), and the
-log probabilities of its tokens (section 4).
+"""Metadata of a text in the form of the Responses API: citations (specification section 5, Annotation), and the log
+probabilities of its tokens (section 4).
 """
 
 import math
@@ -35,7 +35,7 @@ class Annotations:
         """Add an annotation."""
         self._waiting.append(annotation)
 
-    def tell(self, length: int, *, is_over: bool = False) -> Iterator[tuple[int, dict[str, Any]]]:
+    def due(self, length: int, *, is_over: bool = False) -> Iterator[tuple[int, dict[str, Any]]]:
         """Yield those within a text of this many characters, each with its number; all of them if the text
         `is_over`.
         """

@@ -151,15 +151,15 @@ class StreamingContent:
         if self.think.is_plain(text):
             self._say(text)
             return
-        self._tell(self.think.feed(text))
+        self._write_pieces(self.think.feed(text))
 
     def _flush_text(self) -> None:
         """Write the text that was held back."""
         if rest := self.surrogates.rest("text"):
-            self._tell(self.think.feed(rest))
-        self._tell(self.think.flush())
+            self._write_pieces(self.think.feed(rest))
+        self._write_pieces(self.think.flush())
 
-    def _tell(self, pieces: list[Piece]) -> None:
+    def _write_pieces(self, pieces: list[Piece]) -> None:
         for is_reasoning, piece in pieces:
             if not is_reasoning:
                 self._say(piece)

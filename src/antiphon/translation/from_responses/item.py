@@ -142,10 +142,10 @@ class PassedItem:
         if word not in steps:
             return
         for place in range(self._reached + 1, steps.index(word) + 1):
-            self._tell(steps[place])
+            self._emit_step(steps[place])
             self._reached = place
 
-    def _tell(self, step: str) -> None:
+    def _emit_step(self, step: str) -> None:
         self.writer.emit(events.STEP_EVENTS[self.kind, step](**self._where()))
 
     def _end_steps(self, item: Item) -> None:
@@ -157,7 +157,7 @@ class PassedItem:
             self._reach("completed")
         elif (self.kind, end) in events.STEP_EVENTS:
             self._reach("in_progress")
-            self._tell(end)
+            self._emit_step(end)
 
     def _show(self, event: Value) -> None:
         image = event.get("partial_image_b64")

@@ -73,7 +73,7 @@ class Part:
             if self.writer.view.obfuscation:
                 event.obfuscation = padding(delta)
             self.writer.emit(event)
-            self._tell_annotations()
+            self._emit_annotations()
 
     def annotate(self, value: Any) -> None:
         """Add an annotation to its text."""
@@ -82,10 +82,10 @@ class Part:
         if self.is_closed or self.kind != "output_text" or not annotation:
             return
         self._annotations.add(annotation)
-        self._tell_annotations()
+        self._emit_annotations()
 
-    def _tell_annotations(self, *, is_over: bool = False) -> None:
-        for index, annotation in self._annotations.tell(self._length, is_over=is_over):
+    def _emit_annotations(self, *, is_over: bool = False) -> None:
+        for index, annotation in self._annotations.due(self._length, is_over=is_over):
             place = self.place.content()
             self.writer.emit(events.AnnotationAdded(**place, annotation_index=index, annotation=annotation))
 
@@ -110,7 +110,7 @@ class Part:
         elif self.kind == "reasoning_text":
             self.writer.emit(events.ReasoningTextDone(**place, text=said))
         else:
-            self._tell_annotations(is_over=True)
+            self._emit_annotations(is_over=True)
             self.writer.emit(events.OutputTextDone(**place, text=said, logprobs=self._logprobs))
         self.writer.emit(events.ContentPartDone(**place, part=self.whole()))
 

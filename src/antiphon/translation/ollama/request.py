@@ -89,7 +89,7 @@ def native_messages(messages: Sequence[Mapping[str, Any]]) -> list[Body]:
     return [_message(message, names) for message in messages]
 
 
-def asked_window(body: Mapping[str, Any]) -> int:
+def requested_window(body: Mapping[str, Any]) -> int:
     """Return the window in tokens that the client's `options` request; 0 if they request none."""
     options = body.get("options")
     wanted = options.get("num_ctx") if isinstance(options, dict) else None

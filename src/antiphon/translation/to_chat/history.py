@@ -26,7 +26,7 @@ from antiphon.protocol.items.messages import (
     kinds_of,
 )
 from antiphon.protocol.validation.call_rules import CALLS, OUTPUTS, Call, Output, tie
-from antiphon.translation.to_chat.hosted import RETOLD, ServedCall, approvals_in, retold, shell_output
+from antiphon.translation.to_chat.hosted import RETOLD, ServedCall, approvals_in, shell_output, shown_call
 from antiphon.translation.to_chat.reasoning import Unseal, recount
 from antiphon.translation.tool_mapping.calls import output_of
 
@@ -50,7 +50,7 @@ def visible(items: Sequence[InputItem], unseal: Unseal, *, sees_images: bool = F
     search = ""
     shown: list[Placed] = []
     for index, item in remembered(items):
-        served = retold(item, unseal, approvals, sees_images=sees_images) if type(item) in RETOLD else None
+        served = shown_call(item, unseal, approvals, sees_images=sees_images) if type(item) in RETOLD else None
         if behind and served is None and not _is_said_by_model(item):
             shown += behind
             behind = []

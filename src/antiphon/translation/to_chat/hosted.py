@@ -54,7 +54,7 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class Retold:
+class ShownCall:
     """A call, its output, and whether the next call belongs to the same answer."""
 
     call: ServedCall
@@ -95,13 +95,13 @@ def approvals_in(items: Iterable[InputItem]) -> Approvals:
     return found
 
 
-def retold(item: Item, unseal: Unseal, approvals: Approvals, *, sees_images: bool = False) -> Retold | None:
+def shown_call(item: Item, unseal: Unseal, approvals: Approvals, *, sees_images: bool = False) -> ShownCall | None:
     """Return a hosted tool's item as a call and its output, None if the model reads nothing of it.
 
     Figures of code go only to models that are known to see images (`sees_images`).
     """
     if isinstance(item, McpApprovalRequest):
-        told = _asked(item, approvals)
+        told = _approval_request(item, approvals)
     else:
         tell = _TOLD.get(type(item))
         told = tell(item) if tell else None
@@ -121,7 +121,7 @@ def retold(item: Item, unseal: Unseal, approvals: Approvals, *, sees_images: boo
     if sees_images and isinstance(item, CodeInterpreterCall) and isinstance(said, str):
         said = _with_figures(said, item.outputs or _apart(item, unseal).get("outputs") or [])
     output = FunctionCallOutput(call_id=call.call_id, output=said)
-    return Retold(call, output, joins_next=bool(made.get("joins_next")))
+    return ShownCall(call, output, joins_next=bool(made.get("joins_next")))
 
 
 def state_of(item: Item, unseal: Unseal) -> dict[str, Any]:
@@ -154,7 +154,7 @@ def _with_figures(said: str, outputs: Sequence[dict[str, Any]]) -> str | list[In
     return [InputText(text=said), *figures[:MOST_FIGURES]] if figures else said
 
 
-def _asked(item: McpApprovalRequest, approvals: Approvals) -> Told | None:
+def _approval_request(item: McpApprovalRequest, approvals: Approvals) -> Told | None:
     """A call that needs an approval; once it has run or was requested again, another item replaces it."""
     if item.id in approvals.settled:
         return None

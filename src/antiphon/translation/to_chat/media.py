@@ -128,7 +128,7 @@ def _by_data(name: str, data: str, dialect: Dialect, param: str) -> dict[str, An
         return _text_part(name, text)
     if not dialect.file_part:
         raise refusals.invalid(param, f"only text files are supported with this model. {_remedy(dialect)}")
-    media_type = media_type or _told_by_content(raw)
+    media_type = media_type or _type_by_content(raw)
     return _FILE_PARTS[dialect.file_part](name, f"data:{media_type};base64,{encode(raw)}")
 
 
@@ -176,7 +176,7 @@ def _decoded(raw: bytes) -> str | None:
         return None
 
 
-def _told_by_content(raw: bytes) -> str:
+def _type_by_content(raw: bytes) -> str:
     return "application/pdf" if raw.startswith(b"%PDF-") else "application/octet-stream"
 
 

@@ -158,7 +158,7 @@ class _Renderer(Struct):
         """Return the position of a user message before which all messages are known from now on; 0 for none."""
         if prefix.log.has_files:
             return 0
-        if self.dialect.alternating:  # the message before this position and the one after it may have to be merged
+        if self.dialect.alternating:  # the message before this position and the one after it can need merging
             return 0
         if history < prefix.length or not (prefix.is_sound and prefix.is_apart and kinds_of(items) <= INDEPENDENT):
             return 0
@@ -237,7 +237,7 @@ class _Renderer(Struct):
             rest = [part for part in parts if part["type"] != "text"]
             if rest and not self.dialect.tool_parts:
                 names = {tie(call): chat_call(call, self.toolbox)[0] for call in answer.calls}
-                moved += [_whose(output, names.get(tie(output)), self.dialect), *rest]
+                moved += [_moved_from(output, names.get(tie(output)), self.dialect), *rest]
         return messages, moved
 
     def _tool_call(self, call: Call, recalled: Recalled) -> dict[str, Any]:
@@ -352,7 +352,7 @@ MOVED_FROM = "From the output of call "
 """Begins a user message with content that a tool's output could not contain."""
 
 
-def _whose(output: Output, name: str | None, dialect: Dialect) -> ChatPart:
+def _moved_from(output: Output, name: str | None, dialect: Dialect) -> ChatPart:
     of = f" of {name}" if name else ""
     return {"type": "text", "text": f"{MOVED_FROM}{_call_id(tie(output), dialect)}{of}:"}
 

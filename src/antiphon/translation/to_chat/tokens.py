@@ -127,7 +127,7 @@ def tokens_of(body: Mapping[str, Any], measure: Measure | None = None, priming: 
     return count + media_tokens(body)
 
 
-def asked_tokens(body: Mapping[str, Any]) -> int:
+def request_tokens(body: Mapping[str, Any]) -> int:
     """Return the tokens of a request as sent to a backend: for chat completions, a response or embeddings."""
     given = [one for name in ("messages", "input") for one in _listed(body.get(name))]
     texts = [one for one in given if not isinstance(one, int)]

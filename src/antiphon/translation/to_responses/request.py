@@ -39,7 +39,7 @@ from antiphon.translation.dialects.dialect import Dialect
 from antiphon.translation.files import GONE, PAST, ReadFiles
 from antiphon.translation.learned import refused_parameter
 from antiphon.translation.to_chat.history import remembered, summary
-from antiphon.translation.to_chat.hosted import Approvals, retold, state_of
+from antiphon.translation.to_chat.hosted import Approvals, shown_call, state_of
 from antiphon.translation.to_chat.reasoning import Unseal, nothing, plain_text, recount
 from antiphon.translation.to_chat.request import configured, unsupported
 
@@ -209,7 +209,7 @@ def _without_container(item: InputItem, unseal: Unseal, ran: frozenset[str]) -> 
         return [replace(item, environment=UNSET)]
     if type(item) is not CodeInterpreterCall or not state_of(item, unseal):
         return [item]
-    made = retold(item, unseal, Approvals())
+    made = shown_call(item, unseal, Approvals())
     if made is None:
         return []
     call = FunctionCall(call_id=made.call.call_id, name=made.call.name, arguments=made.call.arguments)

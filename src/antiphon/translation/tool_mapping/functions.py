@@ -173,7 +173,7 @@ OFFERED: dict[type, Callable[[Any, Dialect], Offer]] = {
 
 # Web search.
 
-_URL = {"type": "string", "description": "The page's URL, exactly as you were given it."}
+_URL = {"type": "string", "description": "The page's URL, exactly as you received it."}
 
 _SEARCH_TEXT = (
     "Searches the web and returns what was found, each source with a number. Cite a source right behind what you take "

@@ -147,7 +147,7 @@ def toolbox_of(
     hosted tools that this server runs.
     """
     toolbox = Toolbox(in_text=_in_text(request, dialect))
-    given = list(_given(request, items))
+    given = list(_sent_tools(request, items))
     if not given:
         return toolbox
     hosted = _hosted(given, items, served)
@@ -175,12 +175,12 @@ def _in_text(request: CreateResponse, dialect: Dialect) -> TextCalls:
 
 def tools_of(request: CreateResponse, items: Iterable[InputItem]) -> Iterator[Tool]:
     """Yield the tools of a request, and those inside the conversation."""
-    return (tool for tool, _ in _given(request, items))
+    return (tool for tool, _ in _sent_tools(request, items))
 
 
 def servers_of(request: CreateResponse, items: Iterable[InputItem]) -> list[McpTool]:
     """Return the MCP servers of a request, and those inside the conversation."""
-    return list(_servers(_given(request, items)).values())
+    return list(_servers(_sent_tools(request, items)).values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,14 +213,14 @@ def left_out(
 ) -> list[str]:
     """Return the types of the tools that are not offered to the model, each once."""
     found: dict[str, None] = {}
-    for tool, _ in _given(request, items):
+    for tool, _ in _sent_tools(request, items):
         for each in tool.tools if isinstance(tool, NamespaceTool) else (tool,):
             if (is_hosted(each) and not isinstance(each, tuple(served))) or not is_callable(each):
                 found[type_of(each)] = None
     return list(found)
 
 
-def _given(request: CreateResponse, items: Iterable[InputItem]) -> Iterator[tuple[Tool, Origin]]:
+def _sent_tools(request: CreateResponse, items: Iterable[InputItem]) -> Iterator[tuple[Tool, Origin]]:
     for tool in request.tools or ():
         yield tool, "given"
     if isinstance(items, ItemList) and items.kinds.isdisjoint(WITH_TOOLS):

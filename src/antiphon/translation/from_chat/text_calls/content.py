@@ -49,7 +49,7 @@ class CallingContent(StreamingContent):
         return None if self._reads else super().steady_text
 
     def feed(self, choice: Choice, delta: Delta) -> None:
-        """See `StreamingContent.feed`. A backend that reports calls may repeat them in the text."""
+        """See `StreamingContent.feed`. A backend that reports calls can repeat them in the text."""
         if self._reads and (delta.tool_calls or delta.function_call):
             self._flush_text()
             self._flush_reasoning(is_answer=False)

@@ -91,7 +91,7 @@ def gemma(text: str, offers: Offers) -> tuple[list[RawCall], int]:
     """Parse `<|tool_call>call:NAME{key:<|"|>text<|"|>,count:3}<tool_call|>`."""
     begun = _GEMMA.match(text)
     if begun is None:
-        raise NoCallError("There is no call behind the mark.")
+        raise NoCallError("No call follows the mark.")
     arguments, at = _gemma_value(text, begun.end(), _MAX_LEVELS)
     ended = _GEMMA_END.match(text, at)
     return [RawCall(begun["name"], arguments)], ended.end() if ended else at
@@ -113,7 +113,7 @@ def _gemma_value(text: str, at: int, levels: int) -> tuple[object, int]:
         return _gemma_members(text, at, levels)
     scalar = _SCALAR.match(text, at)
     if scalar is None:
-        raise NoCallError("It is no value.")
+        raise NoCallError("It is not a value.")
     return decode_at(scalar[1], 0)[0], scalar.end()
 
 

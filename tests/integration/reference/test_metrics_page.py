@@ -1,4 +1,4 @@
-"""The page on watching and the dashboard name the metrics that there are, with their labels."""
+"""The page of metrics, the dashboard and the alert rules name the metrics of the server, with types and labels."""
 
 import json
 import re
@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 
 from antiphon.telemetry.code import code_metrics
 from antiphon.telemetry.kinds import Metric
@@ -16,9 +17,12 @@ from tests.support.pages import table
 from tests.support.server import Served
 
 DASHBOARD = json.loads((Path(__file__).parents[3] / "deploy/grafana.json").read_text())
-ROWS = {name: labels for name, labels, _ in table("../operate/monitor", "Metric", "Labels", "What it is")}
+TABLE = table("metrics", "Metric", "Type", "Labels", "Meaning")
+ROWS = {name: labels for name, _, labels, _ in TABLE}
+RULES = yaml.safe_load((Path(__file__).parents[3] / "deploy/alerts.yaml").read_text())["groups"][0]["rules"]
 SUFFIXES = {"counter": ("_total",), "gauge": ("",), "histogram": ("_bucket", "_count", "_sum")}
 FOUND = re.compile(r"(?:antiphon|process)_\w+")
+ASKED = re.compile(r"(?:antiphon|process)_\w+|^up\b")
 GROUPED = re.compile(r"(?:sum|max|min|count) by \(([^)]*)\) ")
 PICKED = re.compile(r"(\w+)=~?\"")
 LEGEND = re.compile(r"{{(\w+)}}")
@@ -53,7 +57,16 @@ def labels_of(query: str) -> set[str]:
 
 
 async def test_every_metric_has_its_row_and_every_row_its_metric(served: Served) -> None:
-    assert (await kinds(served)).keys() == ROWS.keys(), "correct docs/operate/monitor.md"
+    assert await kinds(served) == {name: kind for name, kind, *_ in TABLE}, "correct docs/reference/metrics.md"
+
+
+def test_every_alert_has_its_row_with_its_metrics_and_every_row_its_alert() -> None:
+    asked = {rule["alert"]: {name.removesuffix("_bucket") for name in ASKED.findall(rule["expr"])} for rule in RULES}
+    rows = {
+        re.sub(r"\[(\w+)\].*", r"\1", alert): set(re.findall(r"`?(\w+)`?", metrics))
+        for alert, metrics, _ in table("metrics", "Alert", "Metrics", "Condition")
+    }
+    assert rows == asked
 
 
 def test_every_row_names_the_labels_that_its_metric_has() -> None:
