@@ -79,10 +79,11 @@ test-clients: $(VENV)/.installed-test ## run Codex and the SDKs, unmodified, aga
 test-backends: $(VENV)/.installed-test .backends/llama-cpp/.installed .backends/transformers/.installed ## run llama.cpp and transformers behind the server
 	$(BIN)/python -m pytest tests/system/model_servers -rsfE --timeout 600 $(ARGS)
 
-check: $(VENV)/.installed-test $(VENV)/.installed-check ## lint, formatting, types, of Python and of the console
+check: $(VENV)/.installed-test $(VENV)/.installed-check $(VENV)/.installed-docs ## lint, formatting, types, of Python and of the console
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/python scripts/plain_english.py
 	$(BIN)/python console/build.py check
 
 format: $(VENV)/.installed-check ## put the code into its form

@@ -1,11 +1,11 @@
-"""The Agents SDK with code in a container, against a running server: `python agents_code_interpreter.py "2 ** 99?"`."""
+"""Run code with the Agents SDK and a running server: `python agents_code_interpreter.py "2 ** 99?"`."""
 
 import sys
 
 from agents import Agent, CodeInterpreterTool, OpenAIResponsesModel, Runner, set_tracing_disabled
 from openai import AsyncOpenAI
 
-set_tracing_disabled(True)  # traces would go to OpenAI
+set_tracing_disabled(True)  # otherwise the SDK sends traces to OpenAI
 
 client = AsyncOpenAI(base_url="http://127.0.0.1:8321/v1", api_key="none")
 agent = Agent(

@@ -1,11 +1,11 @@
-"""The Agents SDK over a vector store, against a running server: `python agents_file_search.py vs_… "When is …?"`."""
+"""Search a vector store with the Agents SDK and a running server: `python agents_file_search.py vs_… "When is …?"`."""
 
 import sys
 
 from agents import Agent, FileSearchTool, OpenAIResponsesModel, Runner, set_tracing_disabled
 from openai import AsyncOpenAI
 
-set_tracing_disabled(True)  # traces would go to OpenAI
+set_tracing_disabled(True)  # otherwise the SDK sends traces to OpenAI
 
 store_id, question = sys.argv[1:]
 client = AsyncOpenAI(base_url="http://127.0.0.1:8321/v1", api_key="none")

@@ -1,9 +1,9 @@
-"""The Agents SDK (`pip install openai-agents`) with a tool, against a running server."""
+"""Use the Agents SDK (`pip install openai-agents`) and a tool with a running server."""
 
 from agents import Agent, OpenAIResponsesModel, Runner, function_tool, set_tracing_disabled
 from openai import AsyncOpenAI
 
-set_tracing_disabled(True)  # traces would go to OpenAI
+set_tracing_disabled(True)  # otherwise the SDK sends traces to OpenAI
 
 
 @function_tool
@@ -20,6 +20,6 @@ agent = Agent(
     tools=[tide_at],
 )
 
-# A real model decides by itself what to call; the scripted model demo makes the calls that are spelled out.
+# A real model decides what to call. The scripted model demo makes the calls that its input spells out.
 result = Runner.run_sync(agent, 'When is the tide high in Dover?\ncall tide_at {"place": "Dover"}')
 print(result.final_output)

@@ -1,4 +1,4 @@
-"""The Agents SDK (`pip install openai-agents`) in one process with Antiphon: no server, no port."""
+"""Run the Agents SDK (`pip install openai-agents`) and Antiphon in one process, without a server."""
 
 import asyncio
 
@@ -7,7 +7,7 @@ from openai import AsyncOpenAI
 
 import antiphon
 
-set_tracing_disabled(True)  # traces would go to OpenAI
+set_tracing_disabled(True)  # otherwise the SDK sends traces to OpenAI
 
 
 @function_tool
@@ -17,7 +17,7 @@ def tide_at(place: str) -> str:
 
 
 async def main() -> None:
-    # `backend="http://127.0.0.1:11434/v1"` names your own; without one it is the scripted model demo.
+    # To use your own model, pass `backend="http://127.0.0.1:11434/v1"`. Without a backend, the model is demo.
     async with AsyncOpenAI(api_key="none", http_client=antiphon.async_http_client()) as client:
         model = OpenAIResponsesModel(model="demo", openai_client=client)
         agent = Agent(name="Pilot", instructions="Answer questions about the tide.", model=model, tools=[tide_at])

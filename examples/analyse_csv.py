@@ -1,4 +1,4 @@
-"""Have code analyse a CSV, against a running server: `python analyse_csv.py sales.csv "Draw the sales by month."`."""
+"""Let a model analyse a CSV file with code: `python analyse_csv.py sales.csv "Draw the sales by month."`."""
 
 import sys
 from pathlib import Path

@@ -1,6 +1,6 @@
-"""Approving the calls of an MCP server, against a running server: what changes something is asked for first.
+"""Approve calls of an MCP server: tools that only read run at once, all others wait for your approval.
 
-Here the server is `sums_server.py` on this machine, so `make serve` needs `ANTIPHON_OUTGOING_NETWORKS=127.0.0.1`.
+The MCP server is `sums_server.py` on this machine, so `make serve` needs `ANTIPHON_OUTGOING_NETWORKS=127.0.0.1`.
 """
 
 from openai import OpenAI

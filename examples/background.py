@@ -1,11 +1,11 @@
-"""A background response whose stream is lost and taken up again, against a running server (`make serve`)."""
+"""Resume the stream of a background response after the connection is lost, with a running server (`make serve`)."""
 
 from openai import OpenAI
 
 client = OpenAI(base_url="http://127.0.0.1:8321/v1", api_key="none")
 
 last, response_id = -1, ""
-with client.responses.create(model="demo", input="Tell me a story.", background=True, stream=True) as stream:
+with client.responses.create(model="demo", input="Write a story.", background=True, stream=True) as stream:
     for event in stream:
         if event.type == "response.created":
             response_id = event.response.id
@@ -21,4 +21,4 @@ with client.responses.stream(response_id=response_id, starting_after=last) as ag
             print(event.delta, end="")
     final = again.get_final_response()
 
-print(f"\n{final.status}; asked again: {client.responses.retrieve(response_id).status}")
+print(f"\n{final.status}; retrieved: {client.responses.retrieve(response_id).status}")

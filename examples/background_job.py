@@ -6,7 +6,7 @@ from openai import OpenAI
 
 client = OpenAI(base_url="http://127.0.0.1:8321/v1", api_key="none")
 
-response = client.responses.create(model="demo", input="Tell me a story.", background=True)
+response = client.responses.create(model="demo", input="Write a story.", background=True)
 print(response.status)
 
 while response.status in ("queued", "in_progress"):

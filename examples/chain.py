@@ -1,4 +1,4 @@
-"""A chain of responses with a tool in it: each request sends only what is new, the server knows the rest."""
+"""Continue a response after a tool call: each request sends only the new items, the server has the others."""
 
 import json
 
@@ -15,7 +15,7 @@ TIDE: FunctionToolParam = {
     "strict": None,
 }
 
-# A real model decides by itself what to call; the scripted model demo makes the calls that are spelled out.
+# A real model decides what to call. The scripted model demo makes the calls that its input spells out.
 question = 'When is the tide high in Dover?\ncall tide_at {"place": "Dover"}'
 asked = client.responses.create(model="demo", input=question, tools=[TIDE])
 call = next(item for item in asked.output if item.type == "function_call")
@@ -30,4 +30,4 @@ answered = client.responses.create(
 print(answered.output_text)
 
 used = client.responses.input_items.list(answered.id, order="asc")
-print("The answer was made from:", ", ".join(item.type for item in used))
+print("The input of the answer:", ", ".join(item.type for item in used))

@@ -1,4 +1,4 @@
-"""Chunks to events, piece by piece: for a program that has the chunks already."""
+"""Translate chunks of a chat completion into events, in a program that already has the chunks."""
 
 import itertools
 
@@ -13,16 +13,16 @@ CHUNKS = [
 numbers = itertools.count(1)
 writer = ResponseWriter(
     Response(id="resp_1", created_at=1795125600, model="m"),
-    new_id=lambda prefix: f"{prefix}_{next(numbers)}",  # ids and clock are yours, so a test can be exact
+    new_id=lambda prefix: f"{prefix}_{next(numbers)}",  # you supply the ids and the clock, so a test can compare them
     now=lambda: 1795125601,
-    seal=lambda state: "",  # keeps a signature of the backend's for the next turn
+    seal=lambda state: "",  # stores a signature of the backend for the next turn
 )
 writer.start()
 chat = ChatStream(writer)
 for chunk in CHUNKS:
     chat.feed(decode_chunk(chunk))
-    print(encode(writer.take()).decode(), end="")  # what a client would get by now
+    print(encode(writer.take()).decode(), end="")  # the events so far
 
-conclude(writer, chat.finish(done=True))  # done: the backend said [DONE]
+conclude(writer, chat.finish(done=True))  # done: the backend sent [DONE]
 writer.end()
 print(encode(writer.take()).decode(), end="")

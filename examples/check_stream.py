@@ -1,4 +1,4 @@
-"""Judge the event stream of any server that speaks the Responses API."""
+"""Check the event stream of any server that implements the Responses API."""
 
 import json
 from urllib.request import Request, urlopen
@@ -19,4 +19,4 @@ events = [json.loads(one) for one in data if one != b"[DONE]"]
 violations = check_event_stream(events)
 for violation in violations:
     print(violation)
-print(f"{len(events)} events,", "not sound" if violations else "sound")
+print(f"{len(events)} events,", "invalid" if violations else "valid")

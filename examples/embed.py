@@ -1,9 +1,9 @@
-"""The Responses API inside your program, without a server."""
+"""Use the Responses API inside your program, without a server."""
 
 from antiphon import Antiphon, types
 
-# Without a backend it is the scripted model demo; `backend="http://127.0.0.1:11434/v1"` names your own, and
-# `store="sqlite:///~/answers.db"` a file in your home folder that keeps the responses.
+# Without a backend, the model is demo. To use your own, pass `backend="http://127.0.0.1:11434/v1"`. To store the
+# responses in a file in your home folder, pass `store="sqlite:///~/answers.db"`.
 with Antiphon() as client:
     first = client.responses.create(model="demo", input="My name is Ada.")
     print(first.output_text)
@@ -23,4 +23,4 @@ with Antiphon() as client:
     print()
     print(stored.status, stored.usage and stored.usage.total_tokens, "tokens")
     items = client.responses.input_items.list(second.id)
-    print(len(items.data), "items went in")
+    print(len(items.data), "input items")

@@ -1,4 +1,4 @@
-"""A background response in an asynchronous program: its stream is left, then resumed without losing an event."""
+"""Stop reading the stream of a background response, then resume it without losing an event."""
 
 import asyncio
 
@@ -13,14 +13,14 @@ async def main() -> None:
             print(error.status, error.param)
 
         last, response_id = -1, ""
-        async with client.responses.stream(model="demo", input="Tell me a story.", background=True) as stream:
+        async with client.responses.stream(model="demo", input="Write a story.", background=True) as stream:
             async for event in stream:
                 last = event.sequence_number
                 if isinstance(event, types.Created):
                     response_id = event.response.id
                 if isinstance(event, types.OutputTextDelta):
                     print(event.delta, end="")
-                    break  # the reader leaves; the response is made nevertheless
+                    break  # the reader disconnects, and the response continues
 
         async with await client.responses.retrieve(response_id, stream=True, starting_after=last) as stream:
             async for event in stream:

@@ -1,4 +1,4 @@
-"""Question the files of a folder, against a running server: `python file_search.py FOLDER "When is …?"`."""
+"""Ask a question about the files of a folder: `python file_search.py FOLDER "When is …?"`."""
 
 import sys
 from pathlib import Path

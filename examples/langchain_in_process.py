@@ -1,4 +1,4 @@
-"""LangChain (`pip install langchain-openai`) in one process with Antiphon: no server, no port."""
+"""Run LangChain (`pip install langchain-openai`) and Antiphon in one process, without a server."""
 
 from langchain_core.tools import tool
 from langchain_openai import ChatOpenAI
@@ -13,7 +13,7 @@ def tide_at(place: str) -> str:
     return f"In {place} at 14:05."
 
 
-# Both clients share a store if it is a file. `backend="http://127.0.0.1:11434/v1"` names your own backend.
+# Both clients share a store if it is a file. To use your own model, pass `backend="http://127.0.0.1:11434/v1"`.
 model = ChatOpenAI(
     model="demo",
     use_responses_api=True,
@@ -26,7 +26,7 @@ for chunk in model.stream("Hello!"):
     print(chunk.text, end="")
 print()
 
-# A real model decides by itself what to call; the scripted model demo makes the calls that are spelled out.
+# A real model decides what to call. The scripted model demo makes the calls that its input spells out.
 called = model.bind_tools([tide_at]).invoke('When is the tide high?\ncall tide_at {"place": "Dover"}')
 for call in called.tool_calls:
     print(call["name"], tide_at.invoke(call["args"]))

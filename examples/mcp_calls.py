@@ -1,6 +1,6 @@
-"""An MCP server's tools, against a running server: listed, called and answered within one response.
+"""Call the tools of an MCP server: the server lists them, runs the calls and answers in one response.
 
-Here the server is `sums_server.py` on this machine, so `make serve` needs `ANTIPHON_OUTGOING_NETWORKS=127.0.0.1`.
+The MCP server is `sums_server.py` on this machine, so `make serve` needs `ANTIPHON_OUTGOING_NETWORKS=127.0.0.1`.
 """
 
 from openai import OpenAI
@@ -16,7 +16,7 @@ SUMS: ToolParam = {
     "require_approval": "never",
 }
 
-# A real model decides by itself what to call; the scripted model demo makes the calls that are spelled out.
+# A real model decides what to call. The scripted model demo makes the calls that its input spells out.
 question = 'How much is one and one?\ncall add {"a": 1, "b": 1}'
 with client.responses.stream(model="demo", input=question, tools=[SUMS]) as stream:
     for event in stream:

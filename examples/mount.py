@@ -1,4 +1,4 @@
-"""The API inside your own ASGI application, here under `/ai`: clients use the base URL `http://127.0.0.1:9000/ai/v1`."""
+"""Serve the API inside your ASGI application below `/ai`: the base URL is `http://127.0.0.1:9000/ai/v1`."""
 
 import uvicorn
 from starlette.applications import Starlette
@@ -15,7 +15,7 @@ async def home(request: Request) -> PlainTextResponse:
     return PlainTextResponse("The application's own page.")
 
 
-# FastAPI is the same: FastAPI(lifespan=api.lifespan), then app.mount("/ai", api).
+# With FastAPI: FastAPI(lifespan=api.lifespan), then app.mount("/ai", api).
 app = Starlette(routes=[Route("/", home), Mount("/ai", api)], lifespan=api.lifespan)
 
 if __name__ == "__main__":

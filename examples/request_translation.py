@@ -1,4 +1,4 @@
-"""Requests to Chat Completions, piece by piece, and how the backends' families differ."""
+"""Translate a request to Chat Completions, and show how families of backends differ."""
 
 import json
 

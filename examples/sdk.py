@@ -1,4 +1,4 @@
-"""The `openai` package against a running server (`make serve`)."""
+"""Use the `openai` package with a running server (`make serve`)."""
 
 from openai import OpenAI
 

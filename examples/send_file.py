@@ -1,4 +1,4 @@
-"""Questions about files, against a running server (`make serve`): any model reads their text."""
+"""Ask questions about files, with a running server (`make serve`). Any model can read their text."""
 
 from base64 import b64encode
 
@@ -26,11 +26,11 @@ first = client.responses.create(
 )
 print(first.output_text)
 
-# The file is part of the conversation: a later turn need not send it again.
+# The file is part of the conversation, so later requests do not send it again.
 then = client.responses.create(model="demo", input="And breakfast?", previous_response_id=first.id)
 print(then.output_text)
 
-# A file that many requests use is uploaded once.
+# Upload a file once if many requests use it.
 stored = client.files.create(file=("meals.csv", TABLE), purpose="user_data")
 again = client.responses.create(
     model="demo",

@@ -1,4 +1,4 @@
-"""A small MCP server to try things with, on http://127.0.0.1:8100/mcp: one tool reads, the other changes something."""
+"""A small MCP server for the examples, on http://127.0.0.1:8100/mcp: one tool reads, the other changes something."""
 
 from itertools import count as counter
 
@@ -17,7 +17,7 @@ def add(a: int, b: int) -> int:
 
 @server.tool()
 def count() -> int:
-    """Count one further, and say how far."""
+    """Add one to the counter, and return it."""
     return next(numbers)
 
 

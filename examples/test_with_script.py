@@ -1,10 +1,10 @@
-"""A pytest of a program that calls a model: the model's answers are written down, so the test needs no server."""
+"""Test a program that calls a model: the test contains the answers of the model, so it needs no server."""
 
 from antiphon import Antiphon, ScriptedBackend
 
 
 def tide(client: Antiphon, place: str) -> str:
-    """Stand for the program to test."""
+    """Take the place of the program to test."""
     return client.responses.create(model="qwen3", input=f"When is the tide high in {place}?").output_text
 
 

@@ -1,4 +1,4 @@
-"""Tools of several kinds, against a running server (`make serve`): each call comes back in the form of its kind."""
+"""Offer tools of several types, with a running server (`make serve`). Each call has the form of its type."""
 
 from openai import OpenAI
 from openai.types.responses import ToolParam
@@ -8,7 +8,7 @@ client = OpenAI(base_url="http://127.0.0.1:8321/v1", api_key="none")
 PLACE: ToolParam = {
     "type": "custom",
     "name": "note_place",
-    "description": "Note down a place.",
+    "description": "Note a place.",
     "format": {"type": "grammar", "syntax": "lark", "definition": "start: /[A-Z][a-z]+/"},
 }
 TIDES: ToolParam = {
@@ -24,7 +24,7 @@ TOOLS: list[ToolParam] = [
     {"type": "image_generation"},
 ]
 
-# A real model decides by itself what to call; the scripted model demo makes the calls that are spelled out.
+# A real model decides what to call. The scripted model demo makes the calls that its input spells out.
 CALLS = ('note_place {"input": "Dover"}', 'tides__high_at {"place": "Dover"}', 'shell {"commands": ["date"]}')
 
 for call in CALLS:
@@ -36,4 +36,4 @@ for call in CALLS:
             print("function", item.namespace, item.name, item.arguments)
         elif item.type == "shell_call":
             print("shell", item.action.commands)
-print("Left out of what the model sees:", reply.headers.get("antiphon-ignored-tools", "nothing"))
+print("Not offered to the model:", reply.headers.get("antiphon-ignored-tools", "nothing"))

@@ -1,4 +1,4 @@
-"""One request and its answer translated; you own the connection. `Translator` itself never does I/O."""
+"""Translate a request and its answer over your own connection. `Translator` itself does no I/O."""
 
 import json
 from urllib.request import Request, urlopen
@@ -7,7 +7,7 @@ from antiphon import Translator
 
 translator = Translator({"model": "demo", "input": "Hello!", "stream": True})
 
-# Any Chat Completions server; this one passes the request on to its own model.
+# Any Chat Completions server; this one forwards the request to its own model.
 request = Request(
     "http://127.0.0.1:8321/v1/chat/completions",
     data=json.dumps(translator.chat_request).encode(),

@@ -1,4 +1,4 @@
-"""Searching the web, against a running server that knows who searches (`ANTIPHON_WEB_SEARCH=http://127.0.0.1:8888`)."""
+"""Search the web, with a server that has a search provider (`ANTIPHON_WEB_SEARCH=http://127.0.0.1:8888`)."""
 
 from openai import OpenAI
 

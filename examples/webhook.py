@@ -1,4 +1,4 @@
-"""A webhook: registered, received and checked, against a server with `webhook_private_addresses = true`."""
+"""Register, receive and verify a webhook, with a server that has `webhook_private_addresses = true`."""
 
 from http.server import BaseHTTPRequestHandler, HTTPServer
 

@@ -1,4 +1,4 @@
-"""WebSocket mode with the official client, against a running server (`make serve`): nothing is stored, all is known."""
+"""Use WebSocket mode with the official client. The server stores nothing, and the connection has the history."""
 
 from openai import OpenAI
 

@@ -5,7 +5,6 @@ in backticks and fenced blocks is left alone. `--count` prints a number for each
 """
 
 import argparse
-import ast
 import io
 import re
 import subprocess
@@ -80,6 +79,8 @@ SCRIPT_PROSE = re.compile(
 REPLACED = re.compile(r"\{[^{}]*\}")
 """The code in an f-string."""
 
+BYTES = re.compile(r"r?b['\"]|br", re.IGNORECASE)
+
 LINK_TARGET = re.compile(r"\]\([^)]*\)")
 
 
@@ -95,9 +96,9 @@ def prose_of_markdown(text: str) -> Iterator[tuple[int, str]]:
 
 
 def prose_of_python(text: str) -> Iterator[tuple[int, str]]:
-    """Each line of a comment or of a string, docstrings included, without code in backticks and doctests."""
+    """Each line of a comment or of a string of several words, without code in backticks and doctests."""
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        if token.type == tokenize.COMMENT or (token.type == tokenize.STRING and not is_bytes(token.string)):
+        if token.type == tokenize.COMMENT or (token.type == tokenize.STRING and is_text(token.string)):
             text = REPLACED.sub("", token.string) if is_formatted(token.string) else token.string
             lines = INLINE_CODE.sub(blanked, text).splitlines()
             yield from (
@@ -121,12 +122,9 @@ def is_formatted(literal: str) -> bool:
     return "f" in literal[:2].lower()
 
 
-def is_bytes(literal: str) -> bool:
-    """Whether a literal is of bytes: those go to programs, not to people."""
-    try:
-        return isinstance(ast.literal_eval(literal), bytes)
-    except (SyntaxError, ValueError):
-        return False
+def is_text(literal: str) -> bool:
+    """Whether a literal is text for people: several words, and not bytes."""
+    return " " in literal and BYTES.match(literal) is None
 
 
 def prose_of(path: Path) -> Iterator[tuple[int, str]]:

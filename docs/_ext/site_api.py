@@ -9,8 +9,12 @@ mostly fields: one table for each, with the type, the default and the meaning of
 """
 
 import dataclasses
+import functools
 import inspect
+import operator
+import posixpath
 import re
+import types
 import typing
 from collections.abc import Iterator
 from importlib import import_module
@@ -36,6 +40,12 @@ RESOURCES = (
     "antiphon.upstream.backend",
 )
 """Modules with classes that a program receives from methods, so that their constructors are not documented."""
+ALIASES = (
+    "antiphon.types.InputItem",
+    "antiphon.types.OutputItem",
+    "antiphon.protocol.requests.Include",
+    "antiphon.upstream.scripted.Answer",
+)
 BUILT = {"antiphon.Antiphon", "antiphon.AsyncAntiphon"}
 
 
@@ -61,15 +71,27 @@ class Structs(SphinxDirective):
         module = import_module(self.arguments[0])
         found: list[nodes.Node] = []
         for name in " ".join(self.content).split():
-            text = "\n".join(described(module.__name__, name, getattr(module, name)))
+            text = linking("\n".join(described(module.__name__, name, getattr(module, name))), self.env.docname)
             found += self.parse_text_to_nodes(text, offset=self.content_offset)
         return found
+
+
+def linking(text: str, docname: str) -> str:
+    """Return a text with links of reStructuredText instead of Markdown's, which lead from the page of the settings."""
+
+    def link(found: re.Match[str]) -> str:
+        path = posixpath.relpath(posixpath.join("reference", found["path"]), posixpath.dirname(docname))
+        return f"`{found['text'].replace('`', '')} <{path}.html{found['anchor'] or ''}>`__"
+
+    return re.sub(r"\[(?P<text>[^\]]+)\]\((?P<path>[\w./-]+)\.md(?P<anchor>#[\w-]+)?\)", link, text)
 
 
 def described(module: str, name: str, kind: Any) -> Iterator[str]:
     """Return the entry of a class, or of a union of classes, as lines of reStructuredText."""
     if not inspect.isclass(kind):
-        yield from (f".. py:data:: {name}", f"   :module: {module}", "", f"   {plain_type(kind)}", "")
+        meaning = ModuleAnalyzer.for_module(module).find_attr_docs().get(("", name), [])
+        yield from (f".. py:data:: {name}", f"   :module: {module}", "", f"   {linked(plain_type(kind))}", "")
+        yield from (*(f"   {line}".rstrip() for line in meaning), "")
         return
     yield from (f".. py:class:: {name}", f"   :module: {module}", "")
     yield from (f"   {line}".rstrip() for line in (inspect.getdoc(kind) or "").splitlines())
@@ -101,7 +123,7 @@ def fields(kind: type) -> Iterator[tuple[str, str, str, str]]:
             yield code(each.name), linked(plain_type(each.type)), default, meanings.get(each.name, "")
     elif typing.is_typeddict(kind):
         for name, annotation in typing.get_type_hints(kind).items():
-            default = "required" if name in kind.__required_keys__ else ""
+            default = "required" if name in getattr(kind, "__required_keys__", ()) else ""
             yield code(name), linked(plain_type(annotation)), default, meanings.get(name, "")
 
 
@@ -143,12 +165,18 @@ def sources(kind: type) -> list[type]:
 def plain_type(annotation: Any) -> str:
     """Return a type as a reader writes it, without modules and limits."""
     text = stringified(without_limits(annotation))
-    for name in ("InputItem", "OutputItem"):
-        union = getattr(import_module("antiphon.types"), name)
+    for name, union in aliases().items():
         if annotation is not union:
-            text = text.replace(stringified(union), name)
+            text = text.replace(stringified(union), name.rpartition(".")[2])
     bare = re.sub(r"('[^']*')|\b(?:\w+\.)+(?=[A-Za-z_])", lambda found: found[1] or "", text)
     return bare.replace("UnsetType", "absent")
+
+
+@functools.cache
+def aliases() -> dict[str, Any]:
+    """Return the unions that signatures show by name, because a list of thirty types says less."""
+    names = (name.rpartition(".") for name in ALIASES)
+    return {f"{module}.{name}": getattr(import_module(module), name) for module, _, name in names}
 
 
 def stringified(annotation: Any) -> str:
@@ -165,8 +193,15 @@ def linked(text: str) -> str:
 
 def without_limits(annotation: Any) -> Any:
     """Return a type without the limits of its `Annotated` parts."""
-    if typing.get_origin(annotation) is typing.Annotated:
-        return without_limits(typing.get_args(annotation)[0])
+    origin: Any = typing.get_origin(annotation)
+    parts = typing.get_args(annotation)
+    if origin is typing.Annotated:
+        return without_limits(parts[0])
+    if origin in {typing.Union, types.UnionType}:
+        return functools.reduce(operator.or_, map(without_limits, parts))
+    if inspect.isclass(origin) and parts and not any(isinstance(part, list) for part in parts):
+        generic: Any = origin
+        return generic[tuple(map(without_limits, parts))]
     return annotation
 
 
@@ -200,15 +235,26 @@ def resolve_name(app: Sphinx, env: BuildEnvironment, node: pending_xref, content
     return reference
 
 
-def shorten(app: Sphinx, what: str, name: str, obj: Any, options: Any, signature: str, returns: str) -> Any:
+def shorten(
+    app: Sphinx, what: str, name: str, obj: Any, options: Any, signature: str | None, returns: str | None
+) -> tuple[str | None, str | None]:
     """Show no parameters for classes that programs do not construct, and only the required ones of structs."""
     is_error = inspect.isclass(obj) and issubclass(obj, Exception)
     if what in {"class", "exception"} and (obj.__module__.startswith(RESOURCES) or is_error) and name not in BUILT:
         return "", None
-    if what == "class" and isinstance(obj, msgspec.StructMeta):  # its fields are documented below it
+    if (
+        what == "class" and inspect.isclass(obj) and issubclass(obj, msgspec.Struct)
+    ):  # its fields are documented below it
         required = [field for field in msgspec.structs.fields(obj) if field.required]
         return f"({', '.join(f'{field.name}: {plain_type(field.type)}' for field in required)}, **fields)", None
-    return None
+    return named(signature), named(returns)
+
+
+def named(text: str | None) -> str | None:
+    """Return a signature with the names of long unions."""
+    for name, union in aliases().items():
+        text = text and text.replace(stringify_annotation(union, "smart"), f"~{name}")
+    return text
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

@@ -271,7 +271,7 @@ def write_page(app: Sphinx, doctree: nodes.document, docname: str) -> None:
 
 
 def has_markdown(app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any) -> None:
-    """Tell the templates whether a page has Markdown; the search page has none."""
+    """Pass to the templates whether a page has Markdown; the search page does not."""
     context["has_markdown"] = doctree is not None
 
 

@@ -1,6 +1,6 @@
 """The HTTP API as pages: Markdown from the document that the server serves at `/openapi.json`.
 
-A page with the comment `<!-- openapi: endpoints -->` or `<!-- openapi: schemas -->` gets that part in its place, and
+A page with the comment `<!-- openapi: endpoints -->` or `<!-- openapi: schemas -->` contains that part instead, and
 `openapi.json` is written next to `reference/openapi.html`.
 """
 
@@ -65,16 +65,15 @@ def endpoint(method: str, path: str, operation: Json, document: Json) -> Iterato
         kind = f", [{name}](/reference/openapi/schemas.md#{name.lower()})" if name else ""
         yield from (f"**Body**: `{media}`{kind}", "")
         yield from properties(document["components"]["schemas"][name] if name else schema)
-    yield from table(("Status", "Response"), (response(*each) for each in operation["responses"].items()))
+    responses = ", ".join(response(*each) for each in operation["responses"].items())
+    yield from (f"**Responses**: {responses}", "")
 
 
-def response(status: str, content: Json) -> tuple[str, str]:
-    """Return the row of a response."""
-    kinds = (
-        type_of(each["schema"]) if media == "application/json" else f"`{media}`"
-        for media, each in content.get("content", {}).items()
-    )
-    return f"`{status}`" if status != "default" else "4xx, 5xx", ": ".join([content["description"], *kinds])
+def response(status: str, content: Json) -> str:
+    """Return a status with the type of its body."""
+    found = content.get("content", {}).items()
+    kinds = [type_of(each["schema"]) if media == "application/json" else f"`{media}`" for media, each in found]
+    return " ".join([f"`{status}`" if status != "default" else "4xx and 5xx", " or ".join(kinds)]).strip()
 
 
 def schemas(document: Json) -> str:

@@ -1,6 +1,6 @@
 id=$(curl -s http://127.0.0.1:8321/v1/responses \
   -H 'content-type: application/json' \
-  -d '{"model": "demo", "input": "Tell me a story.", "background": true}' | jq -r .id)
+  -d '{"model": "demo", "input": "Write a story.", "background": true}' | jq -r .id)
 
 status=queued
 while [ "$status" = queued ] || [ "$status" = in_progress ]; do

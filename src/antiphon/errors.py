@@ -74,7 +74,7 @@ class AntiphonError(Exception):
 
 
 class ClientError(AntiphonError):
-    """The request is wrong, or a limit rejects it. The message may quote the request, or the error of a backend.
+    """The request is wrong, or a limit rejects it. The message can quote the request, or the error of a backend.
 
     >>> from antiphon import Antiphon, ClientError
     >>> with Antiphon() as client:
@@ -137,7 +137,7 @@ class StoreError(AntiphonError):
 class ConfigError(AntiphonError):
     """A setting is wrong; the message names it and says how to correct it.
 
-    The message often quotes a URL, so parts of URLs that may be secret are removed from it.
+    The message often quotes a URL, so parts of URLs that can be secret are removed from it.
 
     >>> from antiphon import Antiphon, ConfigError, Settings
     >>> try:
@@ -157,26 +157,26 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _PASSWORD_CUT_OFF = re.compile(r"^([^/\[:]*):(?!\d*[.,;:]?(?:/|$))[^/]*")
 """Replaces host and port if the text ends within the password, as at a space."""
 _SHOWN_OPTIONS = {"mode", "host", "port", "user", "dbname", "sslmode", "pooler", "application_name"}
-"""Parameters of a URL's query with values that are shown: all others may be secret."""
+"""Parameters of a URL's query with values that are shown: all others can be secret."""
 
 
 def without_secrets(text: str) -> str:
-    """Return a text without the parts of its URLs that may be secret."""
+    """Return a text without the parts of its URLs that can be secret."""
     return _WORD.sub(lambda found: redacted(found[0]), text)
 
 
 def redacted(url: str) -> str:
-    """Return a URL, valid or not, without the parts that may be secret.
+    """Return a URL, valid or not, without the parts that can be secret.
 
-    These are passwords, users that may be tokens, values in the query, and fragments. The user of a database and
+    These are passwords, users that can be tokens, values in the query, and fragments. The user of a database and
     harmless options stay.
     """
     if url.startswith(("/", "~", "./")) or _PACKAGE.fullmatch(url):
-        return url  # a path, or a package of npm, where these characters have no meaning
+        return url  # a path, or an npm package, in which these characters have no meaning
     scheme = found[0] if (found := _SCHEME.match(url)) else ""
     rest, user, at = url[len(scheme) :], "", ""
     if not (scheme == "sqlite://" and rest.startswith("/")):
-        # A password may hold anything that ends a host, so the last @ counts.
+        # A password can contain anything that ends a host, so the last @ counts.
         user, at, rest = rest.rpartition("@")
         user = user.partition(":")[0]
         if at and not (scheme.startswith("postgres") and user.replace("_", "").isalnum()):
@@ -198,7 +198,7 @@ def _option(pair: str) -> str:
 
 def meant(name: str, names: Iterable[str]) -> str:
     """Return the name that a misspelled one probably means; empty if no name is similar."""
-    from difflib import get_close_matches  # noqa: PLC0415 - for mistakes alone
+    from difflib import get_close_matches  # noqa: PLC0415 - only for mistakes
 
     lower = {one.lower(): one for one in names}
     near = get_close_matches(name[:100].lower(), lower, 1)

@@ -1,4 +1,4 @@
-"""The extras of the package: which modules each one installs, and what to say if they are missing."""
+"""The extras of the package: the modules that each one installs, and the error if they are missing."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -20,10 +20,10 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
     "web": ("aiohttp", "html_to_markdown"),
     "webhooks": ("aiohttp",),
 }
-"""An extra of pyproject.toml -> the modules that it needs. They are loaded at their first use."""
+"""An extra of pyproject.toml -> the modules that it needs. They are loaded on first use."""
 
 _logged: set[str] = set()
-"""The extras that requests needed, and the log says so."""
+"""The extras that requests needed and that are already logged."""
 
 
 @cache
@@ -52,12 +52,12 @@ def missing(extra: str, what: str, param: str | None = None) -> ClientError | No
         return None
     if extra not in _logged:
         _logged.add(extra)
-        log.warning("A request was rejected: %s need packages that are not installed: %s", what, command(extra))
+        log.warning("Rejected a request: %s need packages that are not installed. Run: %s", what, command(extra))
     return ClientError(f"{what} are not available on this server.", code="unsupported_value", param=param)
 
 
 def _is_there(module: str) -> bool:
     try:
         return find_spec(module) is not None
-    except (ImportError, ValueError):  # a package above it is missing, or is blocked
+    except (ImportError, ValueError):  # a parent package is missing, or is blocked
         return False

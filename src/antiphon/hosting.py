@@ -1,4 +1,4 @@
-"""Settings and parts become the ASGI application, for `antiphon serve` and for programs that mount it."""
+"""Builds the ASGI application from settings and parts, for `antiphon serve` and for programs that mount it."""
 
 import sys
 from ipaddress import ip_network
@@ -12,15 +12,15 @@ from antiphon.server.uvicorn.workers import Workers
 from antiphon.server.watchers import WatchAccess
 
 OWN_FILES = 128
-"""File descriptors that a process has beside those of requests, each of which may need one more for its backend."""
+"""File descriptors of a process besides those of requests, each of which may need one more for its backend."""
 
 
 def app_of(
     house: Application, settings: Settings, limits: Limits, workers: Workers | None = None, *, has_console: bool = True
 ) -> AsgiApp:
-    """Return the application that serves these parts as the settings say, traced if they name a collector.
+    """Return the application that serves these parts with the settings, traced if they name a collector.
 
-    Without `has_console`, the console is left out, whatever the settings say.
+    Without `has_console`, the console is omitted, regardless of the settings.
     """
     app = create_app(
         house.engine,
@@ -36,7 +36,7 @@ def app_of(
 
 
 def limits_of(settings: Settings) -> Limits:
-    """Return what a process takes at most: of connections no more than it may have files open."""
+    """Return the limits of a process: no more connections than it can have open files."""
     return Limits(
         body=settings.max_body,
         connection=max(settings.max_connection_bytes, settings.max_body),
@@ -47,7 +47,7 @@ def limits_of(settings: Settings) -> Limits:
 
 
 def _most_files() -> int:
-    """Return how many files this process may have open."""
+    """Return how many files this process can have open."""
     try:
         import resource  # noqa: PLC0415 - not on Windows
     except ImportError:
@@ -56,6 +56,6 @@ def _most_files() -> int:
 
 
 def access_of(settings: Settings) -> WatchAccess:
-    """Return who may read the metrics at the API's own port. Raises `ConfigError`."""
+    """Return who can read the metrics on the API's own port. Raises `ConfigError`."""
     networks = tuple(map(ip_network, settings.metrics_networks))
     return WatchAccess(metrics_key(settings), networks, has_listener=bool(settings.metrics_listen))

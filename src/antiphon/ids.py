@@ -1,4 +1,4 @@
-"""New ids, names of tenants, and the clock. Ids and times are handed in by the caller, so a trace can be exact."""
+"""New ids, names of tenants, and the clock. The caller passes ids and times in, so a trace can be exact."""
 
 import os
 import string
@@ -19,7 +19,7 @@ def new_id(prefix: str) -> str:
     index. Random bytes are read from the kernel in batches: the call costs more than the bytes.
     """
     try:
-        random = _pool.pop()  # which no other thread can do at the same time
+        random = _pool.pop()  # atomic, so no other thread pops the same bytes
     except IndexError:
         block = os.urandom(_SIZE * _BLOCK).hex()
         random, *more = [block[i : i + 2 * _SIZE] for i in range(0, len(block), 2 * _SIZE)]
@@ -28,7 +28,7 @@ def new_id(prefix: str) -> str:
 
 
 def new_file_id() -> str:
-    """Return `file-` and 22 characters of base62, which hold 128 random bits: clients know this form."""
+    """Return `file-` and 22 characters of base62, which hold 128 random bits: clients know this format."""
     number, text = int.from_bytes(os.urandom(16)), ""
     for _ in range(22):
         number, digit = divmod(number, 62)

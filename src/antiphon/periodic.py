@@ -1,4 +1,4 @@
-"""Work that a process repeats beside all requests."""
+"""Work that a process repeats, independently of requests."""
 
 import asyncio
 from abc import ABC, abstractmethod
@@ -8,10 +8,10 @@ from antiphon.errors import StoreError, log
 
 
 class Periodic(ABC):
-    """Calls `look` every `interval` seconds, from `start` to `close`, whatever one look raises.
+    """Calls `look` every `interval` seconds, from `start` to `close`, even if a call raises.
 
-    `waiting` is what a debug line says of the work while the store cannot be reached; any other error is logged as a
-    fault. The first look comes at once.
+    `waiting` begins the debug line that is logged while the store is unavailable; any other error is logged as a
+    fault in Antiphon. The first call is immediate.
     """
 
     def __init__(self, interval: float, waiting: str = "") -> None:
@@ -21,14 +21,14 @@ class Periodic(ABC):
 
     @abstractmethod
     async def look(self) -> None:
-        """Do the work once. May raise `StoreError`."""
+        """Do the work once. Can raise `StoreError`."""
 
     def start(self) -> None:
         """Begin."""
         self._task = asyncio.create_task(self._run())
 
     async def close(self) -> None:
-        """Stop, in the middle of a look too."""
+        """Stop, even during a call."""
         if self._task is not None:
             self._task.cancel()
             with suppress(asyncio.CancelledError):
@@ -39,7 +39,7 @@ class Periodic(ABC):
             try:
                 await self.look()
             except StoreError as error:
-                log.debug("%s for the store: %s", self._waiting, error)
+                log.debug("%s: %s", self._waiting, error)
             except Exception as error:
-                log.error("A fault in Antiphon", exc_info=error)  # the next look must come
+                log.error("A fault in Antiphon", exc_info=error)  # the work must continue
             await asyncio.sleep(self._interval)

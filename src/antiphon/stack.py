@@ -1,4 +1,4 @@
-"""Room to recurse in, for native code that recurses as deep as its input nests: there, an overflow ends the process."""
+"""A large stack for native code that recurses as deep as its input nests: an overflow would end the process."""
 
 import threading
 from collections.abc import Callable
@@ -6,7 +6,7 @@ from concurrent.futures import Future
 from typing import TypeVar
 
 STACK = 256 * 1024 * 1024
-"""Bytes. Only what is used is memory."""
+"""Bytes. Only the used part needs memory."""
 
 T = TypeVar("T")
 
@@ -14,7 +14,7 @@ _starting = threading.Lock()
 
 
 def with_room(work: Callable[[], T]) -> T:
-    """Return what the work returns, or raise what it raises; it is done at once, on a stack of `STACK` bytes."""
+    """Return the result of the work, or raise its error; it is done at once, on a stack of `STACK` bytes."""
     done: Future[T] = Future()
     thread = threading.Thread(target=_do, args=(work, done), daemon=True)
     with _starting:

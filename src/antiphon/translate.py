@@ -1,4 +1,6 @@
-"""One request and its answer, translated without I/O: you own the connection to the backend, this the protocol."""
+"""One request and its answer, translated without I/O: you manage the connection to the backend, this class the
+protocol.
+"""
 
 from collections.abc import Mapping
 from functools import cache
@@ -29,7 +31,7 @@ from antiphon.translation.writer import ResponseWriter
 class Translator:
     """Turns a Responses request into `chat_request`, and the bytes that a backend answers into events.
 
-    Send `chat_request` as JSON to the backend's `/chat/completions`, `feed` the bytes of its answer as they come,
+    Send `chat_request` as JSON to the backend's `/chat/completions`, `feed` the bytes of its answer as they arrive,
     then `finish`; each returns the events that became certain. `is_json` says that the answer is one JSON object
     and no event stream. `dialect` names the backend's family (see the reference), `generic` suits most. `keyring`
     encrypts the state that a client stores (`encrypted_content`); without one only this process can decrypt it.
@@ -89,17 +91,17 @@ class Translator:
 
     @property
     def response(self) -> Response:
-        """The response as it stands; final after `finish`."""
+        """The response so far; final after `finish`."""
         response = self._writer.response
         return replace(response, output_text=output_text(response))
 
     def feed(self, data: bytes) -> list[Event]:
-        """Take bytes of the backend's answer."""
+        """Add bytes of the backend's answer."""
         self._answer.feed(data)
         return self._writer.take()
 
     def finish(self) -> list[Event]:
-        """Say that no more bytes come; the last event returned is the terminal one."""
+        """End the answer; the last event returned is the terminal one."""
         conclude(self._writer, self._answer.finish())
         self._writer.end()
         return self._writer.take()

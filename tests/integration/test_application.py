@@ -153,10 +153,10 @@ async def test_new_settings_keep_what_stays_and_close_what_went_only_at_the_end(
 async def test_a_dialect_is_configured_by_name(backend: ReplayBackend) -> None:
     async with house(settings(BackendConfig(url=backend.url, dialect="vllm"))) as built:
         assert (await built.engine.models.find("m")).dialect.name == "vllm"
-        assert built.engine.models.takes("top_k")
+        assert built.engine.models.accepts("top_k")
     for names in ([], ["min_p"]):
         async with house(settings(BackendConfig(url=backend.url, dialect="vllm", passthrough=names))) as built:
-            taken = [name for name in ("top_k", "min_p") if built.engine.models.takes(name)]
+            taken = [name for name in ("top_k", "min_p") if built.engine.models.accepts(name)]
             assert taken == names
     with pytest.raises(ConfigError, match="Unknown dialect 'vlm'"):
         await build(settings(BackendConfig(url=backend.url, dialect="vlm")), {})

@@ -123,7 +123,7 @@ async def test_a_word_of_the_user_is_not_looked_up_as_if_it_were_a_host() -> Non
         response, model = await made(web, opens(SECRET), Turn("Done."), tools=[{"type": "web_search"}])
 
         assert response["output"][0]["status"] == "failed"
-        assert "no address" in model.said_to()
+        assert "not the address" in model.said_to()
         assert web.asked == []
 
 

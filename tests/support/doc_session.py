@@ -48,6 +48,7 @@ __start() { # __start PORT: run the command of standard input there; it replaces
         kill -0 "$pid" 2>/dev/null || { cat "$log" >&2; return 1; }
         sleep 0.1
     done
+    __listens "$port" || { cat "$log" >&2; return 1; }
     cat "$log"
 }
 __listens() { (: <"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }

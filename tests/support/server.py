@@ -87,7 +87,7 @@ async def serve(
     store: str | Store = "sqlite://",
     dialects: dict[str, str] | None = None,
     grace: float = 0.0,
-    takes_private: bool = True,
+    allows_private: bool = True,
     has_websocket: bool = True,
     measures: Measures | None = None,
     trace: Trace | None = None,
@@ -122,7 +122,7 @@ async def serve(
     read_attachments(engine, settings or Settings(), look_up)
     engine.open_search = partial(open_search, engine)
     engine.open_embeddings = partial(open_embeddings, engine)
-    reach = webhook_reach(takes_private=takes_private)
+    reach = webhook_reach(allows_private=allows_private)
     courier = Courier(opened, ids.now, reach, count=engine.measures.webhooks.add)
     endpoints = Endpoints(opened, courier, ids.new_id, ids.now, reach)
     house = Application(engine, backends, Worker(engine), courier, endpoints, asyncio.create_task(asyncio.sleep(0)))

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -28,7 +29,7 @@ from antiphon.tools.images.content import look_at
 from antiphon.upstream.demo.backend import DemoBackend
 from antiphon.upstream.scripted import ScriptedBackend
 from tests.support.code_environment import SANDBOX, needs_pandas, needs_sandbox
-from tests.support.command import serving
+from tests.support.command import antiphon, serving
 from tests.support.engine import called, said
 from tests.support.replay import ReplayBackend
 from tests.support.server import Served, serve
@@ -43,7 +44,7 @@ THIS_MACHINE = ["127.0.0.1"]
 
 HELLO = "I am demo, Antiphon's scripted model. I received 1 message. You said: "
 
-STORY = f"{HELLO}Tell me a story.\n"
+STORY = f"{HELLO}Write a story.\n"
 
 IN_TABS = {
     "first_request": (f"{HELLO}Hello!\n",),
@@ -63,7 +64,7 @@ ALONE = {
         f"{HELLO}My name is Ada.\n",
         "(The)( user)",
         "Your name is Ada.\ncompleted ",
-        " tokens\n3 items went in\n",
+        " tokens\n3 input items\n",
     ),
     "sdk_in_process": ("Your name is Ada.\n",),
     "embed_async": (
@@ -83,18 +84,18 @@ WITH_A_SERVER = {
     "chain": (
         "The model calls tide_at with {'place': 'Dover'}\n",
         "The tool returned: At 14:05.\n",
-        "The answer was made from: message, function_call, function_call_output\n",
+        "The input of the answer: message, function_call, function_call_output\n",
     ),
     "translator": ("0 response.created\n", " response.completed\n", f"completed {HELLO}Hello!\n"),
-    "check_stream": (" events, sound\n",),
-    "background": ("queued\n", f"{HELLO}Tell me a story.", "\ncompleted; asked again: completed\n"),
+    "check_stream": (" events, valid\n",),
+    "background": ("queued\n", f"{HELLO}Write a story.", "\ncompleted; retrieved: completed\n"),
     "websocket_mode": (f"{HELLO}My name is Ada. (", "\nYour name is Ada. ("),
     "webhook": (f"response.completed {HELLO}Hello!\n",),
     "tools": (
         "custom note_place Dover\n",
         'function tides high_at {"place": "Dover"}\n',
         "shell ['date']\n",
-        "Left out of what the model sees: image_generation\n",
+        "Not offered to the model: image_generation\n",
     ),
     "send_file": (
         'the file "meals.csv"',
@@ -104,8 +105,8 @@ WITH_A_SERVER = {
     "compact": (
         "Compacted: ",
         " tokens in ['message', 'message', 'compaction']\n",
-        "By itself: ['compaction', 'message']\n",
-        "On a trigger: ['compaction']\nWhat follows: ",
+        "Automatically: ['compaction', 'message']\n",
+        "On a trigger: ['compaction']\nNext request: ",
     ),
     "agents_sdk": ("The tool returned: In Dover at 14:05.\n",),
     **IN_TABS,
@@ -368,6 +369,38 @@ def test_the_example_of_a_test_passes_in_pytest(tmp_path: Path) -> None:
     command = (sys.executable, "-m", "pytest", "-q", "-p", "no:asyncio", "-W", "error", "test_it.py")
     ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert "1 passed" in ran.stdout, ran.stdout + ran.stderr
+
+
+def test_the_test_of_the_fastapi_example_passes(tmp_path: Path) -> None:
+    for file in (EXAMPLES / "embed_fastapi").glob("*.py"):
+        shutil.copy(file, tmp_path)
+    command = (sys.executable, "-m", "pytest", "-q", "-p", "no:asyncio", "-W", "error", "test_app.py")
+    environment = os.environ | {"HOME": str(tmp_path)}
+    ran = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert "1 passed" in ran.stdout, ran.stdout + ran.stderr
+
+
+def test_the_support_agent_searches_files_and_asks_before_it_refunds(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    shutil.copytree(EXAMPLES / "support", home)
+    said = ("How many days do I have to return an order?", 'call refund {"order_id": "1042"}', "n", "call refund", "y")
+    printed = asyncio.run(_support(home, "\n".join(said) + "\n"))
+    assert 'Agent: returns.md says: "# Returns You can return an order within 30 days' in printed
+    assert "Agent: The tool returned: This call was not made: the user refused it.\n" in printed
+
+
+async def _support(home: Path, said: str) -> str:
+    variables = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    async with serving(home, "--port", "0", **variables) as server:
+        agent = home / "agent.py"
+        agent.write_text(agent.read_text().replace(USUAL_SERVER, server.url))
+        added = await antiphon(home, "stores", "add", "knowledge", "--into", "handbook")
+        assert added.code == 0, added.err
+        process = await asyncio.create_subprocess_exec(sys.executable, str(agent), stdin=-1, stdout=-1, stderr=-1)
+        printed, complained = await process.communicate(said.encode())
+        assert process.returncode == 0, complained.decode()
+        await server.stop(signal.SIGTERM)
+    return printed.decode()
 
 
 async def test_the_example_of_langchain_runs_where_it_is_installed() -> None:

@@ -32,6 +32,7 @@ def found(path: Path, text: str) -> list[tuple[int, str]]:
         ),
         ("doctest.py", '"""Example.\n\n>>> asked = 1\n`asked`\n"""\n', []),
         ("formatted.py", 'text = f"{asked} of {whose}"\n', []),
+        ("identifier.py", 'requirement = "background:told"\n', []),
         ("bytes.py", 'frame = b"told"\n', []),
         (
             "page.tsx",

@@ -9,7 +9,7 @@ from antiphon.protocol.chat import ChatChunk
 from antiphon.protocol.response import Usage
 from antiphon.translation.from_chat.decode import decode_chunk
 from antiphon.translation.from_chat.reader import read_usage
-from antiphon.translation.to_chat.tokens import asked_tokens, by_size
+from antiphon.translation.to_chat.tokens import by_size, request_tokens
 from antiphon.translation.wire import DONE, EventDecoder
 
 MAX_PLAIN = 64 * 1024 * 1024
@@ -77,7 +77,7 @@ class Tally:
     def usage(self, request: dict[str, Any]) -> Usage:
         """Return the reported tokens, else an estimate from the texts. No bytes follow."""
         self._finish()
-        return self._usage or Usage(input_tokens=asked_tokens(request), output_tokens=self._said)
+        return self._usage or Usage(input_tokens=request_tokens(request), output_tokens=self._said)
 
     def _finish(self) -> None:
         if self._plain and self._size <= MAX_PLAIN:

@@ -144,7 +144,7 @@ class RoutedImages:
 
         token = sent_as.set("")
         try:
-            upstream, _ = await call(route, path, body, self._engine.observers, record, _begun, takes_any_status=True)
+            upstream, _ = await call(route, path, body, self._engine.observers, record, _begun, any_status=True)
         finally:
             sent_as.reset(token)
         return RoutedReply(upstream, partial(_charge, self._engine, tenant, upstream.target))

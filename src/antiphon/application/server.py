@@ -195,7 +195,7 @@ async def build(
     with suppress(StoreError):  # a server starts without them
         await profiles.load()
     worker = Worker(engine, settings.background_jobs, settings.background_jobs_per_tenant)
-    reach = webhook_reach(takes_private=settings.webhook_private_addresses, look_up=look_up)
+    reach = webhook_reach(allows_private=settings.webhook_private_addresses, look_up=look_up)
     deliveries = shared.add("webhook_deliveries", delivery_turns())
     courier = Courier(store, ids.now, reach, turns=deliveries, count=measures.webhooks.add)
     endpoints = Endpoints(store, courier, ids.new_id, ids.now, reach, settings.webhook_endpoints_per_tenant)

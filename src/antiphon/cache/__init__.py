@@ -1,1 +1,1 @@
-"""Answers that are kept, to be given again."""
+"""Model answers that are stored to be returned again."""

@@ -1,7 +1,7 @@
-"""The response cache: a model's answers, kept as they were told, and given again to who asks the same.
+"""The response cache: stores a model's answers as they were emitted, and returns them to requests that are the same.
 
-A hit is a response like any other: with ids and numbers of its own, streamed or plain, stored and chained. What is
-asked many times at once is asked of the backend once; that holds within one process.
+A hit is a response like any other: with its own ids and numbers, streamed or not, stored and chained. Concurrent equal
+requests are sent to the backend once, within one process.
 """
 
 import asyncio
@@ -33,27 +33,27 @@ from antiphon.upstream.backend_state import Target
 from antiphon.upstream.router import Router
 
 LARGEST = 4 * 1024 * 1024
-"""Characters of an answer's deltas beyond which it is not kept."""
+"""Characters of an answer's deltas beyond which it is not stored."""
 
 TRIM_EVERY = 16
-"""The part of the room that may be written between two looks whether all fit in it."""
+"""The part of the size limit that can be written between two checks of the total size."""
 
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """How much is kept, and for how long."""
+    """Size and lifetime of the cache."""
 
     ttl: int = 3600
     """Seconds."""
     longest: int = 30 * 86_400
-    """Seconds that nobody may exceed."""
+    """The highest lifetime in seconds."""
     most_bytes: int = 256 * 1024 * 1024
     similarity: Similarity | None = None
-    """Where there is none, questions have to be the same word for word."""
+    """Without it, questions must match word for word."""
 
 
 class Cache:
-    """All kept answers of a store."""
+    """All cached answers of a store."""
 
     def __init__(self, store: Store, router: Router, now: Clock, room: Room) -> None:
         self._store, self._now, self._room = store, now, room
@@ -61,14 +61,14 @@ class Cache:
         self.similar = Similar(store, router, now, room.similarity) if room.similarity else None
         self._secret = b""
         self._written = room.most_bytes
-        """Bytes since the last look; at first it is not known what there is."""
+        """Bytes written since the last check; at first the total is unknown."""
 
     def lookup(
         self, request: CreateResponse, items: Sequence[InputItem], tenant: str, targets: Sequence[Target]
     ) -> "Lookup | None":
-        """Return what the cache is to a response, None where nobody wants it.
+        """Return the cache for a response, None if it is not requested.
 
-        The request says so, else what is configured for a backend that may be asked.
+        The request decides, otherwise the configuration of a backend that can serve it.
         """
         wish = request.antiphon.cache if request.antiphon else None
         own = {origin_of(target): target for target in targets if target.name == request.model}
@@ -78,20 +78,20 @@ class Cache:
         return Lookup(self, request, items, tenant, own, param, is_asked_for=wish is not None)
 
     def ttl(self, param: CacheParam) -> int:
-        """Return the seconds for which an answer is kept."""
+        """Return the seconds for which an answer is stored."""
         return min(param.ttl or self._room.ttl, self._room.longest)
 
     @property
     def longest(self) -> int:
-        """Seconds for which anything is kept at most."""
+        """The longest lifetime of any entry in seconds."""
         return self._room.longest
 
     async def digest(self, tenant: str, *parts: str) -> bytes:
-        """Return the key of what is kept beside answers; the first of `parts` says what it is. Raises `StoreError`."""
+        """Return the key of an entry other than an answer; the first of `parts` names its kind. Raises `StoreError`."""
         return digest(await self._key(), tenant, *parts)
 
     async def key(self, tenant: str, request: CreateResponse, items: Sequence[Item]) -> bytes:
-        """Return the key of what is asked. Raises `StoreError`."""
+        """Return the key of a request. Raises `StoreError`."""
         return cache_key(await self._key(), tenant, request, items)
 
     async def _key(self) -> bytes:
@@ -100,15 +100,15 @@ class Cache:
         return self._secret
 
     async def question(self, tenant: str, request: CreateResponse, items: Sequence[Item]) -> Question | None:
-        """Return what is asked as it is compared with similar questions, None where it is not."""
+        """Return the request in the form in which it is compared with similar ones, None if it is not compared."""
         return await self.similar.question(self._secret, tenant, request, items) if self.similar else None
 
     async def find(self, tenant: str, key: bytes) -> bytes | None:
-        """Return a kept answer. Raises `StoreError`."""
+        """Return a cached answer. Raises `StoreError`."""
         return await self._store.find_answer(tenant, key)
 
     async def keep(self, tenant: str, key: bytes, answer: bytes, ttl: int) -> None:
-        """Keep an answer; make room where there is none. Raises `StoreError`."""
+        """Store an answer; make room if the size limit is reached. Raises `StoreError`."""
         now = int(self._now())
         await self._store.keep_answer(StoredAnswer(tenant, key, answer, now, now + ttl))
         self._written += len(answer)
@@ -118,18 +118,18 @@ class Cache:
 
 
 def origin_of(target: Target) -> Origin:
-    """Return who answers, where this target does."""
+    """Return what answers at this target, if it can."""
     defaults = target.defaults.digest if target.defaults is not None else ""
     return Origin(target.backend.name, target.backend.url, target.model, defaults)
 
 
 @dataclass(slots=True)
 class Lookup:
-    """What the cache is to one response: its answer comes from there, or goes there.
+    """The cache of one response: its answer comes from the cache, or goes into it.
 
-    `find` before a model is asked; where there is nothing, `see` what is told, then `end`; `leave` in any case. An
-    answer counts as long as the backend that gave it still serves the model by that name. The cache's own trouble is
-    logged and nobody else's.
+    Call `find` before a model is called; without a result, `see` the events, then `end`; `leave` in any case. An answer
+    is valid while the backend that sent it still serves the model by that name. Errors of the cache are logged, and
+    never fail a response.
     """
 
     _cache: Cache
@@ -137,41 +137,41 @@ class Lookup:
     _items: Sequence[Item]
     _tenant: str
     _targets: Mapping[Origin, Target]
-    """Where the very model that is asked for is served."""
+    """Whether the requested model itself is served here."""
     _param: CacheParam
     is_asked_for: bool
-    """The request itself asks for the cache, not the configuration alone."""
+    """Whether the request itself enables the cache, not only the configuration."""
     kept: KeptAnswer | None = None
     """The answer that was found."""
     outcome: CacheStatus | None = None
-    """None as long as it is not known."""
+    """None while it is unknown."""
     similarity: float | None = None
-    """How much the question that was answered is like this one, where it is not the same."""
+    """The similarity of the question that was answered, if it is not the same."""
     _question: Question | None = None
     _key: bytes = b""
     _flight: Flight | None = None
     _told: list[Event] | None = None
-    """What was told so far; None where it is not to be given again."""
+    """The events so far; None if they must not be cached."""
     _size: int = 0
 
     @property
     def target(self) -> Target | None:
-        """Who gave the answer that was found."""
+        """The origin of the answer that was found."""
         return self._targets[self.kept.origin] if self.kept else None
 
     async def find(self) -> KeptAnswer | None:
-        """Return the kept answer to this question, waiting for one that is on its way; None: the model is asked."""
+        """Return the cached answer to this request, waiting for one in progress; None: call the model."""
         try:
             self._key = await self._cache.key(self._tenant, self._request, self._items)
             self.kept = None if self._param.refresh else await self._found()
         except StoreError as error:
-            log.warning("The cache was not asked: %s", error)
+            log.warning("The cache was not read: %s", error)
         self.outcome = "hit" if self.kept else "miss"
         self._told = [] if self._key and not self.kept else None
         return self.kept
 
     def see(self, batch: Sequence[Event]) -> None:
-        """Take note of what is told."""
+        """Record events."""
         if self._told is None:
             return
         if self._flight is not None:
@@ -185,7 +185,7 @@ class Lookup:
     async def end(
         self, response: Response, sealed: dict[str, str], target: Target, ignored_tools: Sequence[str]
     ) -> None:
-        """The response has ended: its answer may be given again, at once to those who wait for it."""
+        """Mark the response as ended: its answer can be returned again, at once to the requests that wait for it."""
         if response.status == "failed":
             return
         answer = self._answer(response, sealed, target, ignored_tools)
@@ -193,7 +193,7 @@ class Lookup:
             if answer is not None and self._may_be_stored(target):
                 await self._keep(answer)
         except StoreError as error:
-            log.warning("An answer was not kept in the cache: %s", error)
+            log.warning("An answer was not stored in the cache: %s", error)
         finally:
             self._land(answer)
 
@@ -204,7 +204,7 @@ class Lookup:
             await self._cache.similar.note(self._question, self._key, ttl)
 
     def leave(self) -> None:
-        """Nothing came of it here: one of those who wait for it asks."""
+        """Mark the response as without a result: one of the waiting requests calls the model."""
         flight, self._flight = self._flight, None
         if flight is not None:
             self._cache.flights.leave(self._key, flight)
@@ -217,8 +217,8 @@ class Lookup:
     def _answer(
         self, response: Response, sealed: dict[str, str], target: Target, ignored_tools: Sequence[str]
     ) -> bytes | None:
-        """Return what may be given again: a whole answer, of the very model that was asked for."""
-        # As it was when it was asked: by now the backend's name may be another's (SIGHUP).
+        """Return the answer if it can be cached: a complete answer of the requested model."""
+        # As it was at the time of the request: since then the backend's name can have changed (SIGHUP).
         origin = next((origin for origin, known in self._targets.items() if known is target), None)
         if self._told is None or response.status != "completed" or origin is None:
             return None
@@ -226,7 +226,7 @@ class Lookup:
         return to_bytes(answer) if answer else None
 
     def _may_be_stored(self, target: Target) -> bool:
-        """With `store: false` nothing is kept of an answer, unless the same request asks for just that."""
+        """With `store: false` no answer is stored, unless the same request enables the cache itself."""
         return self.is_asked_for or (target.state.options.cache and self._request.store is not False)
 
     async def _found(self) -> KeptAnswer | None:
@@ -237,7 +237,7 @@ class Lookup:
                     return self._valid(await flight.wait())
                 except Left:
                     if asyncio.get_running_loop().time() > until:
-                        return None  # whoever asks fails, and slowly: no need to do so one after the other
+                        return None  # every request would fail, and slowly: not necessary one after the other
                     continue
             if (answer := self._valid(await self._cache.find(self._tenant, self._key))) is not None:
                 return answer
@@ -246,7 +246,7 @@ class Lookup:
                 return await self._similar()
 
     async def _similar(self) -> KeptAnswer | None:
-        """Return the answer to a question that means the same; those who wait for this one get it too."""
+        """Return the answer to a similar question; the requests that wait for this one receive it too."""
         similar = self._cache.similar
         self._question = await self._cache.question(self._tenant, self._request, self._items)
         near = await similar.find(self._question) if similar and self._question else None

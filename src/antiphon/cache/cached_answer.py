@@ -1,7 +1,7 @@
-"""A model's answer as it is kept to be given again: what was told of its items, without numbers of its own.
+"""A model's answer as the cache stores it: the events of its items, without their numbers.
 
-Noted from any stream, of whichever kind of backend; told again it is a stream like any other, with ids, numbers and
-padding of the response that it becomes.
+It is recorded from any stream, of any kind of backend; replayed, it is a stream like any other, with ids, numbers and
+padding of the new response.
 """
 
 import zlib
@@ -36,7 +36,7 @@ from antiphon.translation.writer import ResponseWriter, padding
 SAID_BY_MODEL: frozenset[type] = frozenset(
     {Message, Reasoning, FunctionCall, CustomToolCall, LocalShellCall, ShellCall, ApplyPatchCall, ComputerCall}
 )
-"""Items that a model alone makes. What a server ran for it, or folded away, is no answer to the next who asks."""
+"""Items that a model creates alone. Items that a server ran or compacted are no answer to another request."""
 
 KINDS: tuple[Any, ...] = tuple(
     kind
@@ -48,7 +48,7 @@ KINDS: tuple[Any, ...] = tuple(
 if TYPE_CHECKING:
     AnyKind = Any
 else:
-    AnyKind = Union[KINDS]  # noqa: UP007 - whichever there are
+    AnyKind = Union[KINDS]  # noqa: UP007 - whichever exist
 
 _DELTAS = frozenset(kind for kind in KINDS if "delta" in kind.__struct_fields__)
 _PADDED = frozenset(kind for kind in KINDS if "obfuscation" in kind.__struct_fields__)
@@ -56,7 +56,7 @@ _PLACE = ("output_index", "item_id", "content_index", "summary_index", "command_
 
 
 class Origin(Struct, frozen=True, array_like=True):
-    """Who gave an answer: the backend's name and URL, what it calls the model, and the digest of its defaults."""
+    """The origin of an answer: the backend's name and URL, its name of the model, and the digest of its defaults."""
 
     backend: str
     url: str
@@ -72,7 +72,7 @@ class KeptAnswer(Struct, kw_only=True, array_like=True):
     sealed: dict[str, str]
     events: list[AnyKind]
     ignored_tools: list[str] = []
-    """Types of tools that whoever gave it left out."""
+    """Types of tools that the backend did not receive."""
 
 
 _encode = msgspec.json.Encoder().encode
@@ -80,7 +80,7 @@ _decode = msgspec.json.Decoder(KeptAnswer).decode
 
 
 def is_said_by_model(event: Event) -> bool:
-    """Whether an event may be part of an answer that is kept, as far as it tells."""
+    """Whether an event can be part of a cached answer, as far as the event shows."""
     return not isinstance(event, OutputItemAdded) or type(event.item) in SAID_BY_MODEL
 
 
@@ -91,7 +91,7 @@ def noted(
     sealed: Mapping[str, str],
     ignored_tools: Sequence[str] = (),
 ) -> KeptAnswer | None:
-    """Return the answer that these events told, None where it is not the model's alone."""
+    """Return the answer in these events, None if it is not the model's alone."""
     found = [event for event in told if isinstance(event, ItemEvent)]
     if not found or not all(type(event) in KINDS and is_said_by_model(event) for event in found):
         return None
@@ -101,20 +101,20 @@ def noted(
 
 
 def to_bytes(answer: KeptAnswer) -> bytes:
-    """Return an answer as the store keeps it."""
+    """Return an answer as bytes for the store."""
     return zlib.compress(_encode(answer), 1)
 
 
 def from_bytes(body: bytes) -> KeptAnswer | None:
-    """Return an answer, None where the bytes are of another version of this program."""
+    """Return an answer, None if the bytes are from another version of this program."""
     try:
         return _decode(zlib.decompress(body))
     except (zlib.error, msgspec.MsgspecError):
         return None
 
 
-def retell(answer: KeptAnswer, writer: ResponseWriter) -> None:
-    """Tell an answer as the writer's own."""
+def replay_answer(answer: KeptAnswer, writer: ResponseWriter) -> None:
+    """Emit an answer through the writer."""
     ids: dict[str, str] = {}
     places: dict[int, int] = {}
     for event in answer.events:
@@ -143,7 +143,7 @@ def _replaced(event: Any, output_index: int, ids: Mapping[str, str], *, pads: bo
 
 
 def _in_few(told: Sequence[ItemEvent]) -> Iterator[ItemEvent]:
-    """Join the deltas that follow one another; their sizes were the backend's whim."""
+    """Join consecutive deltas; their sizes were chosen by the backend."""
     for kind, group in groupby(told, lambda event: (type(event), *(getattr(event, name, None) for name in _PLACE))):
         same: list[Any] = list(group)
         if kind[0] not in _DELTAS:

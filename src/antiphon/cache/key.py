@@ -1,4 +1,4 @@
-"""What makes two requests the same for the cache: everything but how their answer is delivered."""
+"""What makes two requests equal for the cache: everything except how their answer is delivered."""
 
 import hmac
 from collections.abc import Mapping, Sequence
@@ -11,15 +11,15 @@ from antiphon.protocol.items.messages import Message
 from antiphon.protocol.requests import CreateResponse
 
 MAY_DIFFER: Mapping[str, str] = {
-    "stream": "a kept answer is told either way",
-    "stream_options": "it is about the stream alone",
-    "background": "who waits for it is not the model's business",
-    "antiphon": "it says what to do with the cache",
+    "stream": "a cached answer can be delivered either way",
+    "stream_options": "it concerns only the stream",
+    "background": "the model does not depend on the user",
+    "antiphon": "it configures the cache",
 }
-"""Fields of a request in which two may differ and still have one answer, and why."""
+"""Fields in which two requests can differ and still have the same answer, and why."""
 
 SEEN_AS_ITEMS = frozenset({"input", "previous_response_id", "conversation"})
-"""Fields that count as what they come to: the items that the model sees."""
+"""Fields that are represented by their result: the items that the model sees."""
 
 _LEFT_OUT = dict.fromkeys([*MAY_DIFFER, *SEEN_AS_ITEMS])
 
@@ -27,7 +27,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 def parted(items: Sequence[Item]) -> tuple[str, Sequence[Item]]:
-    """Return the text of the user's last message, empty where there is none, and the items without it."""
+    """Return the text of the last user message, empty without one, and the other items."""
     said = [place for place, item in enumerate(items) if isinstance(item, Message) and item.role == "user"]
     message = items[said[-1]] if said else None
     if not isinstance(message, Message) or isinstance(message.content, str):
@@ -38,11 +38,11 @@ def parted(items: Sequence[Item]) -> tuple[str, Sequence[Item]]:
 
 
 def cache_key(secret: bytes, tenant: str, request: CreateResponse, items: Sequence[Item], *purpose: str) -> bytes:
-    """Return the digest (HMAC-SHA-256, 32 bytes) of all that shapes an answer (cases/threats.md, row 11).
+    """Return the digest (HMAC-SHA-256, 32 bytes) of all that determines an answer (cases/threats.md, row 11).
 
-    `items` is all that the model is to see, the chain's and the request's own. Their ids, which are new for every
-    request, do not count; a field that is absent is as one that is null. The order of properties in a schema counts:
-    models follow it. `purpose` sets keys apart that are not those of answers.
+    `items` is all that the model sees, the chain's and the request's own. Their ids, which are new for every request,
+    do not count; an absent field equals a null one. The order of properties in a schema counts: models follow it.
+    `purpose` separates keys from those of answers.
     """
     asked = replace(request, **_LEFT_OUT)
     told = [replace(item, id=None) for item in items]
@@ -50,7 +50,7 @@ def cache_key(secret: bytes, tenant: str, request: CreateResponse, items: Sequen
 
 
 def digest(secret: bytes, tenant: str, *parts: str) -> bytes:
-    """Return the digest (HMAC-SHA-256, 32 bytes) of texts; no key of an answer is the same."""
+    """Return the digest (HMAC-SHA-256, 32 bytes) of texts; it never equals the key of an answer."""
     made = hmac.new(secret, b"parts", "sha256")
     for part in (tenant, *parts):
         encoded = part.encode("utf-8", "surrogatepass")

@@ -1,6 +1,6 @@
-"""Questions that mean the same: the last message of the user is compared by an embedding, everything else exactly.
+"""Similar questions: the last user message is compared by an embedding, everything else exactly.
 
-The vectors of one question's siblings, those with the same everything else, lie in one row beside the answers.
+The vectors of questions that are equal in everything else are in one row, stored with the answers.
 """
 
 import asyncio
@@ -23,18 +23,18 @@ from antiphon.upstream.call import Unobserved, call
 from antiphon.upstream.router import Router
 
 LONGEST_TEXT = 8_000
-"""Characters of a message beyond which it is not compared: embeddings know nothing of what comes after."""
+"""Characters of a message beyond which it is not compared: embeddings ignore the rest."""
 
 LONGEST_WAIT = 5.0
-"""Seconds that a vector may take; then the model is asked without."""
+"""Timeout of an embedding in seconds; then the model is called without it."""
 
 LARGEST = 4 * 1024 * 1024
-"""Bytes of a reply with a vector."""
+"""Bytes of a response with a vector."""
 
 
 @dataclass(frozen=True, slots=True)
 class Similarity:
-    """The model that makes vectors, and the cosine from which two questions mean the same."""
+    """The embedding model, and the cosine from which two questions are similar."""
 
     model: str
     threshold: float = 0.95
@@ -42,7 +42,7 @@ class Similarity:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One tenant's question: its vector, and the key of everything else that was asked with it."""
+    """One tenant's question: its vector, and the key of everything else in the request."""
 
     tenant: str
     rest: bytes
@@ -62,7 +62,7 @@ _decode = msgspec.json.Decoder(_Embeddings).decode
 
 
 class Similar:
-    """All questions whose answers are kept. Trouble is logged; then no question is similar."""
+    """All questions with cached answers. Errors are logged; then no question is similar."""
 
     def __init__(self, store: Store, router: Router, now: Clock, similarity: Similarity) -> None:
         self._store, self._router, self._now = store, router, now
@@ -72,7 +72,7 @@ class Similar:
     async def question(
         self, secret: bytes, tenant: str, request: CreateResponse, items: Sequence[Item]
     ) -> Question | None:
-        """Return what is asked as it can be compared, None where it cannot."""
+        """Return the request in a form that can be compared, None if it cannot."""
         text, others = parted(items)
         if not text or len(text) > LONGEST_TEXT:
             return None
@@ -80,21 +80,21 @@ class Similar:
             async with asyncio.timeout(LONGEST_WAIT):
                 vector = await self._embed(text, tenant)
         except (AntiphonError, TimeoutError) as error:
-            log.warning("No similar question was looked for: %s", error or "the embedding takes too long")
+            log.warning("No similar question was searched for: %s", error or "the embedding takes too long")
             return None
         rest = cache_key(secret, tenant, request, others, "similar", self._similarity.model)
         return Question(tenant, rest, vector)
 
     async def find(self, question: Question) -> tuple[bytes, float] | None:
-        """Return the key of the answer to the question that is most like this one, with their cosine.
+        """Return the key of the answer to the most similar question, with their cosine.
 
-        None where none is like it. Raises `StoreError`.
+        None if no question is similar. Raises `StoreError`.
         """
         found = nearest(await self._entries(question), question.vector)
         return (found[0].key, found[1]) if found and found[1] >= self._similarity.threshold else None
 
     async def note(self, question: Question, key: bytes, ttl: int) -> None:
-        """Note that the answer to this question is kept under the key. Raises `StoreError`."""
+        """Record that the answer to this question is stored under the key. Raises `StoreError`."""
         async with self._noting:
             body = to_bytes(with_entry(await self._entries(question), Entry(key, question.vector)))
             now = int(self._now())
@@ -104,15 +104,16 @@ class Similar:
         return from_bytes(await self._store.find_answer(question.tenant, question.rest))
 
     async def _embed(self, text: str, tenant: str) -> bytes:
-        """Return a text's vector. Raises `AntiphonError` where there is none."""
+        """Return the vector of a text. Raises `AntiphonError` without one."""
         route = await self._router.route(self._similarity.model, tenant=tenant)
 
         def body(target: Target) -> bytes:
             return _encode({"model": target.model, "input": text, "encoding_format": "float"})
 
-        # A server that makes no vectors says so by all sorts of statuses: it is none the worse as a model's backend.
+        # A server without embeddings reports that by various statuses: that does not count against it as a model's
+        # backend.
         upstream, answer = await call(
-            route, "/embeddings", body, Unobserved(), lambda _: Unobserved(), _whole, takes_any_status=True
+            route, "/embeddings", body, Unobserved(), lambda _: Unobserved(), _whole, any_status=True
         )
         try:
             if upstream.reply.status >= 400:
@@ -133,5 +134,5 @@ def _vector(answer: bytes) -> bytes:
     except (msgspec.MsgspecError, IndexError):
         vector = None
     if vector is None:
-        raise BackendError("The embedding model answered no vector.")
+        raise BackendError("The embedding model returned no vector.")
     return vector

@@ -1,4 +1,4 @@
-"""Vectors of questions, and which lie close together."""
+"""Vectors of questions, and which are similar."""
 
 import math
 import operator
@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 
 MOST = 64
-"""Vectors that are compared with one question: those that were noted last."""
+"""Vectors that are compared with one question: the latest ones."""
 
 
 class Entry(Struct, frozen=True, array_like=True):
@@ -24,7 +24,7 @@ _decode = msgspec.msgpack.Decoder(list[Entry]).decode
 
 
 def unit(numbers: Sequence[float]) -> bytes | None:
-    """Return a vector of length 1 in this direction, None where the numbers have none."""
+    """Return a vector of length 1 in this direction, None for a zero or non-finite vector."""
     length = math.sqrt(sum(number * number for number in numbers))
     if not (math.isfinite(length) and length):
         return None
@@ -32,30 +32,30 @@ def unit(numbers: Sequence[float]) -> bytes | None:
 
 
 def cosine(one: bytes, other: bytes) -> float:
-    """Return the cosine of the angle between two vectors of length 1; -1 where they are of different kinds."""
+    """Return the cosine of the angle between two vectors of length 1; -1 if their dimensions differ."""
     if len(one) != len(other):
         return -1.0
     return float(sum(map(operator.mul, array("f", one), array("f", other))))
 
 
 def nearest(entries: Iterable[Entry], vector: bytes) -> tuple[Entry, float] | None:
-    """Return the entry that lies closest, with its cosine."""
+    """Return the nearest entry, with its cosine."""
     found = [(entry, cosine(entry.vector, vector)) for entry in entries]
     return max(found, key=operator.itemgetter(1), default=None)
 
 
 def with_entry(entries: Iterable[Entry], new: Entry) -> list[Entry]:
-    """Return the entries with a new one in front; the oldest make room for it."""
+    """Return the entries with a new one at the front; the oldest ones are dropped to make room."""
     return [new, *(entry for entry in entries if entry.key != new.key)][:MOST]
 
 
 def to_bytes(entries: Sequence[Entry]) -> bytes:
-    """Return entries as the store keeps them."""
+    """Return entries as bytes for the store."""
     return _encode(entries)
 
 
 def from_bytes(body: bytes | None) -> list[Entry]:
-    """Return entries; none where the bytes are of another version of this program."""
+    """Return entries; none if the bytes are from another version of this program."""
     try:
         return _decode(body) if body else []
     except msgspec.MsgspecError:

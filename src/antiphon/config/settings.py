@@ -303,7 +303,7 @@ class Settings(Struct, kw_only=True, forbid_unknown_fields=True):
     cache_size: Annotated[int, Meta(ge=1, le=1_048_576)] = 256
     """Maximum size of the cache in megabytes. Above this limit, the least recently used responses are deleted."""
     cache_embeddings: str = ""
-    """Embedding model that recognizes [questions with the same
+    """Embedding model that recognises [questions with the same
     meaning](../guides/cache-responses.md#match-questions-by-meaning). Empty: only identical questions match."""
     cache_similarity: Annotated[float, Meta(gt=0, le=1)] = 0.95
     """Minimum cosine similarity of two embeddings at which their questions count as equal."""
@@ -326,7 +326,7 @@ class Settings(Struct, kw_only=True, forbid_unknown_fields=True):
     """Seconds after which Antiphon lists the tools of an MCP server again. If the server reports a change, Antiphon
     lists them immediately."""
     mcp_list_failure: Literal["fail", "continue"] = "fail"
-    """Behavior if the tools of an MCP server cannot be listed: `fail` ends the response with OpenAI's error (424
+    """Behaviour if the tools of an MCP server cannot be listed: `fail` ends the response with OpenAI's error (424
     `external_connector_error`), `continue` generates the response without these tools."""
     mcp_tool_timeout: Annotated[float, Meta(gt=0, le=3600)] = 60.0
     """Seconds that one call of an MCP server's tool can take."""

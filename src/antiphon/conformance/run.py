@@ -79,7 +79,7 @@ class Run:
             try:
                 await self._play(playing)
             except Exception as error:
-                # No response of a server may end the run; if a case raises because of one, that is a bug in the suite.
+                # No response of a server can end the run; if a case raises because of one, that is a bug in the suite.
                 log.error("A fault in the case %s", case.name, exc_info=error)
                 playing.end(Verdict("failed", f"The response could not be judged ({type(error).__name__})."))
             tried = Tried(case, playing.trial.verdicts, playing.trial.exchanges)

@@ -1,4 +1,4 @@
-"""Reads documents in child processes: text for a model or an index, pages as images for models that see."""
+"""Reads documents in child processes: text for a model or an index, pages as images for models with vision."""
 
 import json
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from antiphon.sharing.child import Child, ChildError, Input, child_turns
 from antiphon.sharing.scheduler import FairScheduler
 
 VERSION = 1
-"""Changes whenever the same bytes may become another text: kept texts of other versions are not used."""
+"""Changes whenever the same bytes can result in another text: stored texts of other versions are not used."""
 
 PROGRAM = ("-m", "antiphon.documents.extraction")
 """Never imported in the server: its libraries are large, and it reads untrusted data."""
@@ -20,9 +20,9 @@ MEMORY = 600 * 1024 * 1024
 CPU = 20
 """Seconds of CPU time of a child."""
 SECONDS = 60.0
-"""For one document, once the tenant has its turn: more than `CPU`, as other processes may be busy."""
+"""For one document, after the tenant's turn has come: more than `CPU`, as other processes can be busy."""
 LONGEST = 20_000_000
-"""Bytes of a document's text, in UTF-8; a longer text is cut."""
+"""Bytes of a document's text, in UTF-8; a longer text is truncated."""
 MOST_OUTPUT = LONGEST + 4096
 """Bytes of one answer: the text, or the images of pages."""
 COST = 1_000_000
@@ -31,12 +31,12 @@ COST = 1_000_000
 Code = Literal["invalid_file", "unsupported_file"]
 Reason = Literal["", "password", "no_text", "busy"]
 REASONS: tuple[Reason, ...] = ("password", "no_text")
-"""Reasons that a child process may give."""
+"""Reasons that a child process can return."""
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """The text of a file. `pages` is 0 where the format has no pages."""
+    """The text of a file. `pages` is 0 if the format has no pages."""
 
     text: str
     pages: int
@@ -47,14 +47,14 @@ class Document:
 
 
 class DocumentError(Exception):
-    """A file cannot be read. `message` is a sentence for the client that says why, and what to do."""
+    """A file cannot be read. `message` is a sentence for the client with the reason, and what to do."""
 
     def __init__(self, code: Code, message: str, reason: Reason = "") -> None:
         super().__init__(message)
         self.code: Code = code
         self.message = message
         self.reason: Reason = reason
-        """`busy` if the same file may be readable later; `no_text` for a PDF whose pages may be seen."""
+        """`busy` if the same file may be readable later; `no_text` for a PDF with pages that can be shown."""
 
 
 class DocumentReader:
@@ -72,10 +72,10 @@ class DocumentReader:
         self._child = Child(program, turns or child_turns(), seconds=seconds, most_output=MOST_OUTPUT)
 
     async def read(self, content: Input, filename: str, tenant: str = "", size: int = 0) -> Document:
-        """Return the text of a file; its bytes say what it is, and its name where they do not.
+        """Return the text of a file; its kind is detected from its bytes, else from its name.
 
-        `size` is the number of bytes of content that comes in parts. Raises `DocumentError`, and what the parts raise.
-        The wait for the tenant's turn has no limit but the length of the queue.
+        `size` is the number of bytes of content that arrives in parts. Raises `DocumentError`, and errors of the parts.
+        The wait for the tenant's turn is limited only by the length of the queue.
         """
         head, payload = await self._ask(content, tenant, size, task="text", filename=filename, longest=LONGEST)
         try:
@@ -84,7 +84,7 @@ class DocumentReader:
             raise _failed(ChildError("broken")) from error
 
     async def pages(self, content: bytes, *, first: int, count: int, pixels: int, tenant: str = "") -> Sequence[bytes]:
-        """Return pages of a PDF as PNG images, from page `first` (0 is the first one), fewer where they are too large.
+        """Return pages of a PDF as PNG images, from page `first` (0 is the first one), fewer if they are too large.
 
         `pixels` is the length of an image's longer side. Raises `DocumentError`.
         """
@@ -98,7 +98,7 @@ class DocumentReader:
         return [bytes(payload[end - size : end]) for size, end in zip(sizes, ends, strict=True)]
 
     async def _ask(self, content: Input, tenant: str, size: int = 0, **task: Any) -> tuple[dict[str, Any], memoryview]:
-        """Return the head and the payload of an answer, which is not copied: it may be large."""
+        """Return the head and the payload of an answer, which is not copied: it can be large."""
         asked = json.dumps(task | self._limits).encode() + b"\n"
         size = len(content) if isinstance(content, bytes) else size
         try:
@@ -117,7 +117,7 @@ class DocumentReader:
 
 
 def _problem(head: dict[str, Any]) -> DocumentError:
-    """Return what the child process says of a file; it is untrusted itself."""
+    """Return the child process's error for a file; the child itself is untrusted."""
     code: Code = "unsupported_file" if head["code"] == "unsupported_file" else "invalid_file"
     reason: Reason = next((one for one in REASONS if one == head.get("reason")), "")
     return DocumentError(code, str(head.get("message")), reason)

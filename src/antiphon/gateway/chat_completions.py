@@ -18,7 +18,7 @@ class ChatCompletions:
     async def record(
         self, request: JsonObject, tenant: str, size: int, *, is_large: bool = False
     ) -> CompletionRecorder:
-        """Return what stores the answer to a request of `size` bytes. Raises `ClientError` (429) beyond the quota."""
+        """Return the recorder for the response to a request of `size` bytes. Raises `ClientError` (429): quota."""
         reservation = await self._engine.reserve_storage(tenant, size)
         return CompletionRecorder(self._engine, request, tenant, reservation, is_large=is_large)
 

@@ -37,7 +37,7 @@ class Containers:
 
     @property
     def held(self) -> int:
-        """Bytes of memory that receiving one file takes."""
+        """Bytes of memory needed to receive one file."""
         return self._files.held
 
     async def create(self, request: CreateContainer, ticket: RequestIdentity) -> JsonObject:
@@ -59,25 +59,25 @@ class Containers:
         return {"id": container_id, "object": "container.deleted", "deleted": True}
 
     async def running(self, tenant: str, container_id: str) -> StoredContainer:
-        """Return a container that runs. Raises `ClientError`: 404 where it is unknown, 400 where it has expired."""
+        """Return a running container. Raises `ClientError`: 404 if it is unknown, 400 if it has expired."""
         return await self._containers.running(tenant, container_id)
 
     async def room(self, container: StoredContainer) -> Room:
-        """Return how large a file may be that the client sends now. Raises `ClientError` where there is no room."""
+        """Return the maximum size of a file that the client sends now. Raises `ClientError` if there is no room."""
         return await self._containers.room(container)
 
     async def write(self, container: StoredContainer, content: AsyncIterable[bytes], room: Room) -> Written:
-        """Write content as it comes; it becomes a file by `add`, or is deleted by `drop`."""
+        """Write content as it arrives; it becomes a file by `add`, or is deleted by `drop`."""
         return await self._files.write(container.tenant, content, room)
 
     async def drop(self, container: StoredContainer, written: Written) -> None:
-        """Delete what was written, unless a file has it."""
+        """Delete the written content, unless a file refers to it."""
         await self._files.drop(container.tenant, written.blob)
 
     async def add(
         self, container: StoredContainer, filename: str, written: Written, ticket: RequestIdentity
     ) -> JsonObject:
-        """Make a file of what was written, under the id of the ticket, if it has one."""
+        """Create a file from the written content, under the id of the ticket, if it has one."""
         return shown_container_file(await self._containers.add(container, filename, written, ticket))
 
     async def copy(self, container: StoredContainer, file_id: str) -> JsonObject:
@@ -94,11 +94,11 @@ class Containers:
         return shown_container_file(await self._containers.file(tenant, container_id, file_id))
 
     async def find_file(self, tenant: str, container_id: str, file_id: str) -> StoredContainerFile:
-        """Return a file with what this server alone knows of it. Raises `ClientError` as `retrieve_file`."""
+        """Return a file with its internal fields. Raises `ClientError` as `retrieve_file`."""
         return await self._containers.file(tenant, container_id, file_id)
 
     def read(self, file: StoredContainerFile, start: int, end: int) -> AsyncGenerator[bytes, None]:
-        """Give a part of the content."""
+        """Return a part of the content."""
         return self._containers.read(file, start, end)
 
     async def delete_file(self, tenant: str, container_id: str, file_id: str) -> JsonObject:

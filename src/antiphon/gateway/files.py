@@ -17,7 +17,7 @@ from antiphon.stored.uploads import PART, Uploads
 __all__ = ["PART", "Files", "Written", "clean_filename"]
 
 FEW = 500
-"""Files that are shown and encoded in less than a millisecond or two."""
+"""Files that are listed and encoded in less than a millisecond or two."""
 
 
 class Files:
@@ -39,27 +39,27 @@ class Files:
 
     @property
     def held(self) -> int:
-        """Bytes of memory that receiving one file takes."""
+        """Bytes of memory needed to receive one file."""
         return self._files.held
 
     async def room(self, tenant: str) -> Room:
-        """Return how large a file may be that the tenant sends now. Raises `ClientError` (429) where it has no room."""
+        """Return the maximum size of a file that the tenant sends now. Raises `ClientError` (429) if it has no room."""
         return await self._files.room(tenant)
 
     async def write(self, tenant: str, content: AsyncIterable[bytes], room: Room) -> Written:
-        """Write content as it comes; it becomes a file by `create`, or is deleted by `drop`."""
+        """Write content as it arrives; it becomes a file by `create`, or is deleted by `drop`."""
         return await self._files.write(tenant, content, room)
 
     async def drop(self, tenant: str, written: Written) -> None:
-        """Delete what was written, unless a file has it."""
+        """Delete the written content, unless a file refers to it."""
         await self._files.drop(tenant, written.blob)
 
     async def create(self, form: FileForm, filename: str, written: Written, ticket: RequestIdentity) -> JsonObject:
-        """Make a file of what was written."""
+        """Create a file from the written content."""
         return shown_file(await self._files.create(form, filename, written, ticket))
 
     async def list(self, tenant: str, query: FilesQuery) -> JsonObject:
-        """Return a page of the files; a large page is made in a thread."""
+        """Return a page of the files; a large page is built in a thread."""
         page = await self._files.page(tenant, query)
         if len(page.files) <= FEW:
             return shown_files(page.files, page.has_more)
@@ -76,11 +76,11 @@ class Files:
         return shown_file(await self._files.load(tenant, file_id))
 
     async def find(self, tenant: str, file_id: str) -> StoredFile:
-        """Return a file with what this server alone knows of it. Raises `ClientError` (404)."""
+        """Return a file with its internal fields. Raises `ClientError` (404)."""
         return await self._files.load(tenant, file_id)
 
     def read(self, file: StoredFile, start: int, end: int) -> AsyncGenerator[bytes, None]:
-        """Give a part of the content."""
+        """Return a part of the content."""
         return self._files.read(file, start, end)
 
     async def delete(self, tenant: str, file_id: str) -> JsonObject:
@@ -93,15 +93,15 @@ class Files:
         return shown_upload(await self._uploads.create(request, ticket))
 
     async def pending_upload(self, tenant: str, upload_id: str) -> StoredUpload:
-        """Return an upload that takes parts. Raises `ClientError`: 404 where it is unknown, 400 where it has ended."""
+        """Return an upload that accepts parts. Raises `ClientError`: 404 if it is unknown, 400 if it has ended."""
         return await self._uploads.pending(tenant, upload_id)
 
     async def add_part(self, upload: StoredUpload, content: AsyncIterable[bytes]) -> JsonObject:
-        """Store a part of an upload as it comes."""
+        """Store a part of an upload as it arrives."""
         return shown_part(await self._uploads.add_part(upload, content))
 
     async def complete_upload(self, tenant: str, upload_id: str, request: CompleteUpload) -> JsonObject:
-        """Make a file of the parts of an upload."""
+        """Create a file from the parts of an upload."""
         return shown_upload(*await self._uploads.complete(tenant, upload_id, request))
 
     async def cancel_upload(self, tenant: str, upload_id: str) -> JsonObject:

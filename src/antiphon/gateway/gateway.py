@@ -1,4 +1,4 @@
-"""The API as methods, but for what has files of its own beside this one."""
+"""The API as methods, except for the parts in other files of this package."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
@@ -62,9 +62,9 @@ if TYPE_CHECKING:
 
 
 CODE_FIELDS = frozenset(CodeStatus.__struct_fields__) - {"containers"}
-"""What the sandbox itself knows of its state."""
+"""Returns the state of the sandbox."""
 
-RUNNING = "Containers of code that have not expired."
+RUNNING = "Containers that have not expired."
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,24 +76,24 @@ class Stored:
 
 
 class Gateway:
-    """The API as methods. Each raises `ClientError` for what the API answers with 4xx, and the other errors as 5xx."""
+    """The API as methods. Each raises `ClientError` for the API's 4xx errors, and other errors for 5xx."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self.new_id, self.now = engine.new_id, engine.now
         self.conversations = Conversations(engine)
         self.completions = ChatCompletions(engine)
-        self.takes = engine.models.takes
-        """Whether some backend takes the parameter of a name, which the API does not have."""
+        self.accepts = engine.models.accepts
+        """Whether any backend accepts the parameter with this name, which is not in the API."""
         self.offload = engine.offload.run
         """Runs a function on large data in a thread, in the tenant's turn."""
         self.known_keys = engine.api_keys
-        """The API keys, which also say whether a request needs one: from when the first was made."""
+        """The API keys, which also decide whether a request needs one: once the first was created."""
         self._store_probe = StoreProbe(lambda: engine.store)
 
     @cached_property
     def console(self) -> "ConsoleReader":
-        """What the console reads of responses; loaded when the console is used."""
+        """The console's view of responses; loaded when the console is used."""
         from antiphon.stored.console.reader import ConsoleReader  # noqa: PLC0415 - for the console alone
 
         return ConsoleReader(self._engine)
@@ -114,7 +114,7 @@ class Gateway:
 
     @cached_property
     def vector_stores(self) -> "VectorStores":
-        """The operations on vector stores; loaded when the first is used."""
+        """The operations on vector stores; loaded on first use."""
         from antiphon.gateway.vector_stores import VectorStores  # noqa: PLC0415 - for vector stores alone
 
         return VectorStores(self._engine)
@@ -128,7 +128,7 @@ class Gateway:
 
     @cached_property
     def container_reader(self) -> "ContainerReader":
-        """What the console reads of containers; loaded when it does."""
+        """The console's view of containers; loaded when it is used."""
         from antiphon.stored.console.containers import ContainerReader  # noqa: PLC0415 - for the console alone
 
         return ContainerReader(self._engine.store)
@@ -140,12 +140,12 @@ class Gateway:
 
         return Prompts(self._engine)
 
-    # What this process is, and does.
+    # The state of this process.
 
     @property
-    def takes_work(self) -> bool:
-        """False once this process is about to end."""
-        return self._engine.takes_work
+    def accepts_work(self) -> bool:
+        """False once this process is shutting down."""
+        return self._engine.accepts_work
 
     @property
     def requests(self) -> RequestCounter:
@@ -154,21 +154,21 @@ class Gateway:
 
     @property
     def websockets(self) -> Gauge:
-        """Shows how many WebSockets are open."""
+        """The number of open WebSockets."""
         return self._engine.measures.websockets
 
     @property
     def memory(self) -> Memory:
-        """The memory of this process that clients may use."""
+        """The memory of this process for clients."""
         return self._engine.memory
 
     @property
     def shared(self) -> SharedResources:
-        """What tenants share in this process."""
+        """The resources that tenants share in this process."""
         return self._engine.shared
 
     def expect(self, what: str) -> Subscription:
-        """Wait for a change of a response; the end of this process is reported to all waits."""
+        """Wait for a change of a response; all waits end when this process shuts down."""
         return self._engine.wakes.expect(what)
 
     def status(self) -> Status:
@@ -180,7 +180,7 @@ class Gateway:
         )
 
     def _code(self) -> CodeStatus | None:
-        """Return the state of this process's sandbox; None where the settings name none."""
+        """Return the state of this process's sandbox; None if none is configured."""
         if self._engine.code_state is None:
             return None
         state = self._engine.code_state()
@@ -195,16 +195,16 @@ class Gateway:
         return replace(status, storage=storage, code=code)
 
     def measured(self, worker: str) -> list[Family]:
-        """Return what this process has counted, labelled with its name."""
+        """Return the metrics of this process, labelled with its name."""
         engine = self._engine
         read = known(engine.models, lambda: len(engine.runs), engine.shared.usage)
         known_here = [*read, *code_metrics(self._code), *_upkeep(engine)]
         return families([*engine.measures.all(), *known_here, *process_metrics()], worker=worker)
 
     async def backlog(self) -> list[Family]:
-        """Return the counts that all processes have in common, since they stand in the store."""
+        """Return the metrics that all processes have in common, since they are in the store."""
         waiting, containers = await self._engine.store.backlog(), await self._engine.store.running_containers()
-        jobs, deliveries = "Background responses that wait to be made.", "Webhooks that wait to be delivered."
+        jobs, deliveries = "Background responses in the queue.", "Webhooks in the outbox."
         return families(
             [
                 Known("antiphon_background_waiting", jobs, look=lambda: {(): waiting.jobs}),
@@ -222,7 +222,7 @@ class Gateway:
         return await self._engine.api_keys.are_usable()
 
     async def backend_answers(self) -> bool:
-        """Whether at least one backend answered HTTP, whatever the status; polls them where none did."""
+        """Whether at least one backend answered HTTP, with any status; polls them if none did."""
         models = self._engine.models
         if not any(served.is_reached for served in models.backends):
             await models.refresh()
@@ -238,10 +238,10 @@ class Gateway:
         recalled: Sequence[StoredItem] | None = None,
         generates: bool = True,
     ) -> Run:
-        """Begin a response. Raises `ClientError` for what can be refused before the model is asked.
+        """Begin a response. Raises `ClientError` if the request can be rejected before the model is called.
 
-        `recalled` is what the previous response leaves to this one, where that is known without the store. What does
-        not generate asks no model and ends well, with nothing in it (specification section 8, warm-up).
+        `recalled` is the state that the previous response left for this one, if known without the store. A request
+        that does not generate calls no model and completes empty (specification section 8, warm-up).
         """
         engine = self._engine
         if ticket is None or not ticket.response_id:
@@ -254,7 +254,7 @@ class Gateway:
         return run
 
     def enqueue(self, request: CreateResponse, body: bytes, ticket: RequestIdentity | None = None) -> Awaitable[Queued]:
-        """Queue a background response; `body` is the request's JSON, for the worker that makes it."""
+        """Queue a background response; `body` is the request's JSON, for the worker that runs it."""
         return queue.enqueue(self._engine, request, body, ticket)
 
     def retrieve(self, tenant: str, response_id: str, include: Collection[str]) -> Made:
@@ -267,7 +267,7 @@ class Gateway:
         return response_list.list_responses(self._engine.store, tenant, query, filters)
 
     def cancel(self, tenant: str, response_id: str) -> Made:
-        """Cancel a background response; return it as it stands."""
+        """Cancel a background response; return its current state."""
         return queue.cancel(self._engine, tenant, response_id)
 
     def delete(self, tenant: str, response_id: str) -> Made:
@@ -275,7 +275,7 @@ class Gateway:
         return responses.delete(self._engine.store, tenant, response_id)
 
     def input_items(self, tenant: str, response_id: str, query: InputItemsQuery) -> Made:
-        """Return a page of the items that a response was made from."""
+        """Return a page of the input items of a response."""
         return responses.list_input_items(self._engine.store, tenant, response_id, query, self._engine)
 
     def check_replay(self, tenant: str, response_id: str) -> Awaitable[None]:
@@ -285,7 +285,7 @@ class Gateway:
     def replay(
         self, tenant: str, response_id: str, after: int = -1, *, padding: bool = True
     ) -> AsyncGenerator[bytes, None]:
-        """Give the server-sent events of a background response after a number, to the end. Raises `CutOff`."""
+        """Yield the server-sent events of a background response after a number, to the end. Raises `CutOff`."""
         return replay.replay(self._engine, tenant, response_id, after, padding=padding)
 
     def compact(
@@ -296,11 +296,11 @@ class Gateway:
         *,
         is_large: bool = False,
     ) -> Made:
-        """Make a context shorter; `watch` sees the run that does it."""
+        """Compact a context; `watch` receives the run that does it."""
         return compact(self._engine, request, tenant, watch, is_large=is_large)
 
     def count_tokens(self, request: CreateResponse, tenant: str = "", *, is_large: bool = False) -> Awaitable[Count]:
-        """Return how many tokens the input of such a response has."""
+        """Return how many tokens the input of such a request has."""
         return count_input_tokens(self._engine, request, tenant, is_large=is_large)
 
     # Chat Completions, embeddings, models.
@@ -308,8 +308,8 @@ class Gateway:
     async def passing(
         self, path: str, request: JsonObject, tenant: str, grant: UsageLease | None, *, is_large: bool = False
     ) -> Passing:
-        """Choose a backend for a request that is passed on; one that is large is encoded in a thread."""
-        if not self._engine.takes_work:
+        """Select a backend for a request that is passed on; a large one is encoded in a thread."""
+        if not self._engine.accepts_work:
             raise going_away()
         route = await self._engine.router.route(request["model"], tenant=tenant)
         passing = Passing(self._engine.observers, route, path, request, grant, tenant)
@@ -320,9 +320,9 @@ class Gateway:
     async def passing_images(
         self, path: str, request: JsonObject, tenant: str, grant: UsageLease | None, form: MakeForm | None
     ) -> Passing:
-        """Choose a backend for a request for images, as JSON or as a `form`: the image server for its model."""
+        """Select a backend for a request for images, as JSON or as a `form`: the image server for its model."""
         engine = self._engine
-        if not engine.takes_work:
+        if not engine.accepts_work:
             raise going_away()
         router = engine.image_router if request["model"] == engine.images_model else engine.router
         route = await router.route(request["model"], tenant=tenant)
@@ -330,11 +330,11 @@ class Gateway:
 
     @property
     def images_model(self) -> str:
-        """The model that makes images where a request names none; empty for none."""
+        """The model that generates images if a request names none; empty for none."""
         return self._engine.images_model
 
     async def models(self, find_key: Callable[[], Awaitable[ApiKey | None]]) -> list[JsonObject]:
-        """Return the models that a key allows as it stands when they are known; all of them without one."""
+        """Return the models that a key allows, from the current list; all of them without a key."""
         await self._engine.models.refresh()
         key, listed = await find_key(), self._engine.models.list()
         return listed if key is None else [model for model in listed if allows(key.limits, model["id"])]
@@ -348,15 +348,15 @@ class Gateway:
         return model
 
     def known_models(self) -> list[JsonObject]:
-        """Return the models as the backends listed them last: no backend is asked."""
+        """Return the models as the backends listed them last: no backend is called."""
         return self._engine.models.list()
 
     def context_window(self, model: str) -> int | None:
-        """Return the tokens that prompt and answer may have together, None if they are unknown."""
+        """Return the maximum tokens of prompt and answer together, None if unknown."""
         return self._engine.models.context_window(model)
 
     def sees_images(self, model: str) -> bool | None:
-        """Whether a model sees images or has them described, None if that is unknown."""
+        """Whether a model accepts images or has them described, None if that is unknown."""
         return True if self._engine.vision is not None else self._engine.models.sees_images(model)
 
     # API keys, limits, idempotency keys.
@@ -378,13 +378,13 @@ class Gateway:
         *,
         is_queued: bool = False,
     ) -> Awaitable[UsageLease]:
-        """Reserve what a request with this key may use. See `Meter.admit`."""
+        """Reserve the tokens that a request with this key can use. See `Meter.admit`."""
         return self._engine.meter.admit(key, model, weigh, attend, is_queued=is_queued)
 
     async def usage(
         self, tenant: str | None, begin: int, end: int, by: Collection[UsageField] = ("key", "day")
     ) -> UsageFound:
-        """Return what the keys of a tenant used, summed up; without a `tenant`, of all tenants."""
+        """Return the total usage of a tenant's keys; without a `tenant`, of all tenants."""
         await self._engine.meter.settle()
         return await find_usage(self._engine.store, tenant, begin, end, by)
 
@@ -402,7 +402,7 @@ class Gateway:
         return KeyAdmin(self._engine.store, self.known_keys, self.new_id, self.now)
 
     def profiles(self) -> list[JsonObject]:
-        """Return what is known of each model at each backend."""
+        """Return the known facts about each model at each backend."""
         return profiles_of(self._engine.models)
 
     async def deliveries(
@@ -413,11 +413,11 @@ class Gateway:
         return [shown_delivery(one) for one in found]
 
     def retry_delivery(self, delivery_id: str) -> Awaitable[bool]:
-        """Have a delivery attempted now; return False for an unknown one."""
+        """Attempt a delivery now; return False if it is unknown."""
         return self._engine.store.retry_delivery(delivery_id)
 
     def failed_attempts(self) -> "FailedAttempts":
-        """Return what limits how often an address fails to sign in to the console."""
+        """Return the rate limiter for failed sign-ins to the console, by address."""
         from antiphon.access.sessions import FailedAttempts  # noqa: PLC0415 - for the console alone
 
         return FailedAttempts(monotonic)
@@ -434,7 +434,7 @@ class Gateway:
 
     @property
     def has_prices(self) -> bool:
-        """Whether some model has prices in the settings."""
+        """Whether any model has prices in the settings."""
         backends = self._engine.models.backends
         return any(one.prices is not None for served in backends for one in served.options.configured)
 
@@ -449,13 +449,13 @@ class Gateway:
         return admit(self._engine, tenant, key, path, body, prefix)
 
     def reserved(self, ticket: RequestIdentity) -> AbstractAsyncContextManager[None]:
-        """Hold a reserved key while the request runs; where it fails, the key is free for the next try."""
+        """Hold a reserved key while the request runs; if it fails, the key is free for the next attempt."""
         return _reserved(self._engine, ticket)
 
 
 def _upkeep(engine: Engine) -> list[Known]:
     ahead = "Seconds by which a process's clock is ahead of the store's."
-    held = "Stored responses that have expired, where they are too many for one purge."
+    held = "Stored responses that have expired, if they are too many for one purge."
     return [
         Known("antiphon_clock_skew_seconds", ahead, look=lambda: {(): engine.upkeep.clock_skew}),
         Known("antiphon_purge_held", held, look=lambda: {(): float(engine.upkeep.purge_held)}),
@@ -463,7 +463,7 @@ def _upkeep(engine: Engine) -> list[Known]:
 
 
 def charged_to(ticket: RequestIdentity, grant: UsageLease | None) -> RequestIdentity:
-    """Return the ticket of a background response, which settles what was reserved for it."""
+    """Return the ticket of a background response, which settles its reservation."""
     return ticket if grant is None else replace(ticket, taken=grant.taken)
 
 
@@ -475,8 +475,8 @@ async def _reserved(engine: Engine, ticket: RequestIdentity) -> AsyncGenerator[N
         try:
             await engine.store.free_key(ticket.tenant, ticket.key, ticket.response_id)
         except StoreError as trouble:
-            log.warning("An Idempotency-Key is still reserved: %s", trouble)
+            log.warning("Cannot release an Idempotency-Key yet: %s", trouble)
         raise
     finally:
-        # What it may hold still, the worker frees.
+        # If the lease remains, the worker releases it.
         engine.holding.discard(ticket.response_id)

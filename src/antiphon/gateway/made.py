@@ -1,4 +1,4 @@
-"""What methods of the gateway return for JSON objects of the API."""
+"""The return values of the gateway's methods: JSON objects of the API."""
 
 from collections.abc import Coroutine
 from typing import Any

@@ -1,4 +1,4 @@
-"""`/v1/prompts`, and what a request makes of its prompt, as the gateway offers them."""
+"""`/v1/prompts`, and the resolution of a request's prompt, as the gateway offers them."""
 
 from antiphon.gateway.made import Made
 from antiphon.protocol.prompts import NewPromptVersion, PromptsQuery, PromptTemplate
@@ -8,7 +8,7 @@ from antiphon.runs.prompted import encode_resolved, resolve
 from antiphon.stored import prompts
 
 LARGE = 64 * 1024
-"""Bytes of a request from which on it is encoded in a thread."""
+"""Bytes of a request above which it is encoded in a thread."""
 
 
 class Prompts:
@@ -18,9 +18,9 @@ class Prompts:
         self._engine = engine
 
     async def resolve(self, tenant: str, request: CreateResponse, size: int = 0) -> tuple[CreateResponse, bytes]:
-        """Return a request of `size` bytes with what its prompt says, and its JSON for a worker. Raises `ClientError`.
+        """Return a request of `size` bytes with its prompt resolved, and its JSON for a worker. Raises `ClientError`.
 
-        A request without a prompt is returned as it is.
+        A request without a prompt is returned unchanged.
         """
         if not isinstance(request.prompt, PromptParam):
             return request, b""
@@ -38,7 +38,7 @@ class Prompts:
         return prompts.list_prompts(self._engine, tenant, query)
 
     def retrieve(self, tenant: str, prompt_id: str, version: str | None = None) -> Made:
-        """Return a version of a prompt, the default one where none is named."""
+        """Return a version of a prompt, by default the default version."""
         return prompts.retrieve(self._engine, tenant, prompt_id, version)
 
     def add_version(self, tenant: str, prompt_id: str, request: NewPromptVersion) -> Made:

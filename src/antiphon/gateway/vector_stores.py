@@ -57,7 +57,7 @@ class VectorStores:
         return stores.update(self._engine, tenant, store_id, request)
 
     def delete(self, tenant: str, store_id: str) -> Made:
-        """Delete a store; its files stay."""
+        """Delete a store; its files remain."""
         return stores.delete(self._engine, tenant, store_id)
 
     def search(self, tenant: str, store_id: str, request: SearchVectorStore) -> Made:
@@ -65,7 +65,7 @@ class VectorStores:
         return stores.search(self._engine, tenant, store_id, request)
 
     async def reindex(self, tenant: str, store_id: str) -> JsonObject:
-        """Have all files of a store ingested again; return the store."""
+        """Ingest all files of a store again; return the store."""
         await stores.reindex(self._engine, tenant, store_id)
         return await stores.retrieve(self._engine, tenant, store_id)
 
@@ -86,7 +86,7 @@ class VectorStores:
         return files.update(self._engine, tenant, store_id, file_id, request)
 
     def detach(self, tenant: str, store_id: str, file_id: str) -> Made:
-        """Take a file out of a store; the file itself stays."""
+        """Remove a file from a store; the file itself remains."""
         return files.detach(self._engine, tenant, store_id, file_id)
 
     def content(self, tenant: str, store_id: str, file_id: str) -> Made:
@@ -102,5 +102,5 @@ class VectorStores:
         return files.retrieve_batch(self._engine, tenant, store_id, batch_id)
 
     def cancel_batch(self, tenant: str, store_id: str, batch_id: str) -> Made:
-        """Cancel what is not done of a batch."""
+        """Cancel the remaining files of a batch."""
         return files.cancel_batch(self._engine, tenant, store_id, batch_id)

@@ -1,1 +1,1 @@
-"""Background responses: queued, made by a worker, replayed."""
+"""Background responses: queued, run by a worker, replayed."""

@@ -17,12 +17,12 @@ PURGE_EVERY = 60.0
 """Seconds between two purges."""
 
 MOST_SKEW = 60.0
-"""Seconds by which this process's clock may differ from the store's."""
+"""Seconds by which this process's clock can differ from the store's."""
 
 PATIENCE = 6.0
 """Seconds that a command waits for the clocks of running servers."""
 
-CHECK = "Check the clock and retention_days, then run `antiphon purge --yes`."
+CHECK = "Check the clock and `retention_days`, then run `antiphon purge --yes`."
 
 
 BLOBS_AT_ONCE = 100
@@ -35,11 +35,11 @@ MOST_CONTAINERS = 1000
 """Expired containers that one purge empties."""
 
 DeleteBlobs = Callable[[Sequence[str]], Awaitable[None]]
-"""Deletes the bytes of blobs that were claimed, and forgets the blobs."""
+"""Deletes the content of the claimed blobs, and removes the blobs."""
 
 
 async def sweep(store: Store, delete_blobs: DeleteBlobs) -> int:
-    """Delete the content that no file has any more; return how many blobs. Raises `StoreError`."""
+    """Delete the content that no file refers to; return how many blobs. Raises `StoreError`."""
     gone = 0
     while gone < MOST_BLOBS and (stale := await store.claim_stale_blobs(BLOBS_AT_ONCE)):
         await delete_blobs(stale)
@@ -48,7 +48,7 @@ async def sweep(store: Store, delete_blobs: DeleteBlobs) -> int:
 
 
 class Cleaner(Periodic):
-    """Purges one store, from `start` to `close`, and reports to `upkeep` what keeps it from purging."""
+    """Purges one store, from `start` to `close`, and reports to `upkeep` the reason if it cannot purge."""
 
     def __init__(
         self,
@@ -58,13 +58,13 @@ class Cleaner(Periodic):
         retention: int = RETENTION,
         delete_blobs: DeleteBlobs | None = None,
     ) -> None:
-        super().__init__(LOOK_EVERY, "Deleting expired responses waits")
+        super().__init__(LOOK_EVERY, "Cannot delete expired data")
         self._store, self._fraction, self._upkeep, self._retention = store, fraction, upkeep, retention
         self._purged: float | None = None
         self._delete_blobs = delete_blobs
 
     async def look(self) -> None:
-        """Check the clock once, and purge where it is time. Raises `StoreError`."""
+        """Check the clock once, and purge if a purge is due. Raises `StoreError`."""
         skew = await self._store.clock_skew()
         if skew is None:
             return
@@ -84,14 +84,14 @@ class Cleaner(Periodic):
         was_off, is_off = (abs(one) > MOST_SKEW for one in (self._upkeep.clock_skew, skew))
         self._upkeep.clock_skew = skew
         if is_off and not was_off:
-            log.error("%s It deletes nothing that has expired until the clock is right.", differs(skew))
+            log.error("%s It does not delete expired data until the clock is correct.", differs(skew))
         elif was_off and not is_off:
             log.warning("This server's clock agrees with the store's again.")
 
     def _report_size(self, size: PurgeSize) -> None:
         held = size.expired if size.is_too_large else 0
         if held and not self._upkeep.purge_held:
-            log.error("%s Nothing is deleted. %s", too_large(size, self._fraction), CHECK)
+            log.error("%s Expired data is not deleted. %s", too_large(size, self._fraction), CHECK)
         self._upkeep.purge_held = held
 
 
@@ -104,12 +104,12 @@ def too_large(size: PurgeSize, fraction: float) -> str:
     """Return a sentence about a purge that would delete too much."""
     return (
         f"At least {size.expired:,} of about {size.total:,} stored responses have expired, more than the "
-        f"{fraction:.0%} that one purge may delete (purge_fraction)."
+        f"{fraction:.0%} that one purge can delete (setting purge_fraction)."
     )
 
 
 async def objection(store: Store, fraction: float) -> str | None:
-    """Return why a purge that an operator starts should not run: a wrong clock, or too much to delete; else None."""
+    """Return why a purge by an operator should not run: a wrong clock, or too much to delete; else None."""
     skew, until = await store.clock_skew(), time.monotonic() + PATIENCE
     while skew is None and time.monotonic() < until:
         await asyncio.sleep(LOOK_EVERY / 4)

@@ -1,7 +1,7 @@
-"""Closes what a background response was in the middle of when it is ended from outside.
+"""Closes the open items of a background response that is ended from outside.
 
-The worker that makes it may run on another server or be dead, so everything is read from the store: open items from
-the events that were logged since the last kept moment, and tool calls that wait behind an open one from the checkpoint.
+The worker that runs it may be on another server or dead, so everything is read from the store: open items from
+the events that were logged since the last checkpoint, and tool calls that wait behind an open one from the checkpoint.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -23,7 +23,7 @@ Json = dict[str, Any]
 
 
 class TextEnd(NamedTuple):
-    """How a text that comes in deltas ends: its event, that event's field, and where an item without parts has it."""
+    """The end of a text with deltas: its event, that event's field, and where an item without parts stores it."""
 
     event: Callable[..., events.Event]
     field: str
@@ -56,24 +56,24 @@ PART_ENDS: dict[str, tuple[str, Callable[..., events.Event]]] = {
     "content_index": ("content", events.ContentPartDone),
     "summary_index": ("summary", events.SummaryPartDone),
 }
-"""The field of the item that has the parts, and the event that ends one, by what numbers them."""
+"""The field of the item that contains the parts, and the event that ends one, by their index."""
 
 PLACE = ("output_index", "item_id", "content_index", "summary_index", "command_index")
 
 NO_END = ("apply_patch_call",)
-"""Items whose only status before `completed` is `in_progress` (specification section 16)."""
+"""Items with one status before `completed`: `in_progress` (specification section 16)."""
 
 
 @dataclass(slots=True)
 class OpenText:
-    """A text, or a part of content or summary, as far as it came."""
+    """A text, or a part of content or summary, as far as it was received."""
 
     kind: str
     place: Json
     part: Json | None = None
     pieces: list[str] = field(default_factory=list)
     whole: str | None = None
-    """What its `done` said."""
+    """The content of its `done` event."""
     logprobs: list[Any] = field(default_factory=list)
     annotations: list[Any] = field(default_factory=list)
     is_closed: bool = False
@@ -84,7 +84,7 @@ class OpenText:
         return "".join(self.pieces) if self.whole is None else self.whole
 
     def read(self, event: Json) -> None:
-        """Take an event of it."""
+        """Process an event of it."""
         last = event["type"].rpartition(".")[2]
         if "part" in event:
             self.part, self.is_closed = event["part"], last == "done"
@@ -97,7 +97,7 @@ class OpenText:
             self.whole = event[TEXT_ENDS[self.kind].field]
 
     def close(self, writer: ResponseWriter) -> Any:
-        """Emit its end; return its part, or its text where it is none."""
+        """Emit its end; return its part, or its text if it has no parts."""
         if self.is_closed:
             return self.part
         end = TEXT_ENDS[self.kind]
@@ -121,10 +121,10 @@ class HalfMadeItem:
     item: Json
     is_done: bool = False
     texts: dict[tuple[str, int | None], OpenText] = field(default_factory=dict)
-    """By what numbers it, and its number; by nothing and None where the item has one text."""
+    """The kind of its index and the index; empty and None if the item has one text."""
 
     def read(self, event: Json) -> None:
-        """Take an event of the item."""
+        """Process an event of the item."""
         if event["type"] == "response.output_item.done":
             self.item, self.is_done = event["item"], True
             return
@@ -157,7 +157,7 @@ class HalfMadeItem:
 
 
 def _put(item: Json, text: OpenText, by: str, whole: Any) -> None:
-    """Put what a text has become where its item has it."""
+    """Put the final text where its item stores it."""
     if by in PART_ENDS:
         path: Sequence[str] = (PART_ENDS[by][0],)
     else:
@@ -169,7 +169,7 @@ def _put(item: Json, text: OpenText, by: str, whole: Any) -> None:
 
 
 async def close_half_made(engine: Engine, job: Job, writer: ResponseWriter) -> list[StoredItem]:
-    """Emit the end of everything that is open in a job, and give its writer the output; return what is to be stored.
+    """Emit the end of all open items of a job, and pass the output to its writer; return the response to store.
 
     The caller writes with the job's version, so an event that its worker logs meanwhile makes that write fail.
     """
@@ -188,7 +188,7 @@ async def close_half_made(engine: Engine, job: Job, writer: ResponseWriter) -> l
 
 
 async def _read_log(engine: Engine, job: Job, first: int) -> dict[int, HalfMadeItem]:
-    """Return the items that came after the kept ones, by output index; a page of the log at a time."""
+    """Return the items after the stored ones, by output index; reads the log page by page."""
     items: dict[int, HalfMadeItem] = {}
     after, stored = job.kept_number - 1, job.response
     while (tail := await engine.store.tail(stored.tenant, stored.id, after)) is not None and tail.frames:
@@ -213,7 +213,7 @@ def _read(items: dict[int, HalfMadeItem], event: Json) -> None:
 
 
 def _restore(writer: ResponseWriter, record: ToolCallRecord) -> None:
-    """Emit a call that no client saw: with its result where it has one, else as incomplete."""
+    """Emit a call that no client saw: with its result if it has one, else as incomplete."""
     if record.is_done:
         restore_done(writer, record)
         return
@@ -235,7 +235,7 @@ def _plain(item: Any) -> Json:
 
 
 def _kept(item: Json, sealed: Mapping[str, str]) -> StoredItem:
-    """Return an item as it is stored: its `encrypted_content` apart, but for a compaction, which is nothing else."""
+    """Return an item as it is stored, with its `encrypted_content` separate, except for a compaction."""
     blob = sealed.get(str(item.get("id")))
     if item["type"] != "compaction" and item.get("encrypted_content"):
         item = dict(item)

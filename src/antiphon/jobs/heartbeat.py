@@ -1,4 +1,4 @@
-"""Keeps a worker alive for others while its event loop is busy, from a thread and over a connection of its own."""
+"""Sends heartbeats while a worker's event loop is busy, from a thread and over a separate connection."""
 
 import threading
 import time
@@ -8,16 +8,16 @@ from antiphon.errors import StoreError, log, reportable
 from antiphon.storage.contract import Pulse
 
 LATE = 2.5
-"""Seconds without a beat of the event loop after which the thread beats: well before others call the worker silent."""
+"""Seconds without a beat of the event loop after which the thread beats: well before the worker would expire."""
 
 LOOK_EVERY = 0.5
 """Seconds between two checks whether the event loop is late."""
 
 
 class Heartbeat:
-    """Beats in place of an event loop that is late, while `is_needed()`.
+    """Sends heartbeats instead of a late event loop, while `is_needed()`.
 
-    The event loop beats by itself and calls `beaten`, because another write in its next transaction costs nothing. The
+    The event loop usually sends them and calls `beaten`, because another write in its next transaction is free. The
     thread starts with the first `need`, sleeps while the worker holds nothing, and ends with `close` or the process.
     """
 
@@ -28,7 +28,7 @@ class Heartbeat:
         self._thread: threading.Thread | None = None
 
     def need(self) -> None:
-        """The worker holds something from now on."""
+        """The worker holds leases from now on."""
         if self._needed.is_set():
             return
         self._last = time.monotonic()
@@ -42,7 +42,7 @@ class Heartbeat:
         self._last = time.monotonic()
 
     def close(self) -> None:
-        """End the thread. Blocks while a beat is under way, for some seconds at most."""
+        """End the thread. Blocks while a heartbeat is being written, for some seconds at most."""
         self._ended.set()
         self._needed.set()
         if self._thread is not None:
@@ -65,6 +65,6 @@ class Heartbeat:
             self._pulse.beat()
             self._last = time.monotonic()
         except StoreError as error:
-            log.debug("A heartbeat waits for the store: %s", error)
+            log.debug("Cannot write a heartbeat: %s", error)
         except Exception as error:
-            reportable(error)  # logs it; the thread must go on
+            reportable(error)  # logs it; the thread must continue

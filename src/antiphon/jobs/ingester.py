@@ -1,7 +1,7 @@
-"""A process's ingestion of files: claims the files that wait, works on them, and stops what others took.
+"""A process's ingestion of files: claims waiting files, processes them, and stops when another worker claims one.
 
-Workers, heartbeats and their expiry are those of background responses (`worker.py`). Nothing of ingestion is loaded
-before a file waits.
+Workers, heartbeats and their expiry are those of background responses (`worker.py`). The code for ingestion is not
+loaded before a file waits.
 """
 
 import asyncio
@@ -18,14 +18,14 @@ from antiphon.storage.contract import INGESTIONS, Ingestion
 from antiphon.telemetry.context import About, begin
 
 LOOK_EVERY = 1.0
-"""Seconds between two looks whether the files in work are still ours."""
+"""Seconds between two checks whether this worker still owns its files."""
 
 IDLE = 30.0
-"""Seconds between two looks for files that wait while none is in work: news may not reach us."""
+"""Seconds between two checks for waiting files while idle: a notification may be lost."""
 
 
 def ingestion_turns() -> FairScheduler:
-    """Return the slots of a process: a file for each core, and room for a second tenant."""
+    """Return the slots of a process: a file for each core, and one for a second tenant."""
     return FairScheduler(max(2, os.cpu_count() or 1), leaves_room=True)
 
 
@@ -36,27 +36,27 @@ class Ingester:
     engine: Engine
     _slots: FairScheduler = field(default_factory=ingestion_turns)
     _running: dict[int, tuple[int, "asyncio.Task[None]"]] = field(default_factory=dict)
-    """The version and the task of each file in work, by its number."""
+    """The version and the task of each file in progress, by its number."""
     _strays: dict[int, float] = field(default_factory=dict)
-    """Files that this worker owns and does not know of, since when."""
+    """Files that this worker owns in the store without knowing of them, with the time of detection."""
     _loop: "asyncio.Task[None] | None" = None
-    _asked: "asyncio.Future[Ingestion | None] | None" = None
+    _pending: "asyncio.Future[Ingestion | None] | None" = None
     """The claim that was made last."""
     _ingest: Callable[[Engine, Ingestion], Awaitable[None]] | None = None
     """Loaded once a file waits."""
 
     def start(self) -> None:
-        """Begin to look for files that wait."""
+        """Start to look for waiting files."""
         self._loop = asyncio.create_task(self._run())
 
     async def close(self) -> None:
-        """Take no more files, and have those in work wait again, for others."""
+        """Claim no more files, and release those in progress for other workers."""
         loop, self._loop = self._loop, None
         await _cancel([loop] if loop is not None else [])
         await _cancel([task for _, task in self._running.values()])
         with suppress(StoreError):
-            if self._asked is not None:  # a claim that was under way may have been granted
-                await self._asked
+            if self._pending is not None:  # a claim in progress may have been granted
+                await self._pending
                 for seq in await self.engine.store.owned_ingestions(self.engine.worker):
                     await self.engine.store.release_ingestion(self.engine.worker, seq)
 
@@ -66,9 +66,9 @@ class Ingester:
                 try:
                     await self._look()
                 except StoreError as error:
-                    log.debug("Ingestion waits for the store: %s", error)
+                    log.debug("Cannot claim files for ingestion: %s", error)
                 except Exception as error:
-                    reportable(error)  # into the log; the other files must go on
+                    reportable(error)  # logs it; the other files must continue
                 await change.wait(LOOK_EVERY if self._running or self._strays else IDLE)
 
     async def _look(self) -> None:
@@ -82,11 +82,11 @@ class Ingester:
             self._ingest = (await load("antiphon.jobs.ingestion")).ingest
         while not self._slots.is_full:
             here = max(1, int(SHARE * self._slots.free))
-            self._asked = asyncio.ensure_future(store.claim_ingestion(worker, here))
-            ingestion = await asyncio.shield(self._asked)
+            self._pending = asyncio.ensure_future(store.claim_ingestion(worker, here))
+            ingestion = await asyncio.shield(self._pending)
             if ingestion is None:
                 return
-            if not self._slots.take(ingestion.file.tenant):  # what it lost here has not ended yet
+            if not self._slots.take(ingestion.file.tenant):  # a file that it lost here has not ended yet
                 await store.release_ingestion(worker, ingestion.seq)
                 return
             self._begin(ingestion)
@@ -94,24 +94,24 @@ class Ingester:
     def _begin(self, ingestion: Ingestion) -> None:
         self.engine.holding.add(_lease(ingestion))
         _, older = self._running.get(ingestion.seq, (0, None))
-        if older is not None:  # it ingests a version that has been replaced
+        if older is not None:  # it ingests a replaced version
             _stop(older)
         task = asyncio.create_task(self._work(ingestion))
         self._running[ingestion.seq] = ingestion.file.version, task
 
     async def _work(self, ingestion: Ingestion) -> None:
-        begin(About(api_key_id=ingestion.key_id))  # this task may have been made within a request
+        begin(About(api_key_id=ingestion.key_id))  # this task may have been created within a request
         if self._ingest is None:
-            raise TypeError("nothing is claimed before the work is loaded")
+            raise TypeError("no file is claimed before the code is loaded")
         try:
             await self._ingest(self.engine, ingestion)
         except StoreError as error:
-            log.warning("Ingestion of a file waits for the store: %s", error)
+            log.warning("Cannot ingest a file; retrying: %s", error)
             await asyncio.sleep(LOOK_EVERY)  # this worker may claim the file again at once
             with suppress(StoreError):
                 await self.engine.store.release_ingestion(self.engine.worker, ingestion.seq)
         except Exception as error:
-            reportable(error)  # into the log; it is tried again once it is seen to be a stray
+            reportable(error)  # logs it; the file is retried once it is detected as a stray
         finally:
             _, newest = self._running.get(ingestion.seq, (0, None))
             if newest is asyncio.current_task():  # this worker may have claimed a newer version meanwhile
@@ -121,7 +121,7 @@ class Ingester:
             self.engine.wakes.wake(INGESTIONS)
 
     async def _look_at_own(self) -> None:
-        """Stop work on files that are not ours any more; have those wait again that we own and do not know of."""
+        """Stop work on files that this worker lost; release files that it owns without knowing of them."""
         running = dict(self._running)
         owned = await self.engine.store.owned_ingestions(self.engine.worker)
         for seq, (version, task) in running.items():
@@ -129,7 +129,7 @@ class Ingester:
                 _stop(task)
         now = asyncio.get_running_loop().time()
         self._strays = {seq: self._strays.get(seq, now) for seq in owned.keys() - self._running.keys()}
-        # Only after a while: a look may come between a step in the store and the same step here.
+        # Only after a while: a check can run between a step in the store and the same step here.
         for seq in [seq for seq, since in self._strays.items() if now - since >= LOOK_EVERY]:
             await self.engine.store.release_ingestion(self.engine.worker, seq)
 

@@ -1,4 +1,4 @@
-"""Ingests one file into a vector store: its text is cut into chunks, which become searchable all at once."""
+"""Ingests one file into a vector store: cuts its text into chunks, which become searchable all at once."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
@@ -14,16 +14,16 @@ from antiphon.storage.records.chunks import ChunkRow
 from antiphon.stored.file_text import file_text, weight_of_file
 
 SECONDS = 600.0
-"""For one file. What takes longer fails."""
+"""Time limit of one file in seconds."""
 
 BUSY = 1.0
-"""Seconds before a file waits again if the readers of documents have no room for it."""
+"""Seconds before a file waits again if the document readers have no capacity for it."""
 
 PAUSES = (1.0, 5.0, 25.0)
-"""Seconds before unavailable content is read again: a bucket may fail for a while. Then the file fails."""
+"""Seconds before unavailable content is read again: a bucket can fail for a while. Then the file fails."""
 
 MOST_LOST = 3
-"""Workers that may die of one file; then it fails."""
+"""Workers that can crash on one file; then it fails."""
 
 MOST_TOKENS = 5_000_000
 """Estimated tokens of one file."""
@@ -36,13 +36,13 @@ AT_ONCE = 128
 
 
 class LostError(Exception):
-    """The file was deleted, cancelled, or is ingested anew: this work is of no use any more."""
+    """The file was deleted, cancelled, or is ingested again: this work is obsolete."""
 
 
 async def ingest(engine: Engine, ingestion: Ingestion) -> None:
     """Ingest a file to its end, which the file in the store shows: `completed`, or `failed` with the reason.
 
-    Nothing is written once another worker has the file. Raises `StoreError`.
+    Nothing is written once another worker owns the file. Raises `StoreError`.
     """
     if ingestion.lost >= MOST_LOST:
         text = f"The server stopped {ingestion.lost} times while it read this file. Attach it again to retry."
@@ -64,7 +64,7 @@ async def ingest(engine: Engine, ingestion: Ingestion) -> None:
     except TimeoutError:
         text = f"Reading the file took longer than {SECONDS:.0f} seconds. Attach a smaller file."
         await engine.store.fail_ingestion(ingestion, "server_error", text)
-    except ClientError as error:  # its tenant may store no more
+    except ClientError as error:  # its tenant's storage quota is exhausted
         await engine.store.fail_ingestion(ingestion, "invalid_file", error.message)
     except Exception as error:
         await engine.store.fail_ingestion(ingestion, "server_error", reportable(error).message)
@@ -109,9 +109,9 @@ async def _text(engine: Engine, file: StoredFile) -> str:
         try:
             return await file_text(engine, file)
         except StoreError as error:
-            if pause is None:  # not a `StoreError`, which would have the file wait for ever
+            if pause is None:  # not a `StoreError`, which would make the file wait forever
                 raise AntiphonError(error.message, code="server_error") from error
-            log.warning("The content of a file is read again in %g s: %s", pause, error)
+            log.warning("Cannot read the content of a file; retrying in %g s: %s", pause, error)
             await asyncio.sleep(pause)
     raise AssertionError("the last attempt returns or raises")
 

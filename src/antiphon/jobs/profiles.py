@@ -1,6 +1,6 @@
-"""Keeps what is known of models up to date: reads their profiles from the store, and has models probed.
+"""Keeps the profiles of models up to date: reads them from the store, and starts probes.
 
-`look` runs every half minute, so a server uses what `antiphon models probe` or another process has found. A profile
+`look` runs every half minute, so a server uses the results of `antiphon models probe` and of other processes. A profile
 is no longer used once its model has another digest. With `probe = "auto"` a model that is in use and has no profile is
 probed while its backend is idle.
 """
@@ -18,48 +18,48 @@ from antiphon.upstream.probing.measurement import Measurement, decode, summary
 from antiphon.upstream.registry import ModelRegistry
 
 LOOK_EVERY = 30.0
-"""Seconds between two looks into the store."""
+"""Seconds between two reads of the store."""
 
 CHECK_EVERY = 300.0
-"""Seconds between two looks whether a model has changed since it was probed."""
+"""Seconds between two checks whether a model has changed since it was probed."""
 
 LONGEST_PROBE = 3600
-"""Seconds after which another process takes a probing for abandoned."""
+"""Seconds after which another process's probing counts as abandoned."""
 
 TRY_AGAIN = 600.0
-"""Seconds after which a probing that failed, or found its backend busy, is tried again."""
+"""Seconds after which a probing that failed, or found its backend busy, is retried."""
 
 Key = tuple[str, str]
-"""The place of a backend, and what the backend calls a model."""
+"""The name of a backend, and its name for the model."""
 
 
 def place_of(backend: Backend) -> str:
-    """Return how the store knows a backend."""
+    """Return the backend's key in the store."""
     return backend.url or backend.name
 
 
 async def store_measurement(store: Store, backend: Backend, model: str, found: Measurement, now: Clock) -> None:
-    """Keep what was found about a model. Raises `StoreError`."""
+    """Store the findings about a model. Raises `StoreError`."""
     await store.put_profile(StoredProfile(place_of(backend), model, found.digest, found.encode(), int(now())))
 
 
 def measured(records: Sequence[StoredProfile], backend: Backend) -> dict[str, Measurement]:
-    """Return what was found about a backend's models, by the names that it uses."""
+    """Return the findings about a backend's models, by the backend's names."""
     place = place_of(backend)
     found = {one.model: decode(one.body) for one in records if one.place == place and one.body}
     return {model: one for model, one in found.items() if one is not None}
 
 
 class ProfileKeeper(Periodic):
-    """Keeps the profiles of one server's models, from `start` to `close`; with `probes` it has models probed too."""
+    """Updates the profiles of one server's models, from `start` to `close`; with `probes` it also probes models."""
 
     def __init__(self, store: Store, registry: ModelRegistry, now: Clock, *, probes: bool = False) -> None:
-        super().__init__(LOOK_EVERY, "The profiles of models wait")
+        super().__init__(LOOK_EVERY, "Cannot update the profiles of models")
         self._store, self._registry, self._now, self._probes = store, registry, now, probes
         self._stale: dict[Key, str] = {}
-        """By model that has changed: the digest that its profile has."""
+        """By changed model: the digest in its profile."""
         self._next: dict[Key, float] = {}
-        """When a model is looked at again, by the registry's clock."""
+        """When a model is checked again, by the registry's clock."""
 
     async def load(self) -> Sequence[StoredProfile]:
         """Use the profiles that are in the store. Raises `StoreError`."""
@@ -69,7 +69,7 @@ class ProfileKeeper(Periodic):
         return records
 
     async def look(self) -> None:
-        """Use what is in the store, then look at each model that is in use. Raises `StoreError`."""
+        """Use the profiles in the store, then check each model that is in use. Raises `StoreError`."""
         records = {(one.place, one.model): one for one in await self.load()}
         if not (records or self._probes):
             return
@@ -88,7 +88,7 @@ class ProfileKeeper(Periodic):
             state.update(measured=known)
 
     async def _look_at(self, state: BackendState, model: str, record: StoredProfile | None) -> None:
-        """Look whether a model has changed since it was probed, and have it probed where that is wanted."""
+        """Check whether a model has changed since it was probed, and probe it if that is enabled."""
         key = place_of(state.backend), model
         clock = self._registry.clock
         if clock() < self._next.get(key, 0.0) or (record is None and not self._probes):

@@ -1,4 +1,4 @@
-"""Background responses: put into the queue, cancelled, and made by whichever worker claims them."""
+"""Background responses: queued, cancelled, and run by the worker that claims them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -44,12 +44,12 @@ from antiphon.translation.writer import ResponseWriter
 from antiphon.webhooks.announcement import announcement
 
 MOST_LOST = 3
-"""Workers that may die of one job; then it fails."""
+"""Workers that can crash on one job; then it fails."""
 
 
 @dataclass(frozen=True, slots=True)
 class Queued:
-    """A background response as it stands, and the types of tools that its model will not be offered."""
+    """A background response in its current state, and the types of tools that its model will not be offered."""
 
     response: Response
     ignored_tools: Sequence[str]
@@ -58,9 +58,9 @@ class Queued:
 async def enqueue(
     engine: Engine, request: CreateResponse, body: bytes, ticket: RequestIdentity | None = None
 ) -> Queued:
-    """Put a background response into the queue; return it as it stands, durable.
+    """Queue a background response; return it in its current state, durable.
 
-    Raises `ClientError` for what can be refused before the model is asked.
+    Raises `ClientError` if the request can be rejected before the model is called.
     """
     ticket = engine.ticket(ticket)
     if not engine.bounds.stored_bytes:
@@ -122,9 +122,9 @@ async def _put(
 
 
 async def cancel(engine: Engine, tenant: str, response_id: str) -> dict[str, Any]:
-    """End a background response, whoever makes it; return it as it stands. One that has ended stays as it is.
+    """End a background response, on any server; return its current state. One that has ended is unchanged.
 
-    Raises `ClientError`: 404 where it is unknown, 400 where it is none of the background (specification section 13).
+    Raises `ClientError`: 404 if it is unknown, 400 if it is not a background response (specification section 13).
     """
     while (job := await engine.store.find_job(tenant, response_id)) is not None:
         if await end(engine, job):
@@ -139,9 +139,9 @@ async def cancel(engine: Engine, tenant: str, response_id: str) -> dict[str, Any
 
 
 async def end(engine: Engine, job: Job, error: AntiphonError | None = None) -> bool:
-    """End a job from outside, failed with the error, else cancelled; False where somebody wrote to it meanwhile.
+    """End a job from outside, failed with the error, else cancelled; False if another process wrote to it meanwhile.
 
-    The items that are done stay, and what was open is closed as incomplete.
+    The completed items remain, and open ones are closed as incomplete.
     """
     try:
         job = await _whole(engine, job)
@@ -173,9 +173,9 @@ async def end(engine: Engine, job: Job, error: AntiphonError | None = None) -> b
 
 
 async def work(engine: Engine, job: Job) -> None:
-    """Make a background response to its end, unless somebody else writes to it.
+    """Run a background response to its end, unless another process writes to it.
 
-    Its memory is waited for before it is read or decoded, and before its history is read.
+    It waits for memory before the job is read or decoded, and before its history is read.
     """
     note(api_key_id=job.taken.key_id)
     memory = Account(engine.memory, job.response.tenant, is_patient=True)
@@ -209,7 +209,7 @@ async def _work(engine: Engine, job: Job, memory: Account) -> None:
 
 
 async def _whole(engine: Engine, job: Job) -> Job:
-    """Return all of a job. Raises `Lost` where somebody wrote to it meanwhile."""
+    """Return all of a job. Raises `Lost` if another process wrote to it meanwhile."""
     if not job.is_partial:
         return job
     found = await engine.store.find_job(job.response.tenant, job.response.id)
@@ -219,7 +219,7 @@ async def _whole(engine: Engine, job: Job) -> Job:
 
 
 def _takes(name: str) -> bool:
-    """Take any parameter: it was checked when the job was queued, and `prepare_again` checks the model's backends."""
+    """Accept any parameter: it was checked when the job was queued, and `prepare_again` checks the model's backends."""
     return True
 
 
@@ -257,7 +257,7 @@ async def _take_up(engine: Engine, job: Job, intake: HistoryMemory) -> Backgroun
 
 
 def _origin_of(engine: Engine, job: Job, model: str) -> Origin | None:
-    """Return where a background response comes from; None where no facts are kept."""
+    """Return the origin of a background response; None if facts are not stored."""
     if engine.facts is None:
         return None
     stored = job.response
@@ -266,17 +266,17 @@ def _origin_of(engine: Engine, job: Job, model: str) -> Origin | None:
 
 
 def lost_meanwhile() -> ClientError:
-    """Return the error for keys to other servers that would be used: no worker would have them to give."""
+    """Return the error for credentials of other servers, which workers would not have."""
     return ClientError(
-        "Unsupported value: the 'authorization' and 'headers' of 'mcp' tools are not kept, so a background response "
-        "would be made without them. Send the request without 'background'.",
+        "Unsupported value: the 'authorization' and 'headers' of 'mcp' tools are not stored, so a background response "
+        "would run without them. Send the request without 'background'.",
         code="unsupported_value",
         param="tools",
     )
 
 
 def queue_full(most: int) -> ClientError:
-    """Return the error for a background response of a tenant whose queue is full: 429."""
+    """Return the error for a background response if the tenant's queue is full: 429."""
     return ClientError(
         f"Too many background responses are waiting: the limit is {most}. Try again after some have ended, or cancel "
         "some.",
@@ -293,12 +293,12 @@ def _retention_of(engine: Engine, request: CreateResponse, tenant: str) -> Reten
 
 
 def _writer(engine: Engine, response: Response) -> ResponseWriter:
-    """Return a writer for a response that no model is asked for now."""
+    """Return a writer for a response that calls no model now."""
     return ResponseWriter(response, engine.new_id, engine.now, seal=lambda state: "")
 
 
 def _reply(response: Response, ticket: RequestIdentity, is_stream: bool) -> Reply | None:
-    """Return what answers the same request again: the queued response, or a replay of its log."""
+    """Return the answer to a repetition of the request: the queued response, or a replay of its log."""
     if not ticket.key:
         return None
     return Reply(ticket.tenant, ticket.key, is_stream, b"" if is_stream else encode_json(response))

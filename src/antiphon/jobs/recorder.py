@@ -1,4 +1,4 @@
-"""Stores a background response while it is made: its events, the items that are done, and its end."""
+"""Stores a background response while it runs: its events, its completed items, and its end."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -19,17 +19,17 @@ from antiphon.translation.wire import encode
 from antiphon.webhooks.announcement import announcement
 
 FLUSH_EVERY = 0.04
-"""Seconds for which events gather before they are written: what a reader waits, and how many writes there are."""
+"""Seconds for which events are collected before they are written: the delay of readers, and the number of writes."""
 
 SHOWN_AFTER = 1.0
-"""Seconds after which an item of a response without a stream is written though it is open: whoever cancels the response
-gets what there is of it, from any server. Items that close sooner cost no such write."""
+"""Seconds after which an open item of a response without a stream is written, so that a client that cancels it
+receives the item so far, from any server. Items that close sooner cost no such write."""
 
 PULSE_AFTER = 60.0
 """Seconds of silence after which a `keepalive` goes into the log."""
 
 TRY_AGAIN = 0.5
-"""Seconds between two tries to write where the store fails: the work waits for it."""
+"""Seconds between two attempts to write while the store fails: the work waits for it."""
 
 QUEUED = 2
 """Events of every log that were written when the job was queued."""
@@ -42,11 +42,11 @@ class Lost(Exception):  # noqa: N818 - nothing went wrong here: the job belongs 
 
 
 LARGE = 1024 * 1024
-"""Bytes of events from which on each is kept apart: a replay reads and sends one of them at once."""
+"""Bytes of events above which each is stored separately: a replay reads and sends one of them at once."""
 
 
 def frames_of(events: Sequence[Event], *, have_images: bool = False) -> list[Frames]:
-    """Return events as they are kept for replay; those that `have_images` with references to these."""
+    """Return events as they are stored for replay; those that `have_images` with references to these."""
     if have_images:
         from antiphon.protocol.kept_images import as_logged  # noqa: PLC0415 - few responses make images
 
@@ -58,10 +58,10 @@ def frames_of(events: Sequence[Event], *, have_images: bool = False) -> list[Fra
 
 
 class BackgroundRecorder:
-    """Records one job, made by `run`, which is to be set before `record` is called.
+    """Records one job, run by `run`, which must be set before `record` is called.
 
-    Its task is cancelled when the job turns out to belong to another worker. `leave` and `drop` write nothing: the
-    worker puts an unfinished job back into the queue.
+    Its task is cancelled when another worker has claimed the job. `leave` and `drop` write nothing: the
+    worker returns an unfinished job to the queue.
     """
 
     def __init__(self, engine: Engine, job: Job, retention: Retention) -> None:
@@ -81,12 +81,12 @@ class BackgroundRecorder:
         self._done: list[tuple[int, StoredItem]] = []
         self._is_kept = False
         self._has_images = False
-        """An image was made, which is not kept in the log."""
+        """An image was generated; images are not stored in the log."""
         self.sees_events = False
         self.facts: Facts | None = None
 
     async def record(self) -> None:
-        """Make the response to its end. Raises `Lost` where the job belongs to somebody else."""
+        """Run the response to its end. Raises `Lost` if the job belongs to another worker."""
         self._work = asyncio.current_task()
         self._flushing = asyncio.create_task(self._flush_often())
         try:
@@ -105,7 +105,7 @@ class BackgroundRecorder:
             self._charge()
 
     def add(self, batch: Sequence[Event]) -> None:
-        """Take events; they are written soon."""
+        """Add events; they are written soon."""
         self._pending += batch
         self._news.set()
 
@@ -113,7 +113,7 @@ class BackgroundRecorder:
         """See `Recorder.see`: `add` has them."""
 
     async def keep(self, response: Response, sealed: Mapping[str, str], end: Sequence[Event]) -> None:
-        """See `Recorder.keep`. Raises `Lost` where the job belongs to somebody else."""
+        """See `Recorder.keep`. Raises `Lost` if the job belongs to another worker."""
         async with self._writing:
             self._flushing.cancel()
             events, self._pending = [*self._pending, *end], []
@@ -139,17 +139,17 @@ class BackgroundRecorder:
             self._is_kept = True
 
     async def leave(self, response: Response, sealed: Mapping[str, str]) -> bool:
-        """See `Recorder.leave`: it goes on, here or elsewhere, unless somebody has ended it."""
+        """See `Recorder.leave`: it continues, here or on another server, unless it was ended from outside."""
         with suppress(StoreError):
             stored = self._job.response
             return await self._engine.store.find_job(stored.tenant, stored.id, few=True) is None
         return False
 
     async def save_checkpoint(self, work: Checkpoint) -> None:
-        """See `Checkpoints`. Where the job belongs to somebody else, the work is cancelled."""
+        """See `Checkpoints`. If the job belongs to another worker, the work is cancelled."""
         try:
             async with self._writing:
-                await self._flush()  # what comes before the calls is to stand before them
+                await self._flush()  # the log must have all events before the calls
                 await self._save(Progress(self._take_half_made(), (), keep=False, called=to_bytes(work)))
         except Lost:
             self._is_lost = True
@@ -159,7 +159,7 @@ class BackgroundRecorder:
         """See `Recorder.drop`."""
 
     def _charge(self) -> None:
-        """Count what this attempt used; the one that ends the job counts the request, and settles what was reserved."""
+        """Count the tokens of this attempt; the one that ends the job counts the request, and settles reservations."""
         job, whose = self._job, self._job.taken
         if not whose.key_id:
             return
@@ -179,7 +179,7 @@ class BackgroundRecorder:
                 self._work.cancel()
 
     async def _wait(self) -> None:
-        """Wait for events, and a moment longer for those that follow at once."""
+        """Wait for events, and a moment longer for those that follow immediately."""
         while not self._pending:
             try:
                 async with asyncio.timeout(SHOWN_AFTER if self._half_made else PULSE_AFTER):
@@ -201,7 +201,7 @@ class BackgroundRecorder:
             await self._save(Progress(self._take_half_made(), (), keep=False))
 
     def _note(self, batch: Sequence[Event]) -> int:
-        """Note the items that close; return how many events there are to the last moment at which none was open."""
+        """Note the items that close; return how many events precede the last moment without an open item."""
         kept = 0
         for count, event in enumerate(batch, 1):
             if isinstance(event, OutputItemAdded):
@@ -229,7 +229,7 @@ class BackgroundRecorder:
         await self._save(Progress(frames, output, keep))
 
     def _delayed(self, events: Sequence[Event], keep: bool) -> Sequence[Frames]:
-        """Take events that no client reads; return those of open items once the oldest has waited for `SHOWN_AFTER`."""
+        """Take events without readers; return those of open items once the oldest has waited for `SHOWN_AFTER`."""
         now = asyncio.get_running_loop().time()
         if keep:
             self._half_made = []
@@ -250,13 +250,13 @@ class BackgroundRecorder:
         self._job = newer
 
     async def _persist(self, write: Callable[[], Awaitable[R]]) -> R:
-        """Write, and wait for the store where it fails: what the model has said is not to be lost."""
-        is_told = False
+        """Write, and wait for the store while it fails: the model's output must not be lost."""
+        is_logged = False
         while True:
             try:
                 return await write()
             except StoreError as error:
-                if not is_told:
-                    log.warning("Background work waits for the store: %s", error)
-                is_told = True
+                if not is_logged:
+                    log.warning("Cannot store a background response; retrying: %s", error)
+                is_logged = True
                 await asyncio.sleep(TRY_AGAIN)

@@ -1,4 +1,4 @@
-"""A background response's stream, read from its log: what was, from any event on, then what comes (section 9)."""
+"""A background response's stream, read from its log: past events from any number on, then new ones (section 9)."""
 
 from collections.abc import AsyncGenerator
 from functools import partial
@@ -13,17 +13,17 @@ from antiphon.stored.large import LARGE, decoded
 from antiphon.stored.responses import KEPT, not_found
 
 LOOK_AGAIN = 1.0
-"""Seconds after which the log is looked at without having been told: another replica's news may not reach us."""
+"""Seconds between two checks of the log without a notification: another replica's may be lost."""
 
 OPEN = frozenset({"queued", "in_progress"})
 
 
-class CutOff(Exception):  # noqa: N818 - the reader is to come again; there is nothing to report
-    """The log lost its half-made end: who has read that must not take what follows for its continuation."""
+class CutOff(Exception):  # noqa: N818 - the reader must reconnect; this is not an error
+    """The log lost its open end: a reader that has received it must not continue with the events that follow."""
 
 
 async def begin_replay(engine: Engine, tenant: str, response_id: str) -> None:
-    """Raise `ClientError` unless the response has a log: 404 where it is unknown, else 400."""
+    """Raise `ClientError` unless the response has a log: 404 if it is unknown, else 400."""
     tail = await engine.store.tail(tenant, response_id, -1)
     if tail is None:
         raise not_found(response_id)
@@ -35,7 +35,7 @@ async def begin_replay(engine: Engine, tenant: str, response_id: str) -> None:
 async def replay(
     engine: Engine, tenant: str, response_id: str, after: int = -1, *, padding: bool = True
 ) -> AsyncGenerator[bytes, None]:
-    """Give the events after a number as server-sent events, to the end of the stream. Raises `CutOff`."""
+    """Yield the events after a number as server-sent events, to the end of the stream. Raises `CutOff`."""
     generation: int | None = None
     with engine.wakes.expect(response_id) as change:
         while True:
@@ -59,14 +59,14 @@ async def replay(
 
 
 async def _shown(engine: Engine, tenant: str, frames: Frames, after: int, padding: bool) -> bytes:
-    """Return what a client has not seen of the frames; large ones are taken apart in a thread."""
+    """Return the frames that a client has not received; large ones are split in a thread."""
     if len(frames.body) <= LARGE:
         return _part(frames, after, padding)
     return await engine.offload.run(tenant, _part, frames, after, padding)
 
 
 async def _with_images(engine: Engine, tenant: str, body: bytes) -> AsyncGenerator[bytes, None]:
-    """Give each event, with its images."""
+    """Yield each event, with its images."""
     from antiphon.stored.images import event_with_images  # noqa: PLC0415 - few responses have images
 
     for event in filter(None, body.split(b"\n\n")):

@@ -1,8 +1,8 @@
-"""A process's background work: claims jobs, shows that it lives, and watches whether the others do.
+"""A process's background work: claims jobs, sends heartbeats, and monitors those of other workers.
 
-No wall clock is read here. A worker expires when this one has watched its beat stand still for `SILENCE` seconds, by a
-clock of this process, in many looks. So no worker expires because a clock jumps, the database stalls, its event loop is
-busy, or the watcher itself was stopped; and an expired worker loses only what others take.
+No wall clock is read here. A worker expires when this one has seen no new heartbeat for `SILENCE` seconds, by a
+clock of this process, in many checks. So no worker expires because a clock jumps, the database stalls, its event
+loop is busy, or this process itself was stopped; and an expired worker loses only what others claim.
 """
 
 import asyncio
@@ -21,15 +21,15 @@ from antiphon.telemetry.context import About, begin
 BEAT_EVERY = 1.5
 LOOK_EVERY = 1.0
 LOOK_AFTER = 0.1
-"""From news of a response that is made here to a look whether it is still ours."""
+"""From news of a response that runs here to a check whether this worker still owns it."""
 SILENCE = 6.0
 LATE = 3.0
-"""All in seconds. A watcher that looks later than this after its last look was stopped or busy: it saw nothing."""
+"""All in seconds. A check that is later than this after the last follows a stop or a busy time: it proves nothing."""
 
 
 @dataclass(slots=True)
 class Watch:
-    """What was seen of another worker's beat, and for how long it has stood still."""
+    """The last seen heartbeat of another worker, and for how long it has not changed."""
 
     beat: int
     silence: float = 0.0
@@ -39,7 +39,7 @@ class Watch:
 class Worker:
     """Works for one engine, from `start` to `close`.
 
-    `concurrency` jobs at once here, of which one tenant leaves some to others; `per_tenant` jobs of a tenant at once,
+    `concurrency` jobs run here at once, and one tenant leaves some to others; `per_tenant` jobs of a tenant at once,
     on all replicas together.
     """
 
@@ -53,20 +53,20 @@ class Worker:
     _looked: float = 0.0
     _heartbeat: Heartbeat | None = None
     _slots: FairScheduler = field(init=False)
-    _asked: "asyncio.Future[Job | None] | None" = None
+    _pending: "asyncio.Future[Job | None] | None" = None
     """The claim that was made last."""
     _soon: asyncio.TimerHandle | None = None
     _looks: "set[asyncio.Future[None]]" = field(default_factory=set)
     _strays: dict[str, float] = field(default_factory=dict)
-    """What this worker owns or holds and does not know of, since when."""
+    """What this worker owns in the store without knowing of it, with the time of detection."""
 
     def __post_init__(self) -> None:
-        # A capacity of 0 would mean no limit there; with a concurrency of 0, `_claim` takes nothing.
+        # A capacity of 0 would mean no limit there; with a concurrency of 0, `_claim` claims nothing.
         slots = FairScheduler(max(1, self.concurrency), leaves_room=True)
         self._slots = self.engine.shared.add("background_jobs", slots)
 
     def start(self) -> None:
-        """Begin to work."""
+        """Start to work."""
         pulse = self.engine.store.pulse(self.engine.worker)
         if pulse is not None:
             self._heartbeat = Heartbeat(pulse, lambda: bool(self._running or self.engine.holding))
@@ -80,20 +80,20 @@ class Worker:
         self._beating = [asyncio.create_task(self._repeat(self._beat, BEAT_EVERY))]
 
     async def release_jobs(self) -> None:
-        """Take no more jobs, and put those that are being made back into the queue, for others."""
+        """Claim no more jobs, and return those that run here to the queue, for others."""
         if self._soon is not None:
             self._soon.cancel()
         claiming, self._claiming = self._claiming, []
         await _cancel([*claiming, *self._looks])
         await _cancel(list(self._running.values()))
         with suppress(StoreError):
-            if self._asked is not None:  # a claim that was under way may have been granted
-                await self._asked
+            if self._pending is not None:  # a claim in progress may have been granted
+                await self._pending
             for response_id in await self.engine.store.owned(self.engine.worker):
                 await self.engine.store.release_job(self.engine.worker, response_id)
 
     async def close(self) -> None:
-        """Hand the jobs back, and let go of everything else."""
+        """Return the jobs to the queue, and release all leases."""
         await self.release_jobs()
         await _cancel(self._beating)
         if self._heartbeat is not None:
@@ -107,16 +107,16 @@ class Worker:
                 try:
                     await act()
                 except StoreError as error:
-                    log.debug("Background work waits for the store: %s", error)
+                    log.debug("Cannot claim background responses: %s", error)
                 except Exception as error:
-                    reportable(error)  # into the log; the others' work must go on
+                    reportable(error)  # logs it; the others' work must continue
                 await (change.wait(every) if act == self._claim else asyncio.sleep(every))
 
     async def _claim(self) -> None:
         while len(self._running) < self.concurrency:
-            here = int(SHARE * self._slots.free)  # the scheduler's bound on what one tenant may hold
-            self._asked = asyncio.ensure_future(self.engine.store.claim(self.engine.worker, self.per_tenant, here))
-            job = await asyncio.shield(self._asked)
+            here = int(SHARE * self._slots.free)  # the scheduler's limit for one tenant
+            self._pending = asyncio.ensure_future(self.engine.store.claim(self.engine.worker, self.per_tenant, here))
+            job = await asyncio.shield(self._pending)
             if job is None:
                 return
             self._slots.take(job.response.tenant)
@@ -131,7 +131,7 @@ class Worker:
         try:
             await work(self.engine, job)
         except StoreError as error:
-            log.warning("A background response waits for the store: %s", error)
+            log.warning("Cannot run a background response; retrying: %s", error)
         except Exception as error:
             await self._fail(job, error)
         finally:
@@ -146,7 +146,7 @@ class Worker:
             await end(self.engine, newest, known)
 
     def _hear(self, what: str) -> None:
-        """A change of a response that is made here may be its end: somebody cancelled it."""
+        """Check a response that runs here after a change: it may have been cancelled."""
         if self._soon is None and (what in self._running or (not what and self._running)):
             self._soon = asyncio.get_running_loop().call_later(LOOK_AFTER, self._look_soon)
 
@@ -159,7 +159,7 @@ class Worker:
     def _looked_at(self, task: "asyncio.Future[None]") -> None:
         self._looks.discard(task)
         if not task.cancelled() and isinstance(error := task.exception(), StoreError):
-            log.debug("Background work waits for the store: %s", error)
+            log.debug("Cannot check background responses: %s", error)
 
     async def _beat(self) -> None:
         if self._running or self.engine.holding:
@@ -179,7 +179,7 @@ class Worker:
         try:
             await self._judge(gap)
         except StoreError:
-            self._watched.clear()  # a store that fails here may have failed them too
+            self._watched.clear()  # a store that fails here may have failed for them too
             raise
 
     async def _judge(self, gap: float) -> None:
@@ -199,7 +199,7 @@ class Worker:
                 del self._watched[worker]
 
     async def _look_at_own(self) -> None:
-        """Stop what does not belong to this worker any more; give back what it owns or holds and does not know of."""
+        """Stop work that this worker lost; release jobs and leases that it owns without knowing of them."""
         running = set(self._running)
         owned = await self.engine.store.owned(self.engine.worker)
         for response_id in running - owned.keys():
@@ -209,7 +209,7 @@ class Worker:
         now = asyncio.get_running_loop().time()
         strays = (owned.keys() - self._running.keys()) | (set(held) - self.engine.holding)
         self._strays = {one: self._strays.get(one, now) for one in strays}
-        # Only after a while: a look may come between a step in the store and the same step here.
+        # Only after a while: a check can run between a step in the store and the same step here.
         for response_id in [one for one, since in self._strays.items() if now - since >= LOOK_EVERY]:
             await self.engine.store.release_job(self.engine.worker, response_id)
             await self.engine.store.release(self.engine.worker, response_id)

@@ -104,7 +104,7 @@ class Calls:
         self, parameters: Mapping[str, Any], *, stream: bool
     ) -> tuple[Gateway, CreateResponse, bytes, RequestIdentity]:
         gateway = await self.gateway()
-        if not gateway.takes_work:
+        if not gateway.accepts_work:
             raise going_away()
         extra = parameters.get("extra_body") or {}
         named = {name: value for name, value in parameters.items() if name != "extra_body"}
@@ -117,8 +117,8 @@ class Calls:
 
     async def _decoded_request(self, gateway: Gateway, body: bytes) -> tuple[CreateResponse, bool]:
         if len(body) <= LARGE:
-            return decode_request(body, gateway.takes), False
-        return await gateway.offload(TENANT, decode_request, body, gateway.takes), True
+            return decode_request(body, gateway.accepts), False
+        return await gateway.offload(TENANT, decode_request, body, gateway.accepts), True
 
 
 def encoded(parameters: Mapping[str, Any]) -> bytes:

@@ -1,1 +1,1 @@
-"""Requests to addresses that clients name: looked up once, checked, then pinned."""
+"""Requests to addresses from clients: resolved once, checked, then pinned."""

@@ -1,4 +1,4 @@
-"""An HTTP client that connects only to addresses that were looked at: resolved once, every one checked, then pinned."""
+"""An HTTP client that connects only to checked addresses: resolved once, every one checked, then pinned."""
 
 import asyncio
 import socket
@@ -13,11 +13,11 @@ from antiphon.outbound.lookups import Asker
 from antiphon.outbound.ssrf import Pinned, PrivateAddressError, Reach, check_url
 
 MAX_ANSWER = 64 * 1024
-"""Bytes of an answer that are read."""
+"""Bytes of a response that are read."""
 
 
 class PinnedResolver(AbstractResolver):
-    """Returns the addresses of one URL, which were looked up and checked before, and of no other host."""
+    """Returns the addresses of one URL, which were resolved and checked before, and of no other host."""
 
     def __init__(self, pinned: Pinned) -> None:
         self._pinned = pinned
@@ -27,7 +27,7 @@ class PinnedResolver(AbstractResolver):
     ) -> list[ResolveResult]:
         """Return the addresses. Raises `OSError` for another host."""
         if host != self._pinned.url.raw_host:
-            raise OSError("its address was not looked up")
+            raise OSError("its address was not resolved")
         return [
             ResolveResult(
                 hostname=host,
@@ -41,19 +41,19 @@ class PinnedResolver(AbstractResolver):
         ]
 
     async def close(self) -> None:
-        """There is nothing to close."""
+        """Do nothing: there is nothing to close."""
 
 
 def connector(reach: Reach, pinned: Pinned) -> aiohttp.TCPConnector:
     """Return aiohttp's connections to one URL within a reach."""
 
     def open_socket(info: tuple[Any, ...]) -> socket.socket:
-        """Every connection comes by here, also one to a URL's literal address, which no resolver sees."""
+        """Every connection passes here, including one to a URL's literal address, which no resolver sees."""
         if not reach.admits(str(info[4][0])):
-            raise PrivateAddressError(f"its address is private, which `{reach.setting}` does not permit")
+            raise PrivateAddressError(f"its address is private, which the setting `{reach.setting}` does not permit")
         return socket.socket(*info[:3])
 
-    # Kept connections would outlive the look at their address.
+    # Reused connections would outlive the check of their address.
     return aiohttp.TCPConnector(
         resolver=PinnedResolver(pinned), socket_factory=open_socket, use_dns_cache=False, force_close=True
     )
@@ -74,7 +74,7 @@ def session(reach: Reach, pinned: Pinned) -> aiohttp.ClientSession:
 
 @contextmanager
 def paused(limit: asyncio.Timeout) -> Iterator[None]:
-    """Stop the clock of a time limit inside the block, where an operation waits for its tenant's turn."""
+    """Pause the clock of a time limit inside the block, while an operation waits for its tenant's turn."""
     loop, ends = asyncio.get_running_loop(), limit.when()
     if ends is None or limit.expired():
         yield
@@ -95,7 +95,7 @@ class Client:
         self._timeout = timeout
 
     async def post(self, url: str, body: bytes, headers: dict[str, str], tenant: str = "") -> int:
-        """Post, return the status. Raises `ClientError` for a URL that is refused, `OSError` where nobody answers."""
+        """Post, return the status. Raises `ClientError` for a rejected URL, `OSError` if the server does not answer."""
         check_url(url, self._reach)
         try:
             async with asyncio.timeout(self._timeout) as limit:
@@ -115,17 +115,17 @@ async def _post(reach: Reach, pinned: Pinned, body: bytes, headers: dict[str, st
 
 
 def private_address(error: BaseException) -> PrivateAddressError | None:
-    """Return the refusal of an address that aiohttp's error wraps, None where there is none."""
+    """Return the private address error that aiohttp's error wraps, or None."""
     causes = (error, error.__cause__, getattr(error, "os_error", None))
     return next((one for one in causes if isinstance(one, PrivateAddressError)), None)
 
 
 def reason(error: BaseException) -> str:
-    """Return in plain words why nobody could be asked."""
+    """Return in plain words why the request failed."""
     if isinstance(error, TimeoutError):
         return "it did not answer in time"
     if isinstance(error, aiohttp.ClientSSLError):
-        return "its TLS certificate is not valid, or it speaks no TLS"
+        return "its TLS certificate is invalid, or it does not use TLS"
     if isinstance(error, aiohttp.ClientPayloadError):
-        return "its answer broke off"
-    return str(private_address(error) or "it could not be reached")
+        return "its response was incomplete"
+    return str(private_address(error) or "it is unreachable")

@@ -1,4 +1,4 @@
-"""Fetches pages whose addresses others name: no more than asked for, in bounded time, and only from within reach."""
+"""Fetches pages at addresses from clients and models: bounded in size and time, and only from permitted networks."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -17,46 +17,46 @@ from antiphon.version import __version__
 
 MAX_REDIRECTS = 5
 MAX_BYTES = 5 * 1024 * 1024
-"""Of a body, inflated."""
+"""Maximum bytes of a body, inflated."""
 
 SECONDS = 15.0
-"""For everything: names, connections, redirects and the body."""
+"""Seconds for everything: DNS, connections, redirects and the body."""
 
 _REDIRECTS = {301, 302, 303, 307, 308}
 
 FetchTrouble = Literal["dead", "slow", "too_big", "wrong_type", "private", "refused", "too_many_redirects"]
 MayAsk = Callable[[URL], bool]
-"""Whether a URL, as it will be asked for, is one that the caller wants: told of the first and of every redirect."""
+"""Whether the caller permits a normalized URL: called for the first and for every redirect."""
 
 
 class FetchError(OSError):
-    """There is no page, and `str(error)` says why."""
+    """There is no page, and `str(error)` is the reason."""
 
     def __init__(self, kind: FetchTrouble, message: str) -> None:
         super().__init__(message)
         self.kind: FetchTrouble = kind
-        """`refused`: it is no URL that can be asked for, or none that the caller wants, or redirects to such a one."""
+        """`refused`: the URL is invalid or not permitted by the caller, or it redirects to such a URL."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """What was answered in the end."""
+    """The final response."""
 
     url: str
-    """Where it was found, after all redirects."""
+    """Its URL after all redirects."""
     status: int
     content_type: str
-    """In lower case, without parameters; `application/octet-stream` where none is told."""
+    """In lower case, without parameters; `application/octet-stream` if the server sends none."""
     charset: str
-    """As it was told, in lower case; empty where none was."""
+    """The charset, in lower case; empty if the server sends none."""
     body: bytes
-    """Inflated. Empty where the status is no success."""
+    """Inflated. Empty if the status is not a success."""
     may_be_kept: bool = True
-    """Whether its server lets others keep it (`Cache-Control: no-store`)."""
+    """Whether its server permits caching (`Cache-Control: no-store`)."""
 
 
 class Fetcher:
-    """Fetches by GET. It sends nothing about anybody: no cookies, no credentials, no page that it comes from."""
+    """Fetches by GET. It sends no identifying data: no cookies, no credentials, no referrer."""
 
     def __init__(self, reach: Reach) -> None:
         self._reach = reach
@@ -71,9 +71,9 @@ class Fetcher:
         seconds: float = SECONDS,
         tenant: str = "",
     ) -> Fetched:
-        """Return a page. Raises `FetchError`. Waiting for the tenant's turn to look a name up is not counted.
+        """Return a page. Raises `FetchError`. Waiting for the tenant's turn for a DNS lookup is not counted.
 
-        `types` are the content types that are taken, `text/html` or `text/*`; only a success must have one of them.
+        `types` are the accepted content types, `text/html` or `text/*`; only a success must have one of them.
         """
         try:
             async with asyncio.timeout(seconds) as limit:
@@ -103,13 +103,13 @@ async def _follow(reach: Reach, url: str, types: Sequence[str], may_ask: MayAsk,
 
 
 def _vetted(url: str, may_ask: MayAsk, base: URL | None = None) -> URL:
-    """Return what is both looked at and asked for; the addresses of its host are looked at on connecting."""
+    """Return the URL that is both checked and requested; the addresses of its host are checked on connecting."""
     try:
         place = read_url(urljoin(str(base), url) if base else url)
     except ValueError as error:
         raise FetchError("refused", str(error)) from error
     if not may_ask(place):
-        raise FetchError("refused", f"pages of {place.host} are not to be asked for")
+        raise FetchError("refused", f"pages of {place.host} are not permitted")
     return place
 
 
@@ -122,7 +122,7 @@ def _headers(types: Sequence[str]) -> dict[str, str]:
 
 
 async def _taken(answer: aiohttp.ClientResponse, place: URL, types: Sequence[str], max_bytes: int) -> Fetched:
-    """Return what is answered in the end. Raises `FetchError`, before the body where the head says enough."""
+    """Return the final response. Raises `FetchError`, before the body if the head is sufficient."""
     found = Fetched(
         url=str(place),
         status=answer.status,
@@ -134,12 +134,12 @@ async def _taken(answer: aiohttp.ClientResponse, place: URL, types: Sequence[str
     if not 200 <= found.status < 300:
         return found
     if not any(fnmatchcase(found.content_type, one) for one in types):
-        raise FetchError("wrong_type", f"it is of the type {found.content_type[:100]}, which is not read")
+        raise FetchError("wrong_type", f"it is of the type {found.content_type[:100]}, which is not supported")
     return replace(found, body=await _read(answer, max_bytes))
 
 
 async def _read(answer: aiohttp.ClientResponse, max_bytes: int) -> bytes:
-    """Return the body, inflated a step at a time. Raises `FetchError` as soon as it is too big."""
+    """Return the body, inflated a step at a time. Raises `FetchError` as soon as it is too large."""
     body, told = bytearray(), answer.content_length or 0
     if told <= max_bytes:
         async for part in answer.content.iter_any():

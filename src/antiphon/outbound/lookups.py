@@ -1,7 +1,7 @@
-"""DNS lookups of the names that clients send: in threads of their own, shared fairly between tenants.
+"""DNS lookups of the names that clients send: in separate threads, shared fairly between tenants.
 
-A name whose DNS server never answers holds a thread until the system's resolver gives up, which no caller can shorten.
-So each tenant may hold only a part of the threads, and waits in a queue of its own for the rest.
+A name with a DNS server that never answers holds a thread until the system's resolver times out, which callers cannot
+shorten. So each tenant can hold only a part of the threads, and waits in its own queue for the rest.
 """
 
 import asyncio
@@ -16,16 +16,16 @@ from typing import Any
 from antiphon.sharing.scheduler import FairScheduler, NoRoomError
 
 AT_ONCE = 64
-"""Lookups at once. They wait for other servers and cost no CPU, so this limits threads alone."""
+"""Concurrent lookups. They wait for other servers and need no CPU, so this only limits threads."""
 
 WAITING = 1_000
-"""Lookups that may wait for a thread."""
+"""Lookups that can wait for a thread."""
 
 SECONDS = 10.0
-"""Seconds that a lookup may take once it has a thread."""
+"""Seconds that a lookup can take once it has a thread."""
 
 KEPT = 5.0
-"""Seconds for which a tenant's lookup is reused: one operation may connect more than once."""
+"""Seconds for which a tenant's lookup is reused: one operation can connect more than once."""
 
 MOST_KEPT = 1_000
 
@@ -38,7 +38,7 @@ Key = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Asker:
-    """The tenant for which a name is looked up, and how to stop the time limit of its operation in the queue."""
+    """The tenant for which a name is resolved, and how to pause the time limit of its operation in the queue."""
 
     tenant: str = ""
     pause: Callable[[], AbstractContextManager[None]] = nullcontext
@@ -67,7 +67,7 @@ class _Flight:
 
 
 class Lookups:
-    """Looks names up; lookups of one name by one tenant at the same time are one lookup."""
+    """Resolves names; concurrent lookups of one name by one tenant are one lookup."""
 
     def __init__(self, turns: FairScheduler, find: Find = find, clock: Callable[[], float] = monotonic) -> None:
         self._turns = turns
@@ -77,7 +77,7 @@ class Lookups:
         self._kept: dict[Key, tuple[float, list[str]]] = {}
 
     async def __call__(self, name: str, asker: Asker) -> list[str]:
-        """Return every address of a name. Raises `OSError` where it has none, or none was found in time."""
+        """Return every address of a name. Raises `OSError` if it has none, or none was found in time."""
         key = (asker.tenant, name)
         until, kept = self._kept.get(key, (0.0, []))
         if self._clock() < until:
@@ -133,7 +133,7 @@ class Lookups:
         return list(dict.fromkeys(found))
 
     def _in_thread(self, tenant: str, name: str) -> "asyncio.Future[Sequence[str]]":
-        """Look up in a thread, which holds its slot until it ends, whether anyone still waits for it or not."""
+        """Resolve in a thread, which holds its slot until it ends, even if no caller waits for it any more."""
         loop = asyncio.get_running_loop()
         result: asyncio.Future[Sequence[str]] = loop.create_future()
         begun = self._clock()
@@ -156,7 +156,7 @@ class Lookups:
             with suppress(RuntimeError):  # the loop was closed meanwhile
                 loop.call_soon_threadsafe(done, *outcome)
 
-        # A daemon, because a server that stops must not wait for foreign DNS servers.
+        # A daemon thread, because a server that stops must not wait for external DNS servers.
         _start_thread(work, name, lambda error: done((), error))
         return result
 

@@ -1,4 +1,4 @@
-"""Addresses that clients name: the URL is read once, resolved once, and every address is checked (threats 14 to 17)."""
+"""Addresses from clients: the URL is parsed once, resolved once, and every address is checked (threats 14 to 17)."""
 
 import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator
@@ -18,22 +18,22 @@ Address = IPv4Address | IPv6Address
 _NAT64 = IPv6Network("64:ff9b::/96")
 _COMPATIBLE = IPv6Network("::/96")
 _NOT_PUBLIC = (
-    IPv4Network("192.0.0.0/24"),  # a cloud's metadata, which Python's older tables take for public
+    IPv4Network("192.0.0.0/24"),  # a cloud's metadata, which Python's older tables treat as public
     IPv4Network("168.63.129.16/32"),  # a cloud's own services, at an address of the public range
-    IPv6Network("64:ff9b:1::/48"),  # NAT64 of one's own network: where the IPv4 address stands is its own choice
+    IPv6Network("64:ff9b:1::/48"),  # local NAT64: each network chooses the position of the IPv4 address
 )
 
 
 def is_public(address: str) -> bool:
-    """Whether an address, and every IPv4 address that is packed into it, is one of the public internet.
+    """Whether an address, and every IPv4 address that is embedded in it, is one of the public internet.
 
-    Raises `ValueError` for what is no address.
+    Raises `ValueError` for a text that is not an address.
     """
     return all(map(is_public_itself, meant(address)))
 
 
 def is_public_itself(address: Address) -> bool:
-    """Whether an address is public, whatever may be packed into it."""
+    """Whether an address is public, regardless of embedded ones."""
     if isinstance(address, IPv6Address) and address.is_site_local:
         return False
     if any(address in network for network in _NOT_PUBLIC):
@@ -42,9 +42,9 @@ def is_public_itself(address: Address) -> bool:
 
 
 def meant(address: str) -> Iterator[Address]:
-    """The address, or those that it stands for: mapped, compatible, 6to4, Teredo, NAT64, ISATAP.
+    """The address, or those that it embeds: mapped, compatible, 6to4, Teredo, NAT64, ISATAP.
 
-    Raises `ValueError` for what is no address. A zone is left out.
+    Raises `ValueError` for a text that is not an address. A zone is ignored.
     """
     found = ip_address(address.partition("%")[0])
     if isinstance(found, IPv4Address):
@@ -55,7 +55,7 @@ def meant(address: str) -> Iterator[Address]:
     if is_translated or found in _COMPATIBLE or _is_isatap(found):
         packed.append(IPv4Address(int(found) & 0xFFFFFFFF))
     yield from (one for one in packed if one is not None)
-    # A mapped address is its inner one; the others are routed by what they are as well.
+    # A mapped address is its inner one; the others are also routed by their outer address.
     if found.ipv4_mapped is None and not is_translated:
         yield found
 
@@ -75,24 +75,24 @@ _LONGEST_NAME = 253
 
 
 def read_url(text: str) -> "URL":
-    """Return an `http` or `https` URL as it will be asked for. Raises `ValueError` saying why it will not be.
+    """Return an `http` or `https` URL in the form in which it is requested. Raises `ValueError` with the reason.
 
-    What programs read in different ways is refused rather than guessed: a user, a backslash or an escape in the host,
-    characters that some leave out, an IPv4 address in any form but its usual one. A name's last dot and the fragment
-    go, and a name of other letters becomes the one that is looked up.
+    Parts that programs parse in different ways are rejected: a user, a backslash or an escape in the host,
+    characters that some parsers drop, an IPv4 address in any form except the usual one. A name's last dot and the
+    fragment are removed, and an internationalized name becomes the one that is resolved.
     """
     if len(text) > LONGEST or _CONTROL.search(text) or not _FORM.fullmatch(text):
-        raise ValueError("it is no plain http or https URL")
-    from yarl import URL  # noqa: PLC0415 - not every server asks for an address that somebody else names
+        raise ValueError("it is not a plain http or https URL")
+    from yarl import URL  # noqa: PLC0415 - not every server requests addresses from clients
 
     try:
         url = URL(text).with_fragment(None)
         host = (url.raw_host or "").removesuffix(".")
         url = URL(str(url.with_host(host)))
     except ValueError as error:
-        raise ValueError("it is none that could be asked for") from error
+        raise ValueError("it is not a valid URL") from error
     if not url.port or url.raw_host != host or not _is_host(host):
-        raise ValueError("its host is written in a way that programs read differently")
+        raise ValueError("its host is ambiguous: programs parse it differently")
     return url
 
 
@@ -112,7 +112,7 @@ def _is_host(host: str) -> bool:
 
 Network = IPv4Network | IPv6Network
 LookUp = Callable[[str, Asker], Awaitable[list[str]]]
-"""Returns every address of a name. Raises `OSError` where it has none."""
+"""Returns every address of a name. Raises `OSError` if it has none."""
 
 
 class PrivateAddressError(OSError):
@@ -121,9 +121,9 @@ class PrivateAddressError(OSError):
 
 @dataclass(frozen=True, slots=True)
 class Pinned:
-    """A URL that was looked at, and where to connect to for it. Its name is not to be looked up again.
+    """A checked URL, and the addresses to connect to. Its name must not be resolved again.
 
-    `url` is read and normal: `url.raw_host` is the name for the `Host` header and for TLS, `url.port` is never None.
+    `url` is normalized: `url.raw_host` is the name for the `Host` header and for TLS, `url.port` is never None.
     """
 
     url: "URL"
@@ -133,48 +133,48 @@ class Pinned:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """Which addresses may be connected to: public ones always, private ones inside `networks`."""
+    """The permitted addresses: public ones always, private ones inside `networks`."""
 
     networks: tuple[Network, ...] = ()
     setting: str = "outgoing_networks"
-    """What would permit more."""
+    """The setting that would permit more."""
     look_up: LookUp = field(default_factory=lambda: Lookups(lookup_turns()))
     asker: Asker = NOBODY
-    """The tenant for which names are looked up."""
+    """The tenant for which names are resolved."""
 
     def on_behalf(self, asker: Asker) -> "Reach":
         """Return this reach for the operations of one tenant."""
         return replace(self, asker=asker)
 
     def admits(self, address: str) -> bool:
-        """Whether an address, and all that is packed into it, may be connected to. Raises `ValueError` for none."""
+        """Whether connecting to an address, and to all embedded ones, is permitted. Raises `ValueError` if invalid."""
         return self.lists(address) or all(is_public_itself(one) or self._has(one) for one in meant(address))
 
     def lists(self, address: str) -> bool:
-        """Whether an address, or all that is packed into it, is inside `networks`. Raises `ValueError` for none."""
+        """Whether an address, or one embedded in it, is inside `networks`. Raises `ValueError` for an invalid one."""
         return self._has(ip_address(address.partition("%")[0])) or all(map(self._has, meant(address)))
 
     async def addresses(self, host: str, *, is_plain: bool = False) -> tuple[str, ...]:
-        """Return the addresses of a host, all of which may be connected to; what to connect to is these and no others.
+        """Return the addresses of a host, all of which are permitted; connect to these and no others.
 
-        With `is_plain` they must be listed ones, since nothing is encrypted on the way. Raises `PrivateAddressError`,
-        and `OSError` for a name that is not known.
+        With `is_plain` they must be in `networks`, since the connection is not encrypted. Raises `PrivateAddressError`,
+        and `OSError` for an unknown name.
         """
         found = [host] if is_address(host) else await self.look_up(host, self.asker)
         if not found:
-            raise OSError("it has no address")
+            raise OSError("DNS has no address for it")
         if not all(map(self.admits, found)):
             raise PrivateAddressError(f"its address is private, which the setting `{self.setting}` does not permit")
         if is_plain and not all(map(self.lists, found)):
             raise PrivateAddressError(
-                f"plain http is for the networks that the setting `{self.setting}` lists; use https"
+                f"plain http is permitted only in the networks of the setting `{self.setting}`; use https"
             )
         return tuple(dict.fromkeys(found))
 
     async def pin(self, url: str, *, plain: bool = False) -> Pinned:
-        """Read a URL and find where it leads. `plain` takes `http` also to where no network is listed.
+        """Parse a URL and resolve it. `plain` permits `http` even if no network is listed.
 
-        Raises `ValueError` for no URL, `PrivateAddressError`, and `OSError` for a name that is not known.
+        Raises `ValueError` for an invalid URL, `PrivateAddressError`, and `OSError` for an unknown name.
         """
         read = read_url(url)
         host = read.raw_host or ""
@@ -185,7 +185,7 @@ class Reach:
 
 
 def read_networks(texts: Iterable[str]) -> tuple[Network, ...]:
-    """Return networks that are written as CIDR, a single address as one of itself. Raises `ValueError`."""
+    """Return networks from CIDR texts; a single address is a network of one. Raises `ValueError`."""
     return tuple(map(ip_network, texts))
 
 
@@ -194,9 +194,9 @@ ANYWHERE = read_networks(("0.0.0.0/0", "::/0"))
 
 
 def check_url(url: str, reach: Reach, param: str = "url") -> None:
-    """Raise `ClientError` (400) unless this is a URL that may be asked; names are resolved only later.
+    """Raise `ClientError` (400) unless this is a URL that can be requested; names are resolved only later.
 
-    `https`, and `http` where private networks may be reached.
+    `https`, and `http` if private networks are permitted.
     """
     schemes = ("https", "http") if reach.networks else ("https",)
     try:
@@ -206,7 +206,7 @@ def check_url(url: str, reach: Reach, param: str = "url") -> None:
     if read.scheme not in schemes or not url.isascii() or " " in url:
         raise _refused(param, f"expected an {' or '.join(schemes)} URL")
     if parts.fragment:
-        raise _refused(param, "a fragment has no place in it")
+        raise _refused(param, "it must not have a fragment")
     host = read.raw_host or ""
     if is_address(host) and not reach.admits(host):
         raise _refused(param, "its address is not public")

@@ -1,1 +1,1 @@
-"""The two APIs as data: what goes over the wire, as types. No behaviour, no I/O."""
+"""The two APIs as data: the types of everything on the wire. No behaviour, no I/O."""

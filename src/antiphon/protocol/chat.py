@@ -1,9 +1,9 @@
-"""What a Chat Completions backend answers, read tolerantly.
+"""The answers of a Chat Completions backend, read tolerantly.
 
-Any field may be absent, null, empty or of a sister type (lessons L13): what varies is typed `Any` and judged
-where it is used; only the nesting is fixed here. A chunk nested otherwise does not decode into these types.
+Any field can be absent, null, empty or of a related type (lessons L13): varying fields are typed `Any` and checked
+where they are used; only the nesting is fixed here. A chunk with another nesting does not decode into these types.
 
-Nothing here can be part of a reference cycle, so the collector need not look (`gc=False`).
+Nothing here can be part of a reference cycle, so the garbage collector can skip it (`gc=False`).
 """
 
 import re
@@ -16,7 +16,7 @@ from antiphon.errors import BackendError
 
 
 class Delta(Struct, gc=False):
-    """What one chunk adds to the message; a plain answer's `message` has the same fields."""
+    """The part of the message in one chunk; a non-streamed answer's `message` has the same fields."""
 
     content: Any = None
     refusal: Any = None
@@ -41,7 +41,7 @@ class Choice(Struct, gc=False):
 
 
 class ChatChunk(Struct, gc=False):
-    """One chunk of a streamed answer, or a plain answer."""
+    """One chunk of a streamed answer, or a non-streamed answer."""
 
     choices: list[Choice] | None = None
     usage: Any = None
@@ -58,7 +58,7 @@ KNOWN_CODES = {
     "server_is_overloaded",
     "content_filter",
 }
-"""Codes that clients act upon (Codex reads them in `response.failed`); any other is `server_error`."""
+"""Codes that clients act upon (Codex reads them in `response.failed`); any other code becomes `server_error`."""
 
 OVERFLOWS = (
     # OpenAI, Azure, Groq: their code. Z.ai and gateways: its relatives.
@@ -81,7 +81,7 @@ OVERFLOWS = (
     # Anthropic: pi#102; Fireworks; Ollama's cloud: dyad#3498; Anthropic on Bedrock.
     r"prompt (?:is )?too long",
     r"input is too long for requested model",
-    # Ollama: its runner says so of what it will not truncate.
+    # Ollama: its runner's error for input that it will not truncate.
     r"input length exceeds the context length",
     # Groq; Cerebras: cline#5140.
     r"reduce the length of the (?:messages|prompt|input)",
@@ -102,15 +102,15 @@ OVERFLOWS = (
     # Cohere: its error page. "too many tokens: max tokens must be …" is about the output.
     r"too many tokens: (?:size limit|total number|minimal context|multi-hop)",
 )
-"""How backends say that the input does not fit, each with its evidence."""
+"""How backends report that the input is too long, each with its evidence."""
 
 _OVERFLOW = re.compile("|".join(OVERFLOWS))
 
 _RATE = re.compile(r"rate[ _-]?limit|too many requests|throttl|tokens?[ _]per[ _](?:min|minute|hour|day)|\btp[md]\b")
-"""What makes it a matter of how much in how much time, however large the request is called (Groq, 413)."""
+"""Words that make it a rate limit, even if the error says that the request is too large (Groq, 413)."""
 
 _TOLD = ("code", "type", "error_type", "error", "message", "detail", "msg", "error_description", "metadata", "raw")
-"""Where an error says what it is. Elsewhere it may repeat the request, whose user may talk of anything."""
+"""Keys in which an error describes itself. Other keys can repeat the request, which can contain anything."""
 
 _DEPTH = 8
 
@@ -119,7 +119,7 @@ def read_error(value: Any, *, status: int | None = None) -> BackendError:
     """Return the error that a backend's `error` value, string or whole body describes."""
     try:
         code, message = error_code(value), error_message(value)
-    except RecursionError:  # nested without end
+    except RecursionError:  # nested without a limit
         code, message = "server_error", ""
     return BackendError(
         f"The backend failed: {message}" if message else "The backend failed.",
@@ -130,7 +130,7 @@ def read_error(value: Any, *, status: int | None = None) -> BackendError:
 
 
 def error_message(value: Any) -> str:
-    """Return the message inside an error value, however deep; empty where there is none."""
+    """Return the message inside an error value, however deep; empty without one."""
     if isinstance(value, str):
         return value[:2000]
     if isinstance(value, list):
@@ -143,7 +143,7 @@ def error_message(value: Any) -> str:
 
 
 def error_code(value: Any) -> str:
-    """Return the code of `KNOWN_CODES` that an error value has or means, else `server_error`."""
+    """Return the code of `KNOWN_CODES` that an error value has or implies, otherwise `server_error`."""
     words = " ".join(_words(value)).lower()
     if _OVERFLOW.search(words) and not _RATE.search(words):
         return "context_length_exceeded"
@@ -156,7 +156,7 @@ def error_code(value: Any) -> str:
 
 
 def _words(value: Any, depth: int = _DEPTH) -> Iterator[str]:
-    """Give what an error says of itself."""
+    """Yield the texts in which an error describes itself."""
     if isinstance(value, str):
         yield value[:2000]
     elif depth and isinstance(value, list):

@@ -28,7 +28,7 @@ TenantName = Annotated[str, Meta(max_length=256, pattern=r"^[^\x00]*$(?!\n)", ti
 
 
 class SignIn(Struct, kw_only=True, forbid_unknown_fields=True):
-    """The body of `POST /admin/v1/session`: one of both."""
+    """The body of `POST /admin/v1/session`: one of the two."""
 
     key: Annotated[str, Meta(max_length=1000)] | None = None
     """An API key."""
@@ -37,13 +37,13 @@ class SignIn(Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class CreateKey(Struct, kw_only=True, forbid_unknown_fields=True):
-    """The body of `POST /admin/v1/keys`. `null` stands for no limit."""
+    """The body of `POST /admin/v1/keys`. `null` means no limit."""
 
     name: KeyName = ""
     tenant: str = "default"
     role: RoleName = "use"
     models: Models = field(default_factory=list)
-    """Models that the key allows; empty for all."""
+    """Models that the key allows; empty means all."""
     requests_per_minute: Count | None = None
     tokens_per_minute: Count | None = None
     tokens_per_day: Count | None = None
@@ -51,13 +51,13 @@ class CreateKey(Struct, kw_only=True, forbid_unknown_fields=True):
     budget_per_day: Amount | None = None
     budget_per_month: Amount | None = None
     cache: bool = False
-    """Whether requests are answered from the cache by default."""
+    """Whether the cache answers requests by default."""
     expires_in: Lifetime | None = None
-    """Seconds until the key expires; `null` for never."""
+    """Seconds until the key expires; `null` means never."""
 
 
 class ChangeKey(Struct, kw_only=True, forbid_unknown_fields=True):
-    """The body of `POST /admin/v1/keys/{key_id}`: what changes. `null` removes a limit, or the expiry."""
+    """The body of `POST /admin/v1/keys/{key_id}`: the changes. `null` removes a limit, or the expiry."""
 
     name: KeyName | UnsetType = UNSET
     role: RoleName | UnsetType = UNSET
@@ -73,14 +73,14 @@ class ChangeKey(Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class RotateKey(Struct, kw_only=True, forbid_unknown_fields=True):
-    """The body of `POST /admin/v1/keys/{key_id}/rotate`; it may be empty."""
+    """The body of `POST /admin/v1/keys/{key_id}/rotate`; it can be empty."""
 
     keep_old_for: Annotated[int, Meta(ge=0, le=720 * 3600)] = 0
     """Seconds for which the old key still works."""
 
 
 class TenantQuery(Struct, kw_only=True):
-    """`GET /admin/v1/keys`: those of a tenant. By default an administrator sees all tenants, others their own."""
+    """`GET /admin/v1/keys`: the keys of a tenant. By default an administrator sees all tenants, others their own."""
 
     tenant: TenantName | None = None
 
@@ -131,7 +131,7 @@ class DeliveriesQuery(Struct, kw_only=True):
 
 
 class SaveReport(Struct, kw_only=True):
-    """The body of `POST /admin/v1/reports`: a report as `antiphon verify --json` writes it, with more fields."""
+    """The body of `POST /admin/v1/reports`: a report written by `antiphon verify --json`, with more fields."""
 
     version: str
     base_url: str
@@ -143,13 +143,13 @@ class SaveReport(Struct, kw_only=True):
 
 
 class MatrixQuery(Struct, kw_only=True):
-    """`GET /admin/v1/reports/matrix`: `ids` are those of reports, with commas between them."""
+    """`GET /admin/v1/reports/matrix`: `ids` are report ids, separated by commas."""
 
     ids: Annotated[str, Meta(max_length=1000)] = ""
 
 
 class AdminResponsesQuery(ResponsesQuery, kw_only=True):
-    """`GET /admin/v1/responses`: the same over tenants; `tenant` names one of them."""
+    """`GET /admin/v1/responses`: the list of responses of all tenants; `tenant` names one of them."""
 
     limit: Annotated[int, Meta(ge=1, le=100)] = 50
     tenant: TenantName | None = None
@@ -169,7 +169,7 @@ Moment = Annotated[int, Meta(ge=0, le=253_402_300_800)]
 class FiguresParameters(Struct, kw_only=True):
     """`GET /admin/v1/figures`: figures of responses that began from `since` to `until`, by spans of `step` seconds.
 
-    The default is the last hour. `step` is a multiple of 60; `by` groups all of them once more.
+    The default is the last hour. `step` is a multiple of 60; `by` adds one more grouping.
     """
 
     q: str | None = None

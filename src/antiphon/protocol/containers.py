@@ -9,19 +9,19 @@ from antiphon.protocol.items.content import ItemId
 from antiphon.protocol.vector_stores import FileId
 
 DATA = "/mnt/data"
-"""The folder of a container that holds its kept files."""
+"""The folder of a container with its persistent files."""
 
 LONGEST_COMPONENT = 255
-"""Bytes of a name in a folder, as file systems have it."""
+"""Longest filename in bytes, as in file systems."""
 
 IDLE_MINUTES = 20
 """Minutes without use after which a container expires by default."""
 
 MOST_FILES = 100
-"""Files that a container holds."""
+"""Highest number of files in a container."""
 
 MOST_BYTES = 512 * 1024 * 1024
-"""Bytes of these files."""
+"""Highest size of these files in bytes."""
 
 GIB = 1024**3
 
@@ -34,14 +34,14 @@ ContainerName = Annotated[str, Meta(min_length=1, max_length=256)]
 
 
 class ContainerExpiresAfter(Struct, kw_only=True, forbid_unknown_fields=True):
-    """After how many minutes without use a container expires: at most a week."""
+    """Minutes without use after which a container expires: at most a week."""
 
     anchor: Literal["last_active_at"]
     minutes: Annotated[int, Meta(ge=1, le=10_080)]
 
 
 class NetworkPolicy(Struct, kw_only=True, forbid_unknown_fields=True):
-    """Which domains code can reach. No container has a network here, so an `allowlist` is rejected."""
+    """The domains that code can reach. Containers have no network here, so an `allowlist` is rejected."""
 
     type: Literal["disabled", "allowlist"]
     allowed_domains: list[str] | None = None
@@ -74,15 +74,15 @@ class ContainerFilesQuery(Struct, kw_only=True):
 
 
 class ContainersQuery(ContainerFilesQuery, kw_only=True):
-    """`GET /containers`: those with this name."""
+    """`GET /containers`: the containers with this name."""
 
     name: Annotated[str, Meta(max_length=256)] | None = None
 
 
 def path_in_container(prefix: str, filename: str) -> str:
-    """Return the path of a file that a client brings: `/mnt/data/`, the prefix, a hyphen and the filename.
+    """Return the path of a file from a client: `/mnt/data/`, the prefix, a hyphen and the filename.
 
-    A long name is cut before its extension.
+    A long name is truncated before its extension.
     """
     return _path_of(f"{prefix}-{filename.replace('/', '_')}")
 
@@ -90,7 +90,7 @@ def path_in_container(prefix: str, filename: str) -> str:
 def own_path_in_container(filename: str, suffix: str = "") -> str:
     """Return the path of a file under its own name, with a hyphen and the suffix before its extension if there is one.
 
-    What no path component can be, or what would not be shown as it is, is replaced by `_`.
+    Characters that no path component can have, or that are not displayed as they are, become `_`.
     """
     name = "".join(one if one.isprintable() and one not in "/\\" else "_" for one in filename).strip()
     name = _UNNAMED if name.strip(".") == "" else name

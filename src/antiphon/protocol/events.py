@@ -1,7 +1,7 @@
-"""Stream events (specification section 4): those that this server emits.
+"""Stream events (specification section 4) that this server emits.
 
-`sequence_number` is 0 for a response's first event and rises by one; `ResponseWriter` alone sets it.
-`obfuscation` pads a delta to a multiple of 16 bytes, so that an event's size tells little of its text.
+`sequence_number` is 0 for a response's first event and increases by one; only `ResponseWriter` sets it. `obfuscation`
+pads a delta to a multiple of 16 bytes, so that an event's size reveals little about its text.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -31,45 +31,45 @@ class Event(ApiObject, kw_only=True, tag_field="type", gc=False):
 
 
 class Created(Event, kw_only=True, tag="response.created"):
-    """The response exists; its `output` is empty and its `usage` null."""
+    """The response was created; its `output` is empty and its `usage` null."""
 
     response: Response
 
 
 class Queued(Event, kw_only=True, tag="response.queued"):
-    """Work on the response will begin, in the background."""
+    """The response is queued: it will run in the background."""
 
     response: Response
 
 
 class InProgress(Event, kw_only=True, tag="response.in_progress"):
-    """Work on the response began."""
+    """The response is in progress."""
 
     response: Response
 
 
 class Completed(Event, kw_only=True, tag="response.completed"):
-    """Terminal: the whole response."""
+    """Terminal: the response completed."""
 
     response: Response
 
 
 class Incomplete(Event, kw_only=True, tag="response.incomplete"):
-    """Terminal: the response stopped short, `incomplete_details` says why."""
+    """Terminal: the response ended early; `incomplete_details` has the reason."""
 
     response: Response
 
 
 class Failed(Event, kw_only=True, tag="response.failed"):
-    """Terminal: `response.error` says why."""
+    """Terminal: the response failed; `response.error` has the reason."""
 
     response: Response
 
 
 class ErrorEvent(Event, kw_only=True, tag="error"):
-    """Something failed in mid-stream; `response.failed` follows.
+    """An error in the middle of the stream; `response.failed` follows.
 
-    Nested as OpenAI sends it, with the documented flat fields beside (specification section 20).
+    Nested as OpenAI sends it, with the documented flat fields as well (specification section 20).
     """
 
     error: dict[str, Any]
@@ -79,48 +79,48 @@ class ErrorEvent(Event, kw_only=True, tag="error"):
 
 
 class Keepalive(Event, kw_only=True, tag="keepalive"):
-    """The stream lives though its backend is silent."""
+    """The stream is alive although its backend is idle."""
 
 
 class ItemEvent(Event, kw_only=True):
-    """An event in the life of one output item."""
+    """An event of one output item."""
 
     output_index: int
 
 
 class OutputItemAdded(ItemEvent, kw_only=True, tag="response.output_item.added"):
-    """An item opened."""
+    """An item was opened."""
 
     item: AnyItem
 
 
 class OutputItemDone(ItemEvent, kw_only=True, tag="response.output_item.done"):
-    """An item closed; it will not change again."""
+    """An item was closed; it will not change again."""
 
     item: AnyItem
 
 
 class PartEvent(ItemEvent, kw_only=True):
-    """An event in the life of one content part."""
+    """An event of one content part."""
 
     item_id: str
     content_index: int
 
 
 class ContentPartAdded(PartEvent, kw_only=True, tag="response.content_part.added"):
-    """A part opened, empty."""
+    """An empty part was opened."""
 
     part: AnyPart
 
 
 class ContentPartDone(PartEvent, kw_only=True, tag="response.content_part.done"):
-    """A part closed, whole."""
+    """A complete part was closed."""
 
     part: AnyPart
 
 
 class OutputTextDelta(PartEvent, kw_only=True, tag="response.output_text.delta"):
-    """Text came, with the log probabilities of its tokens where they were asked for."""
+    """A piece of text, with the log probabilities of its tokens if requested."""
 
     delta: str
     logprobs: list[dict[str, Any]] = field(default_factory=list)
@@ -128,77 +128,77 @@ class OutputTextDelta(PartEvent, kw_only=True, tag="response.output_text.delta")
 
 
 class OutputTextDone(PartEvent, kw_only=True, tag="response.output_text.done"):
-    """The part's whole text."""
+    """The complete text of the part."""
 
     text: str
     logprobs: list[dict[str, Any]] = field(default_factory=list)
 
 
 class AnnotationAdded(PartEvent, kw_only=True, tag="response.output_text.annotation.added"):
-    """The text got an annotation, such as a citation."""
+    """An annotation of the text, such as a citation."""
 
     annotation_index: int
     annotation: dict[str, Any]
 
 
 class RefusalDelta(PartEvent, kw_only=True, tag="response.refusal.delta"):
-    """Words of a refusal came."""
+    """A piece of a refusal."""
 
     delta: str
 
 
 class RefusalDone(PartEvent, kw_only=True, tag="response.refusal.done"):
-    """The whole refusal."""
+    """The complete refusal."""
 
     refusal: str
 
 
 class ReasoningTextDelta(PartEvent, kw_only=True, tag="response.reasoning_text.delta"):
-    """Raw reasoning came."""
+    """A piece of raw reasoning."""
 
     delta: str
 
 
 class ReasoningTextDone(PartEvent, kw_only=True, tag="response.reasoning_text.done"):
-    """The part's whole reasoning."""
+    """The complete reasoning of the part."""
 
     text: str
 
 
 class SummaryEvent(ItemEvent, kw_only=True):
-    """An event in the life of one part of a reasoning summary."""
+    """An event of one part of a reasoning summary."""
 
     item_id: str
     summary_index: int
 
 
 class SummaryPartAdded(SummaryEvent, kw_only=True, tag="response.reasoning_summary_part.added"):
-    """A summary part opened, empty."""
+    """An empty summary part was opened."""
 
     part: AnyPart
 
 
 class SummaryPartDone(SummaryEvent, kw_only=True, tag="response.reasoning_summary_part.done"):
-    """A summary part closed, whole."""
+    """A complete summary part was closed."""
 
     part: AnyPart
 
 
 class SummaryTextDelta(SummaryEvent, kw_only=True, tag="response.reasoning_summary_text.delta"):
-    """Words of a summary came."""
+    """A piece of a summary."""
 
     delta: str
     obfuscation: str | UnsetType = UNSET
 
 
 class SummaryTextDone(SummaryEvent, kw_only=True, tag="response.reasoning_summary_text.done"):
-    """The summary part's whole text."""
+    """The complete text of the summary part."""
 
     text: str
 
 
 class ArgumentsDelta(ItemEvent, kw_only=True, tag="response.function_call_arguments.delta"):
-    """A piece of a call's arguments came."""
+    """A piece of the arguments of a call."""
 
     item_id: str
     delta: str
@@ -206,14 +206,14 @@ class ArgumentsDelta(ItemEvent, kw_only=True, tag="response.function_call_argume
 
 
 class ArgumentsDone(ItemEvent, kw_only=True, tag="response.function_call_arguments.done"):
-    """The call's whole arguments."""
+    """The complete arguments of the call."""
 
     item_id: str
     arguments: str
 
 
 class CustomInputDelta(ItemEvent, kw_only=True, tag="response.custom_tool_call_input.delta"):
-    """A piece of a custom tool's input came."""
+    """A piece of the input of a custom tool."""
 
     item_id: str
     delta: str
@@ -221,39 +221,39 @@ class CustomInputDelta(ItemEvent, kw_only=True, tag="response.custom_tool_call_i
 
 
 class CustomInputDone(ItemEvent, kw_only=True, tag="response.custom_tool_call_input.done"):
-    """The custom tool's whole input."""
+    """The complete input of the custom tool."""
 
     item_id: str
     input: str
 
 
 class CommandEvent(ItemEvent, kw_only=True):
-    """An event in the life of one command of a shell call."""
+    """An event of one command of a shell call."""
 
     command_index: int
 
 
 class ShellCommandAdded(CommandEvent, kw_only=True, tag="response.shell_call_command.added"):
-    """A command opened, empty."""
+    """An empty command was opened."""
 
     command: str
 
 
 class ShellCommandDelta(CommandEvent, kw_only=True, tag="response.shell_call_command.delta"):
-    """A piece of a command came."""
+    """A piece of a command."""
 
     delta: str
     obfuscation: str | UnsetType = UNSET
 
 
 class ShellCommandDone(CommandEvent, kw_only=True, tag="response.shell_call_command.done"):
-    """The whole command."""
+    """The complete command."""
 
     command: str
 
 
 class DiffDelta(ItemEvent, kw_only=True, tag="response.apply_patch_call_operation_diff.delta"):
-    """A piece of a patch came."""
+    """A piece of a patch."""
 
     item_id: str
     delta: str
@@ -261,14 +261,14 @@ class DiffDelta(ItemEvent, kw_only=True, tag="response.apply_patch_call_operatio
 
 
 class DiffDone(ItemEvent, kw_only=True, tag="response.apply_patch_call_operation_diff.done"):
-    """The whole patch."""
+    """The complete patch."""
 
     item_id: str
     diff: str
 
 
 class McpArgumentsDelta(ItemEvent, kw_only=True, tag="response.mcp_call_arguments.delta"):
-    """A piece of the arguments of another server's tool came."""
+    """A piece of the arguments of an MCP server's tool."""
 
     item_id: str
     delta: str
@@ -276,14 +276,14 @@ class McpArgumentsDelta(ItemEvent, kw_only=True, tag="response.mcp_call_argument
 
 
 class McpArgumentsDone(ItemEvent, kw_only=True, tag="response.mcp_call_arguments.done"):
-    """Its whole arguments."""
+    """The complete arguments."""
 
     item_id: str
     arguments: str
 
 
 class CodeDelta(ItemEvent, kw_only=True, tag="response.code_interpreter_call_code.delta"):
-    """A piece of the code that the backend runs came."""
+    """A piece of the code that the backend runs."""
 
     item_id: str
     delta: str
@@ -291,28 +291,28 @@ class CodeDelta(ItemEvent, kw_only=True, tag="response.code_interpreter_call_cod
 
 
 class CodeDone(ItemEvent, kw_only=True, tag="response.code_interpreter_call_code.done"):
-    """The whole code."""
+    """The complete code."""
 
     item_id: str
     code: str
 
 
 class ShellOutputDelta(CommandEvent, kw_only=True, tag="response.shell_call_output_content.delta"):
-    """What a command that the backend ran has said: `{stdout}`, `{stderr}` or both."""
+    """Output of a command that the backend ran: `{stdout}`, `{stderr}` or both."""
 
     item_id: str
     delta: dict[str, str]
 
 
 class ShellOutputDone(CommandEvent, kw_only=True, tag="response.shell_call_output_content.done"):
-    """All that it has said, and how it ended."""
+    """The complete output of a command, and how it ended."""
 
     item_id: str
     output: list[Any]
 
 
 class PartialImage(ItemEvent, kw_only=True, tag="response.image_generation_call.partial_image"):
-    """An image as far as it is made, in base64."""
+    """A partial image, in base64."""
 
     item_id: str
     partial_image_index: int
@@ -324,7 +324,7 @@ class PartialImage(ItemEvent, kw_only=True, tag="response.image_generation_call.
 
 
 class StepEvent(ItemEvent, kw_only=True):
-    """A tool that the backend runs has come a step further."""
+    """A tool that the backend runs reached the next step."""
 
     item_id: str
 
@@ -337,7 +337,7 @@ STEPS: dict[str, tuple[str, ...]] = {
     "mcp_list_tools": ("in_progress", "completed", "failed"),
     "mcp_call": ("in_progress", "completed", "failed"),
 }
-"""The steps of each such tool's item, in their order; `failed` stands in place of `completed`."""
+"""The steps of each such tool's item, in order; `failed` replaces `completed`."""
 
 
 def _step(kind: str, step: str) -> Any:
@@ -349,23 +349,25 @@ def _step(kind: str, step: str) -> Any:
 STEP_EVENTS: dict[tuple[str, str], type[StepEvent]] = {
     (kind, step): _step(kind, step) for kind, steps in STEPS.items() for step in steps
 }
-"""The event of each step: `response.web_search_call.searching` and the like."""
+"""The event of each step: `response.web_search_call.searching` and so on."""
 
 
 class Compacting(ItemEvent, kw_only=True, tag="response.compaction.compacting"):
-    """What came before is being made shorter."""
+    """The context before this is being compacted."""
 
     item_id: str
 
 
 class SteerAccepted(Event, kw_only=True, tag="response.steer.accepted"):
-    """What a client said into a response is the server's to pass on (specification section 8)."""
+    """The server accepted the input that a client steered into a response (specification section 8)."""
 
     steer: dict[str, Any]
 
 
 class SteerPending(Event, kw_only=True, tag="response.steer.pending"):
-    """It waits for the client to answer the calls that the response ended with; `required_input` are their stubs."""
+    """The steering waits for the client to answer the calls that the response ended with; `required_input` are their
+    stubs.
+    """
 
     reason: str
     required_input: list[dict[str, Any]]
@@ -373,7 +375,7 @@ class SteerPending(Event, kw_only=True, tag="response.steer.pending"):
 
 
 class SteerFailed(Event, kw_only=True, tag="response.steer.failed"):
-    """It came to nothing, and goes back to the client."""
+    """The steering failed, and its input is returned to the client."""
 
     error: dict[str, Any]
     steer: dict[str, Any]

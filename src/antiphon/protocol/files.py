@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 Purpose = Literal["assistants", "batch", "fine-tune", "vision", "user_data", "evals"]
-"""What a client uploads a file for. This server treats all of them alike, but for the expiry of `batch`."""
+"""The purposes of an uploaded file. This server treats all of them alike, except for the expiry of `batch`."""
 
 BATCH_LIFETIME = 30 * 86_400
 """Seconds after which a file with the purpose `batch` expires, unless the request says otherwise."""
@@ -15,21 +15,21 @@ PartIds = Annotated[list[str], Meta(min_length=1, max_length=10_000, title="arra
 
 
 class ExpiresAfter(Struct, kw_only=True, forbid_unknown_fields=True):
-    """When a file expires: so many seconds after it was created."""
+    """When a file expires: this number of seconds after it was created."""
 
     anchor: Literal["created_at"]
     seconds: Annotated[int, Meta(ge=3600, le=2_592_000)]
 
 
 class FileForm(Struct, kw_only=True, forbid_unknown_fields=True):
-    """The fields of the form of `POST /files`, beside the file."""
+    """The fields of the form of `POST /files`, in addition to the file."""
 
     purpose: Purpose
     expires_after: ExpiresAfter | None = None
 
 
 class FilesQuery(Struct, kw_only=True):
-    """`GET /files`: a page of at most `limit`, of this purpose; `after` is a file's id."""
+    """`GET /files`: a page of at most `limit` files with this purpose; `after` is a file's id."""
 
     after: Annotated[str, Meta(max_length=64)] | None = None
     limit: Annotated[int, Meta(ge=1, le=10_000)] = 10_000

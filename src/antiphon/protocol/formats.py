@@ -1,4 +1,4 @@
-"""The form of an answer, and the effort behind it: said by requests, and by items that change them for what follows."""
+"""The format of an answer, and the reasoning effort: set by requests, and by items that change them from then on."""
 
 from typing import Annotated, Any, Literal
 
@@ -16,7 +16,7 @@ class JsonObjectFormat(Struct, kw_only=True, forbid_unknown_fields=True, tag_fie
 
 
 class JsonSchemaFormat(Struct, kw_only=True, forbid_unknown_fields=True, tag_field="type", tag="json_schema"):
-    """JSON that fits `schema`."""
+    """JSON that matches `schema`."""
 
     name: Annotated[str, Meta(min_length=1, max_length=64, pattern=r"^[a-zA-Z0-9_-]+$(?!\n)")]
     schema: dict[str, Any]
@@ -34,6 +34,6 @@ class ReasoningUpdate(Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class TextUpdate(Struct, kw_only=True, forbid_unknown_fields=True):
-    """Another form from here on."""
+    """Another format from here on."""
 
     format: Format | None = None

@@ -1,7 +1,7 @@
-"""Grammars of custom tools' inputs (specification section 6, `format`): is one sound, and does a text fit it?
+"""Grammars of custom tools' inputs (specification section 6, `format`): checks a grammar, and a text against it.
 
-llguidance is what OpenAI compiles these grammars with, so what it takes here it takes there. Its time is linear in the
-text unless a grammar is ambiguous, and it recurses as deep as the rules refer to each other: both are bounded here.
+OpenAI compiles these grammars with llguidance, so a grammar that is valid here is valid there. Its time is linear in
+the text unless a grammar is ambiguous, and it recurses as deep as the rules refer to each other: both are limited here.
 """
 
 from functools import cache, lru_cache
@@ -11,19 +11,19 @@ from antiphon.protocol.tools import Grammar
 from antiphon.stack import with_room
 
 LONGEST = 100_000
-"""Bytes of an input that are checked, at about one microsecond each; a longer one is taken as it is."""
+"""Bytes of an input that are checked, at about one microsecond each; a longer one is accepted unchecked."""
 
 READINGS = 200
-"""Ways in which a text so far can be read. They cost their square and more; a text with more is taken as it is."""
+"""Parallel parses of a text so far. They cost their square and more; a text with more is accepted unchecked."""
 
 
 def unsound(grammar: Grammar) -> str:
-    """Return what is wrong with a grammar, empty where it is sound."""
+    """Return what is wrong with a grammar, empty if it is valid."""
     return _unsound(grammar.syntax, grammar.definition)
 
 
 def misfit(grammar: Grammar, text: str) -> str:
-    """Return in words where a text leaves the grammar, empty where it fits or where that is too much to find out."""
+    """Return in words where a text violates the grammar, empty if it matches or if checking is too expensive."""
     data = text.encode("utf-8", "surrogatepass")
     return with_room(lambda: _misfit(grammar, data)) if len(data) <= LONGEST else ""
 
@@ -52,7 +52,7 @@ def _compiled(syntax: str, definition: str) -> str:
     return str(make(definition))
 
 
-# Who has no grammar need not wait 25 ms at the start for what reads them.
+# Servers without grammars need not spend 25 ms at the start to load the library.
 
 
 @cache

@@ -1,6 +1,6 @@
 """Large JSON, encoded in pieces: the same bytes as in one step, without one long step.
 
-Encoders hold Python's lock as decoders do (`json_slices.py`). Who encodes in a thread encodes large data with these.
+Encoders hold Python's lock as decoders do (`json_slices.py`). Code that encodes large data in a thread uses these.
 """
 
 from collections.abc import Callable, Iterator
@@ -11,7 +11,7 @@ from msgspec import Raw, to_builtins
 from msgspec.json import Encoder
 
 DEEPEST = 10
-"""Levels of containers that are taken apart; the strings of a message's parts are seven levels deep."""
+"""Levels of containers that are split; the strings of a message's parts are seven levels deep."""
 
 MANY = 500
 """Members of a list of numbers that are encoded at once."""
@@ -25,9 +25,9 @@ _SHORT = {int, float, bool, type(None)}
 
 
 def pieces(value: Any, encode: Callable[[Any], bytes], *, is_sorted: bool = False, depth: int = 0) -> Iterator[bytes]:
-    """Return JSON in pieces, each of which `encode` made of a part: joined, they are the whole without blanks.
+    """Return JSON in pieces, each encoded by `encode`: joined, they are the whole without whitespace.
 
-    `is_sorted` puts the members of objects into the order of their names.
+    `is_sorted` sorts the members of objects by their names.
     """
     kind = type(value)
     if kind is str and len(value) > LONG:
@@ -68,9 +68,9 @@ class LargeObject(dict[str, Any]):
     """A JSON object that `encode_large` encodes, in a thread."""
 
     account: object = None
-    """Holds what the object counts as memory, as long as the object is there."""
+    """Reserves the memory of the object, while the object exists."""
 
 
 def encode_large(value: dict[str, Any]) -> bytes:
-    """Return an object as JSON; what is in it may be structs, and JSON already."""
+    """Return an object as JSON; its values can be structs, and already encoded JSON."""
     return b"".join(pieces(to_builtins(dict(value), builtin_types=(Raw,)), _encode))

@@ -1,10 +1,10 @@
 """Large JSON, decoded in slices: the same data and the same errors as in one step, without one long step.
 
 `msgspec` holds Python's lock while it decodes, so a large body would stop every other thread, the event loop among
-them. Here a cheap scan finds commas that no string holds. What lies between two of them becomes a small document of its
-own, with the brackets that were open before it and those that are open after it. `msgspec` decodes each document, and
-its members join the containers that are still open. So there is one parser for all JSON, small or large. A long string
-is decoded apart (`json_texts.py`), and a short one stands in its place meanwhile.
+them. Here a fast scan finds commas outside strings. The text between two of them becomes a small document, with the
+brackets that were open before it and those that are open after it. `msgspec` decodes each document, and its members
+join the containers that are still open. So there is one parser for all JSON, small or large. A long string is decoded
+separately (`json_texts.py`), and a short one replaces it meanwhile.
 """
 
 import re
@@ -17,21 +17,21 @@ import msgspec
 from antiphon.protocol.json_texts import LONG, decode_text, is_escaped, moved, place_of
 
 SLICE = 24 * 1024
-"""Bytes of a slice from which on it ends at the next comma. The slowest JSON is long decimals: 0.25 µs per byte."""
+"""Bytes of a slice after which it ends at the next comma. The slowest JSON is long decimals: 0.25 µs per byte."""
 
 WINDOW = 8 * 1024
-"""Bytes that the scan looks at in one step."""
+"""Bytes that the scan reads in one step."""
 
 STRING_WINDOW = 256 * 1024
-"""The same inside a string, where there is little to see."""
+"""The same inside a string, which has little to find."""
 
 LONGEST_WORD = len(b"false")
 
 DEEPEST = 2_000
-"""Levels that no decoder reads, for its stack is not as deep."""
+"""Levels that no decoder reads, because its stack is not as deep."""
 
-# No group is possessive: Python before 3.11.5 matches too little with one (CPython's issue 106052). None is tried twice
-# either way, since each alternative begins with another byte.
+# No group is possessive: Python before 3.11.5 matches too little with one (CPython's issue 106052). The groups need no
+# backtracking either way, because each alternative begins with another byte.
 _STRING = rb'"(?:[^"\\]++|\\.)*"'
 _RUN = re.compile(rb'(?:[^"\[\]{}]++|' + _STRING + rb")*", re.DOTALL)
 _TO_COMMA = re.compile(rb'(?:[^",\[\]{}]++|' + _STRING + rb")*,", re.DOTALL)
@@ -41,16 +41,16 @@ _ENDING = b']}"'
 _OPEN, _CLOSING, _CLOSED = b"[{", b"]}", {ord("["): b"]", ord("{"): b"}"}
 
 _HELD = f"\0 {hash('held')}"
-"""A key for what stands in the place of earlier members. No client knows it: Python's hashes differ by process."""
+"""A key that replaces earlier members. No client knows it: Python's hashes differ by process."""
 
 _HOLDER = {ord("["): b"[", ord("{"): b"{" + msgspec.json.encode(_HELD) + b":"}
 
 
 def runs(body: bytes) -> Iterator[tuple[int, int, int]]:
-    """Return the stretches between brackets, those in strings left aside: the beginning and the end of each.
+    """Return the stretches between brackets, without those in strings: the beginning and the end of each.
 
-    At the end stands a bracket, or nothing, or a long stretch goes on there. The last of the three is where the string
-    begins with which a stretch ends, its end where none does: a string that is not short ends its stretch.
+    At the end is a bracket, or nothing, or a long stretch continues there. The last of the three is where the string
+    begins that ends a stretch, or its end if no string does: a string that is not short ends its stretch.
     """
     position, size = 0, len(body)
     while position < size:
@@ -63,7 +63,7 @@ def runs(body: bytes) -> Iterator[tuple[int, int, int]]:
 
 
 def end_of_string(body: bytes, begin: int) -> int:
-    """Return where the string ends that begins there; the end of the body where it does not."""
+    """Return where the string ends that begins there; the end of the body if it does not end."""
     position, size = begin + 1, len(body)
     while position < size:
         limit = min(size, position + STRING_WINDOW)
@@ -79,14 +79,14 @@ def end_of_string(body: bytes, begin: int) -> int:
             return size
         if body[end] == ord('"'):
             return end + 1
-        if end == position:  # the body ends behind a backslash
+        if end == position:  # the body ends after a backslash
             return size
         position = end
     return size
 
 
 def holds_more(body: bytes, most: int) -> bool:
-    """Whether there are more than so many arrays and objects."""
+    """Whether there are more than this many arrays and objects."""
     found = 0
     for _, end, _ in runs(body):
         found += end < len(body) and body[end] in _OPEN
@@ -96,13 +96,13 @@ def holds_more(body: bytes, most: int) -> bool:
 
 
 def count_openings(body: bytes) -> int:
-    """Count the brackets that open something, those in strings too: one call for 32 MB takes 28 ms."""
+    """Count the opening brackets, including those in strings: one call for 32 MB takes 28 ms."""
     windows = range(0, len(body), STRING_WINDOW)
     return sum(body.count(mark, at, at + STRING_WINDOW) for mark in (b"[", b"{") for at in windows)
 
 
 def decode_in_slices(body: bytes) -> Any:
-    """Return what the JSON says. Raises what `msgspec.json.decode` raises, with the same words."""
+    """Return the decoded JSON. Raises what `msgspec.json.decode` raises, with the same messages."""
     return _Slices(body).decode()
 
 
@@ -110,13 +110,13 @@ class _Slices:
     def __init__(self, body: bytes) -> None:
         self._body = body
         self._begin = 0
-        """Where the slice begins that is not decoded yet."""
+        """Where the next slice to decode begins."""
         self._open: list[int] = []
-        """Where each container began that is open at this place of the scan."""
+        """Where each container began that is open at this position of the scan."""
         self._live: list[Any] = []
         """The containers that were open when the last slice ended, the outermost first."""
         self._kept = 0
-        """How many of them have been open since."""
+        """How many of them have remained open since."""
         self._root: Any = None
         self._long: list[tuple[int, int]] = []
         """Where the long strings of this slice begin and end."""
@@ -126,7 +126,7 @@ class _Slices:
         for begin, end, string in runs(body):
             if opened and end - self._begin >= SLICE:
                 comma = _TO_COMMA.match(body, begin, string if end - string > LONG else end)
-                # Where nothing but blanks is before it in this stretch, a member ends there or the comma is wrong.
+                # If only whitespace precedes it in this stretch, a member ends there or the comma is wrong.
                 if comma is not None and (comma[0][:-1].strip() or body[begin - 1] in _ENDING):
                     self._take(comma.end() - 1)
             if end - string > LONG:
@@ -135,10 +135,10 @@ class _Slices:
                 break
             if body[end] in _OPEN:
                 opened.append(end)
-                if len(opened) > DEEPEST:  # the decoder gives up here, too
+                if len(opened) > DEEPEST:  # the decoder stops here too
                     break
             elif body[end] in _CLOSING:
-                if len(opened) <= 1:  # the end of all, or one bracket too many
+                if len(opened) <= 1:  # the end of the document, or one bracket too many
                     break
                 opened.pop()
                 self._kept = min(self._kept, len(opened))
@@ -146,7 +146,7 @@ class _Slices:
         return self._root
 
     def _take(self, end: int) -> None:
-        """Decode up to a comma, and note what is open there."""
+        """Decode up to a comma, and record what is open there."""
         self._decode(end, b"".join(_CLOSED[self._body[at]] for at in reversed(self._open)))
         live = self._live[: self._kept]
         for at in self._open[len(live) :]:
@@ -154,7 +154,7 @@ class _Slices:
         self._live, self._kept, self._begin = live, len(live), end
 
     def _decode(self, end: int, closed: bytes) -> None:
-        """Decode the slice up to `end`, and add what it says to the containers."""
+        """Decode the slice up to `end`, and add its members to the containers."""
         held = b"".join(_HOLDER[ord("[") if type(one) is list else ord("{")] for one in self._live)
         if self._live:
             held += b"0"
@@ -177,7 +177,7 @@ class _Slices:
                 data = earlier
 
     def _part(self, end: int) -> bytes:
-        """Return the slice up to `end`, with short strings for the long ones."""
+        """Return the slice up to `end`, with long strings replaced by short ones."""
         parts, at = list[bytes](), self._begin
         for begin, behind in self._long:
             parts += self._body[at:begin], msgspec.json.encode(_stand_in(begin))
@@ -188,9 +188,9 @@ class _Slices:
         return decode_text(self._body, begin, end)
 
     def _error(self, held: bytes, end: int) -> msgspec.DecodeError:
-        """Return the error of a slice in the words of the whole: of a bad word, what follows it matters too.
+        """Return the error of a slice in the words of the whole: for an invalid word, the text after it matters too.
 
-        Raises that of a long string before it.
+        Raises the error of a long string before it.
         """
         error, place = msgspec.DecodeError("Input data was truncated"), len(self._body)
         try:
@@ -209,7 +209,7 @@ class _Slices:
         return error
 
     def _newest(self, parent: Any, at: int) -> Any:
-        """Return the member of a container that begins at this place."""
+        """Return the member of a container that begins at this position."""
         if type(parent) is list:
             return parent[-1]
         end = self._body.rfind(b'"', 0, at)
@@ -220,12 +220,12 @@ class _Slices:
 
 
 def _stand_in(place: int) -> str:
-    """Return what stands for the long string that begins there."""
+    """Return the replacement of the long string that begins there."""
     return f"{_HELD} {place}"
 
 
 def _filled(data: Any, texts: Mapping[str, str]) -> Any:
-    """Return the data with the texts in their places. Raises `DecodeError` where one is a name."""
+    """Return the data with the texts put back. Raises `DecodeError` if one is a name."""
     root = [data]
     containers: list[Any] = [root]
     while containers:

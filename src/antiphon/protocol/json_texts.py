@@ -1,6 +1,6 @@
 """Long strings of JSON, decoded in pieces: the same text and the same errors as in one step.
 
-A piece is short, and CPython adds it to a text that nothing else refers to in place, so no step copies all of the text.
+A piece is short, and CPython appends it in place to a text without other references, so no step copies all of the text.
 """
 
 import re
@@ -8,30 +8,31 @@ import re
 import msgspec
 
 LONG = 512 * 1024
-"""Bytes of a string from which on it is decoded in pieces, and bytes of a piece."""
+"""Bytes from which a string is decoded in pieces, and bytes of a piece."""
 
 MOST_WIDE = 10_485_760
-"""Characters of a long text that is not ASCII, as many as the API allows: one of them may make all of it four times as
-large, in one step."""
+"""Characters of a long non-ASCII text, as many as the API allows: a single character can make all of it four times
+as large, in one step.
+"""
 
 AHEAD = 12
-"""Bytes behind a piece that may decide about its error: the longest escape, a pair of surrogates."""
+"""Bytes after a piece that can determine its error: the longest escape, a pair of surrogates."""
 
 _HIGH = re.compile(rb"\\u[dD][89abAB]")
 _ESCAPE = len(rb"\u0000")
 
 
 def decode_text(body: bytes, begin: int, end: int) -> str:
-    """Return the string between two quotes: the first stands at `begin`, and `end` is behind the last.
+    """Return the string between two quotes: the first is at `begin`, and `end` is after the last.
 
-    Raises `msgspec.DecodeError` and `UnicodeDecodeError` as for the whole, and `DecodeError` where it is too wide.
+    Raises `msgspec.DecodeError` and `UnicodeDecodeError` as for the whole, and `DecodeError` if it is too wide.
     """
     text, at, error = "", begin + 1, None
     while at < end:
         stop = end if end - at <= LONG else _boundary(body, at, at + LONG)
         try:
             piece = _decode_piece(body, at, stop, is_last=stop == end)
-        except UnicodeDecodeError as broken:  # the decoder looks at escapes first, all over the string
+        except UnicodeDecodeError as broken:  # the decoder checks escapes first, in the whole string
             piece, error = "", broken
         if len(text) + len(piece) > MOST_WIDE and not (text.isascii() and piece.isascii()):
             raise msgspec.DecodeError(f"a string that is not ASCII is longer than {MOST_WIDE} characters")
@@ -51,7 +52,7 @@ def _decode_piece(body: bytes, begin: int, end: int, *, is_last: bool) -> str:
 
 
 def _error_of(body: bytes, begin: int, end: int) -> msgspec.DecodeError:
-    """Return the error of a piece: of half an escape, what follows it matters too."""
+    """Return the error of a piece: for half an escape, the bytes after it matter too."""
     try:
         msgspec.json.decode(b'"' + body[begin : end + AHEAD])
     except msgspec.DecodeError as error:
@@ -60,7 +61,7 @@ def _error_of(body: bytes, begin: int, end: int) -> msgspec.DecodeError:
 
 
 def _boundary(body: bytes, begin: int, end: int) -> int:
-    """Return a place near the end at which no escape, pair of surrogates or character is cut in two."""
+    """Return a position near the end at which no escape, pair of surrogates or character is split."""
     at = body.rfind(b"\\", end - AHEAD, end)
     if at < 0:
         while end - begin > LONG - 3 and body[end] & 0xC0 == 0x80:
@@ -72,7 +73,7 @@ def _boundary(body: bytes, begin: int, end: int) -> int:
 
 
 def is_escaped(body: bytes, at: int, begin: int = 0) -> bool:
-    """Whether the byte there is part of an escape that begins just before it. None goes on at `begin`."""
+    """Whether the byte there is part of an escape that begins just before it. None continues at `begin`."""
     before = body[max(begin, at - 64) : at]
     if len(before) == 64 and not before.strip(b"\\"):
         before = body[begin:at]
@@ -83,11 +84,11 @@ _AT = re.compile(r"\(byte (\d+)\)")
 
 
 def place_of(error: msgspec.DecodeError) -> int | None:
-    """Return the place that an error names."""
+    """Return the position that an error names."""
     found = _AT.search(str(error))
     return int(found[1]) if found else None
 
 
 def moved(error: msgspec.DecodeError, by: int) -> msgspec.DecodeError:
-    """Return an error with another place."""
+    """Return an error with another position."""
     return msgspec.DecodeError(_AT.sub(lambda at: f"(byte {int(at[1]) + by})", str(error)))

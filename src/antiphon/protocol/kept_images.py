@@ -1,7 +1,7 @@
-"""Where the result of an `image_generation_call` is kept: in a blob, so that no later turn reads the image.
+"""Where the result of an `image_generation_call` is stored: in a blob, so that later turns need not read the image.
 
-A stored item, and an event that is kept for replay, have a reference in place of the base64. It is no secret: a blob is
-read only for the tenant that has it, so a reference that a client makes up leads nowhere else.
+A stored item, and an event that is stored for replay, have a reference instead of the base64. The reference is not a
+secret: a blob is read only for the tenant that owns it, so a reference invented by a client leads nowhere else.
 """
 
 from base64 import b64encode
@@ -22,22 +22,22 @@ USAGE = (
     ("output_tokens_details", "image_tokens"),
     ("output_tokens_details", "text_tokens"),
 )
-"""What a backend says of the tokens of an image, as places in its `usage`."""
+"""What a backend reports of the tokens of an image, as paths in its `usage`."""
 
 PIECE = 3 * 256 * 1024
 """Bytes that become base64 at once, without padding in between: Python's lock is held for less than 2 ms."""
 
 
 def as_base64(data: bytes) -> str:
-    """Return base64, made in pieces so that a thread that does it does not stop the event loop."""
+    """Return base64, created in pieces so that a thread does not stop the event loop."""
     return b"".join(b64encode(data[begin : begin + PIECE]) for begin in range(0, len(data), PIECE)).decode()
 
 
 @dataclass(frozen=True, slots=True)
 class KeptImage:
-    """A blob with the bytes of an image, its size, and the tokens that making it took (`USAGE`).
+    """A blob with the bytes of an image, its size, and the tokens that generating it took (`USAGE`).
 
-    Without a `blob` the image is in no store.
+    Without a `blob` the image is not stored.
     """
 
     blob: str
@@ -46,12 +46,12 @@ class KeptImage:
 
     @property
     def reference(self) -> str:
-        """What stands in place of the base64."""
+        """The reference that replaces the base64."""
         return f"{KEPT}{self.blob}:{self.size}:{','.join(map(str, self.usage))}"
 
     @classmethod
     def read(cls, text: object) -> Self | None:
-        """Return what a reference says, None for anything else."""
+        """Return the content of a reference, None for anything else."""
         if not isinstance(text, str) or not text.startswith(KEPT):
             return None
         blob, _, rest = text.removeprefix(KEPT).partition(":")
@@ -64,19 +64,19 @@ class KeptImage:
 
 
 def note_kept(item: ImageGenerationCall, kept: KeptImage | None) -> None:
-    """Note at an item that a client sees where its image is kept."""
+    """Record on an item that a client sees where its image is stored."""
     if kept is not None:
         item.__dict__["kept"] = kept
 
 
 def kept_of(item: ImageGenerationCall) -> KeptImage | None:
-    """Return where the image of an item is kept, None where that is not known."""
+    """Return where the image of an item is stored, None if that is unknown."""
     noted: KeptImage | None = item.__dict__.get("kept")
     return noted or KeptImage.read(item.result)
 
 
 def as_kept(item: Item) -> tuple[Item, KeptImage | None]:
-    """Return an item as it is stored, and where its image is kept."""
+    """Return an item as it is stored, and where its image is stored."""
     kept = kept_of(item) if isinstance(item, ImageGenerationCall) else None
     if kept is None or not kept.blob:
         return item, None
@@ -84,7 +84,7 @@ def as_kept(item: Item) -> tuple[Item, KeptImage | None]:
 
 
 def as_logged(event: Any) -> Any:
-    """Return an event as it is kept for replay."""
+    """Return an event as it is stored for replay."""
     if isinstance(getattr(event, "item", None), ImageGenerationCall):
         return replace(event, item=as_kept(event.item)[0])
     response = getattr(event, "response", None)
@@ -95,7 +95,7 @@ def as_logged(event: Any) -> Any:
 
 
 def usage_of(items: Sequence[Any]) -> dict[str, Any] | None:
-    """Return the tokens that these images took (specification section 8); None without an image made here."""
+    """Return the tokens that these images took (specification section 8); None without an image generated here."""
     made = [kept for item in items if isinstance(item, ImageGenerationCall) and (kept := kept_of(item))]
     return usage_object([sum(one) for one in zip(*(kept.usage for kept in made), strict=True)]) if made else None
 

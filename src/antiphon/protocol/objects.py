@@ -1,4 +1,4 @@
-"""What every object of the API can do, and items of types that this version does not know."""
+"""Methods of every object of the API, and items of types that this version does not know."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ class ApiObject(Struct, kw_only=True, repr_omit_defaults=True):
     """An object of the API. Its `repr` shows the fields that differ from their defaults."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the object as plain data, as the API sends it; absent fields are left out."""
+        """Return the object as plain data, as the API sends it; absent fields are omitted."""
         plain: dict[str, Any] = msgspec.to_builtins(self)
         return plain
 

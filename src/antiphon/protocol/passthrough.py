@@ -1,7 +1,7 @@
-"""What clients send to the endpoints that are passed on to the backend, as far as it is the same at every backend.
+"""Bodies of the endpoints that are forwarded to the backend, as far as they are the same at every backend.
 
-Only the types and the ranges that the API documents are fixed. Parameters that are not named here pass: backends have
-their own.
+Only the types and the ranges that the API documents are fixed. Other parameters pass unchanged: backends have their
+own.
 """
 
 from typing import Annotated, Any
@@ -12,20 +12,20 @@ from antiphon.protocol.requests import Metadata, ModelName
 
 
 class ChatMessage(Struct, kw_only=True):
-    """One message of a chat; what else it holds is the backend's affair."""
+    """One message of a chat; its other fields are left to the backend."""
 
     role: str
     content: str | list[dict[str, Any]] | None = None
 
 
 class ChatStreamOptions(Struct, kw_only=True):
-    """`include_usage` asks for a last chunk with the tokens used."""
+    """`include_usage` requests a last chunk with the tokens used."""
 
     include_usage: bool | None = None
 
 
 class ChatCompletionRequest(Struct, kw_only=True):
-    """The body of `POST /chat/completions`. `max_tokens` may be -1: LM Studio and llama.cpp read it as no limit."""
+    """The body of `POST /chat/completions`. `max_tokens` can be -1: LM Studio and llama.cpp read it as no limit."""
 
     model: ModelName
     messages: Annotated[list[ChatMessage], Meta(min_length=1, max_length=100_000)]
@@ -49,7 +49,7 @@ class ChatCompletionRequest(Struct, kw_only=True):
 
 
 class StoredChatRequest(Struct, kw_only=True):
-    """What the body of `POST /chat/completions` also holds with `store: true`."""
+    """Further fields of `POST /chat/completions` with `store: true`."""
 
     metadata: Metadata | None = None
 

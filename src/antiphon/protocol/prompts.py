@@ -14,7 +14,7 @@ DEFAULTED = frozenset(
     | {"frequency_penalty", "parallel_tool_calls", "max_output_tokens", "max_tool_calls", "reasoning", "truncation"}
     | {"service_tier", "top_logprobs", "context_management"}
 )
-"""The fields of `CreateResponse` for which a prompt can have defaults, in the same shapes."""
+"""The fields of `CreateResponse` for which a prompt can have defaults, with the same types."""
 
 if TYPE_CHECKING:
     Defaults = CreateResponse
@@ -26,7 +26,7 @@ else:
         kw_only=True,
         forbid_unknown_fields=True,
         omit_defaults=True,
-        namespace={"__doc__": "Parameters of a request that counts those of its prompt where it has none of its own."},
+        namespace={"__doc__": "Parameters of a request; a prompt's values apply if the request has none."},
     )
 
 PromptName = Annotated[str, Meta(max_length=256)]
@@ -58,7 +58,7 @@ class SetDefaultVersion(Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class PromptQuery(Struct, kw_only=True):
-    """`GET /prompts/{id}`: a version, the default one where none is named."""
+    """`GET /prompts/{id}`: a version, the default one if none is named."""
 
     version: Annotated[str, Meta(max_length=64)] | None = None
 
@@ -72,7 +72,7 @@ class PromptsQuery(Struct, kw_only=True):
 
 
 def defaults_of(template: PromptTemplate) -> dict[str, Any]:
-    """Return the parameters that a prompt has defaults for, as they stand in a request."""
+    """Return the parameters with defaults in a prompt, as in a request."""
     if template.defaults is None:
         return {}
     return {name: value for name in DEFAULTED if (value := getattr(template.defaults, name)) is not None}

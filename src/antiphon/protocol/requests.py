@@ -1,10 +1,10 @@
-"""What clients send: the body of `POST /responses` (specification section 2).
+"""The body of `POST /responses` (specification section 2).
 
-The fields stand in the order in which the API checks them (specification section 13, validation order), and
-`validate.py` walks them in this order. `null` means "as if absent" wherever it is accepted.
+The fields are in the order in which the API checks them (specification section 13, validation order), and `validate.py`
+checks them in this order. `null` means "as if absent" wherever it is accepted.
 
-A `title` says in an error message what the API expects there. A pattern ends in `$(?!\\n)` because Python's `$` alone
-lets a trailing newline through; in the other regular expressions in use it means the same.
+A `title` describes in an error message what the API expects there. A pattern ends in `$(?!\\n)` because Python's `$`
+alone accepts a trailing newline; in the other regular expressions in use it means the same.
 """
 
 from collections.abc import Sequence
@@ -59,14 +59,14 @@ Metadata = Annotated[
 
 
 class TextConfig(Struct, kw_only=True, forbid_unknown_fields=True):
-    """How the answer is to look."""
+    """The format of the answer."""
 
     format: Format | None = None
     verbosity: Literal["low", "medium", "high"] | None = None
 
 
 class ReasoningConfig(Struct, kw_only=True, forbid_unknown_fields=True):
-    """How much to think, and what of it to show. `summary` turns raw reasoning text into summary parts."""
+    """The reasoning effort, and which reasoning to show. `summary` turns raw reasoning text into summary parts."""
 
     effort: Effort | None = None
     summary: Literal["auto", "concise", "detailed"] | None = None
@@ -75,7 +75,7 @@ class ReasoningConfig(Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class StreamOptions(Struct, kw_only=True, forbid_unknown_fields=True):
-    """`include_obfuscation` pads each delta event, so that its size tells nothing of its text."""
+    """`include_obfuscation` pads each delta event, so that its size reveals nothing about its text."""
 
     include_obfuscation: bool | None = None
 
@@ -105,7 +105,7 @@ PromptVariable = Text | InputText | InputImage | InputFile
 
 
 class PromptParam(Struct, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """The prompt that the request is made of: its default version unless one is named, and what its variables are."""
+    """The prompt of the request: its default version unless one is named, and the values of its variables."""
 
     id: PromptId
     version: Annotated[str, Meta(max_length=64)] | None = None
@@ -113,7 +113,7 @@ class PromptParam(Struct, kw_only=True, forbid_unknown_fields=True, omit_default
 
 
 class CacheParam(Struct, kw_only=True, forbid_unknown_fields=True):
-    """What to do with the cache: keep the answer for so many seconds, have the model asked even if there is one."""
+    """How to use the cache: store the answer for this many seconds, or call the model even if an answer is cached."""
 
     ttl: Annotated[int, Meta(ge=1, le=365 * 86_400)] | None = None
     refresh: bool | None = None
@@ -179,14 +179,14 @@ class CreateResponse(Struct, kw_only=True, forbid_unknown_fields=True):
 
     @property
     def asks_for_json(self) -> bool:
-        """Whether the answer's text is to be JSON."""
+        """Whether the answer's text must be JSON."""
         return self.text is not None and isinstance(self.text.format, JsonSchemaFormat | JsonObjectFormat)
 
 
 class LocalRequest(CreateResponse, kw_only=True, forbid_unknown_fields=True):
-    """A request with parameters beside those of the API, such as `top_k`, which are forwarded to its backend.
+    """A request with parameters outside the API, such as `top_k`, which are forwarded to its backend.
 
-    Clients cannot send `parameters` themselves: `read_request` alone makes such a request.
+    Clients cannot send `parameters` themselves: only `read_request` creates such a request.
     """
 
     parameters: dict[str, Any] = field(default_factory=dict)
@@ -198,10 +198,10 @@ class LocalRequest(CreateResponse, kw_only=True, forbid_unknown_fields=True):
 
 
 class PromptedRequest(LocalRequest, kw_only=True, forbid_unknown_fields=True):
-    """A request with the fields of its prompt, where it had none of its own (`antiphon.runs.prompted`)."""
+    """A request with the fields of its prompt for those that it does not set (`antiphon.runs.prompted`)."""
 
     opening: list[Message] = field(default_factory=list)
-    """The messages of the prompt: the model sees them before the conversation, and nothing stores them with it."""
+    """The messages of the prompt: the model sees them before the conversation, and they are not stored with it."""
 
 
 def opening_of(request: CreateResponse) -> Sequence[Message]:

@@ -1,4 +1,4 @@
-"""Bodies and queries of the endpoints beside `/responses`: conversations, token counts, lists, webhooks."""
+"""Bodies and queries of other endpoints than `/responses`: conversations, token counts, lists, webhooks."""
 
 from typing import Annotated, Literal, get_args
 
@@ -33,10 +33,10 @@ COUNTED = frozenset(
     {"model", "input", "tools", "tool_choice", "text", "parallel_tool_calls", "reasoning", "truncation"}
     | {"instructions", "previous_response_id", "conversation", "prompt"}
 )
-"""The fields of `CreateResponse` that it takes, in the same shapes."""
+"""The fields of `CreateResponse` that it accepts, with the same types."""
 
 Personality = Annotated[str, Meta(max_length=64)]
-"""`friendly`, `pragmatic` or any other. A Chat backend hears nothing of it, so it changes no count."""
+"""`friendly`, `pragmatic` or any other. A Chat backend does not receive it, so it changes no count."""
 
 CountInputTokens = msgspec.defstruct(
     "CountInputTokens",
@@ -65,9 +65,9 @@ class RetrieveQuery(Struct, kw_only=True):
 
 
 class InputItemsQuery(Struct, kw_only=True):
-    """`GET /responses/{id}/input_items`: a page of at most `limit` items, newest first unless asked otherwise.
+    """`GET /responses/{id}/input_items`: a page of at most `limit` items, newest first by default.
 
-    `after` and `before` are ids of items; the page holds what stands after or before them in the order asked for.
+    `after` and `before` are ids of items; the page has the items after or before them in the requested order.
     """
 
     after: ItemId | None = None
@@ -99,8 +99,9 @@ class CompletionMessagesQuery(Struct, kw_only=True):
 
 
 class CompletionsQuery(CompletionMessagesQuery, kw_only=True):
-    """`GET /chat/completions`: those of a model, by the name that was requested or the name that the backend gave,
-    and with this metadata."""
+    """`GET /chat/completions`: those of a model, by the requested name or the name that the backend returned, and
+    with this metadata.
+    """
 
     model: ModelName | None = None
     metadata: Metadata | None = None
@@ -113,7 +114,7 @@ class UpdateChatCompletion(Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class StreamQuery(Struct, kw_only=True):
-    """`GET /responses/{id}?stream=true`: the events after `starting_after`, all of them where it is absent."""
+    """`GET /responses/{id}?stream=true`: the events after `starting_after`, or all of them without it."""
 
     starting_after: Annotated[int, Meta(ge=0, le=2**53)] | None = None
     include_obfuscation: bool = True
@@ -127,7 +128,7 @@ class UsageQuery(Struct, kw_only=True):
     tenant: str | None = None
     """A tenant, `*` for all of them; by default that of the request."""
     group_by: list[Literal["tenant", "key", "model", "day"]] = field(default_factory=lambda: ["key", "day"])
-    """What is kept apart; repeatable, or separated by commas."""
+    """The grouping; repeatable, or separated by commas."""
 
 
 class EndpointsQuery(Struct, kw_only=True):
@@ -138,7 +139,7 @@ class EndpointsQuery(Struct, kw_only=True):
 
 
 EventType = Literal["response.completed", "response.failed", "response.cancelled", "response.incomplete"]
-"""Events that webhooks can be told of: background responses that ended."""
+"""Events that webhooks can receive: background responses that ended."""
 
 EVENT_TYPES: tuple[str, ...] = get_args(EventType)
 
@@ -164,7 +165,7 @@ class CreateWebhookEndpoint(Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class UpdateWebhookEndpoint(Struct, kw_only=True, forbid_unknown_fields=True):
-    """The body of `POST /webhook_endpoints/{id}`: what is left out stays."""
+    """The body of `POST /webhook_endpoints/{id}`: omitted fields stay unchanged."""
 
     name: EndpointName | None = None
     url: EndpointUrl | None = None

@@ -1,8 +1,8 @@
 """The filters of lists of responses: one line such as `status:failed model:qwen3* took:>10s "lighthouse"`.
 
-A filter is `name:value`. Several values of one filter are separated by commas, and any of them may match. All filters
-must match, and so must all words that stand alone: each is looked for in the input and in the output, in upper or lower
-case. A value or word in double quotes may contain spaces and colons.
+A filter is `name:value`. Several values of one filter are separated by commas, and any of them can match. All filters
+must match, and so must all separate words: each is searched in the input and in the output, case-insensitively. A value
+or word in double quotes can contain spaces and colons.
 """
 
 import re
@@ -18,7 +18,7 @@ NUMBERS = ("first", "tokens", "took")
 TEXTS = ("backend", "conversation", "error", "key", "model", "served", "tool")
 
 NAMES = sorted([*FLAGS, *NUMBERS, *TEXTS, "chain", "metadata.NAME", "since", "status", "until"])
-"""The filters that there are."""
+"""All filters."""
 
 MOST = 4_096
 """Characters of a line."""
@@ -42,11 +42,11 @@ COUNTS: Mapping[str, float] = {"": 1, "k": 1_000, "M": 1_000_000}
 
 
 class FilterError(ValueError):
-    """A line is no filter; the text says why, and what is valid."""
+    """A line is not a valid filter; the text says why, and what is valid."""
 
 
 class AnyOf(Struct, frozen=True):
-    """A field has one of these texts. One that ends with `*` stands for all that begin as it does."""
+    """A field has one of these texts. One that ends with `*` matches every text with this prefix."""
 
     field: str
     values: Sequence[str]
@@ -61,7 +61,7 @@ class Compare(Struct, frozen=True):
 
 
 class Flag(Struct, frozen=True):
-    """A property is there, or not."""
+    """A property is present, or not."""
 
     field: str
     value: bool
@@ -75,7 +75,7 @@ class Tag(Struct, frozen=True):
 
 
 class Chain(Struct, frozen=True):
-    """The response is this one, or stands before it in its chain."""
+    """The response is this one, or precedes it in its chain."""
 
     response_id: str
 
@@ -84,7 +84,7 @@ Condition = AnyOf | Compare | Flag | Tag | Chain
 
 
 class Filters(Struct, frozen=True):
-    """What a line asks for: all conditions, all words, and when the response began (milliseconds, `until` excluded).
+    """The content of a line: all conditions, all words, and when the response began (milliseconds, `until` excluded).
 
     Words are in lower case.
     """
@@ -214,7 +214,7 @@ def _time(name: str, value: str, now: float) -> int:
 
 
 def _seconds(year: int, month: int, day: int, hour: int, minute: int, second: int) -> int | None:
-    """Return seconds since the epoch; None where there is no such time."""
+    """Return seconds since the epoch; None if there is no such time."""
     if not (1970 <= year <= 9999 and 1 <= month <= 12 and 1 <= day <= monthrange(year, month)[1]):
         return None
     if hour > 23 or minute > 59 or second > 59:
@@ -229,4 +229,4 @@ READERS: Mapping[str, Callable[[str, str], Condition]] = {
     "status": _status,
     "chain": _chain,
 }
-"""What reads the value of a filter."""
+"""The function that reads the value of a filter."""

@@ -1,4 +1,4 @@
-"""What the API returns beside responses: conversations, pages of items, counts, confirmations."""
+"""Results of the API other than responses: conversations, pages of items, counts, confirmations."""
 
 from collections.abc import Iterator
 from typing import Any, Generic, Literal, TypeVar
@@ -20,10 +20,10 @@ class DeletedResponse(ApiObject, kw_only=True):
 
 
 class ParsedResponse(Response, Generic[T], kw_only=True):
-    """A response of `responses.parse`. It is plain data as the response is: without `output_parsed`."""
+    """A response of `responses.parse`. As plain data it is the response, without `output_parsed`."""
 
     output_parsed: T | None = None
-    """The object that the answer is; None if the response is not complete, or has no text."""
+    """The parsed object of the answer; None if the response is not complete, or has no text."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the response as plain data, as the API sends it."""
@@ -31,7 +31,7 @@ class ParsedResponse(Response, Generic[T], kw_only=True):
 
 
 class CompactedResponse(ApiObject, kw_only=True):
-    """A shorter context: `output` is the next request's input. Times are whole seconds since the epoch."""
+    """A compacted context: `output` is the next request's input. Times are whole seconds since the epoch."""
 
     id: str
     object: Literal["response.compaction"] = "response.compaction"
@@ -41,7 +41,7 @@ class CompactedResponse(ApiObject, kw_only=True):
 
 
 class InputTokenCount(ApiObject, kw_only=True):
-    """The tokens that an input has. `is_exact` is False for an estimate; over HTTP a header says so."""
+    """The token count of an input. `is_exact` is False for an estimate; over HTTP a header says so."""
 
     object: Literal["response.input_tokens"] = "response.input_tokens"
     input_tokens: int

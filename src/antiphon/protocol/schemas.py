@@ -1,7 +1,7 @@
-"""Does a text fit a JSON Schema? The judge of structured output, and of arguments whose schema was weakened.
+"""Checks a text against a JSON Schema: structured output, and arguments for which the backend's schema was weakened.
 
-jsonschema-rs judges in linear time but for regular expressions that need backtracking, which has a limit here. It
-recurses as deep as schema and value nest, so what may be deep is judged on a stack with room.
+jsonschema-rs works in linear time except for regular expressions that need backtracking, which is limited here. It
+recurses as deep as schema and value nest, so deep values are checked on a larger stack.
 """
 
 from functools import cache, lru_cache
@@ -16,36 +16,36 @@ from antiphon.protocol.json_slices import decode_in_slices
 from antiphon.stack import with_room
 
 JUDGE = "jsonschema_rs"
-"""The module that judges. It takes 50 ms to load, so a server loads it beside its event loop before the first text."""
+"""The module that checks. It takes 50 ms to load, so a server loads it outside the event loop before the first text."""
 
 LONGEST = 4 * 1024 * 1024
-"""Characters of a text that is judged; a longer one is accepted unchecked."""
+"""Characters of a text that is checked; a longer one is accepted unchecked."""
 
 LONG = 64 * 1024
-"""Characters of a text that is decoded in slices, since it may be judged beside an event loop."""
+"""Characters from which a text is decoded in slices, because it can be checked next to an event loop."""
 
 SHALLOW = 200
-"""Brackets with which nothing nests too deeply for any stack; a stack with room costs 0.4 ms."""
+"""Brackets that are too few to nest too deeply for any stack; a larger stack costs 0.4 ms."""
 
 BACKTRACKING = 100_000
-"""Steps that a regular expression may go back; then it counts as matched."""
+"""Backtracking steps of a regular expression; beyond them it counts as matched."""
 
 _UNDECIDED = "Error executing regex"
-"""How the error begins that a regular expression goes back too often."""
+"""The beginning of the error for a regular expression that backtracks too often."""
 
 
 def misfit(schema: dict[str, Any], text: str) -> str:
-    """Return in words why a text is no JSON that fits the schema; empty where it fits.
+    """Return in words why a text is not JSON that matches the schema; empty if it matches.
 
-    The words quote the text. Any JSON fits an invalid schema, one with external references, and every
-    schema if the extra `correct` is not installed.
+    The words quote the text. Any JSON matches an invalid schema, one with external references, and every schema if the
+    extra `correct` is not installed.
     """
     if len(text) > LONGEST:
         return ""
     try:
         value = decode_in_slices(text.encode()) if len(text) > LONG else msgspec.json.decode(text)
     except (ValueError, RecursionError) as error:
-        return f"It is no JSON: {error}."
+        return f"It is not JSON: {error}."
     try:
         encoded = msgspec.json.encode(schema)
     except RecursionError:
@@ -66,7 +66,7 @@ def _misfit(schema: bytes, value: Any) -> str:
 
 @lru_cache(maxsize=64)
 def _judge(schema: bytes) -> Any:
-    """Return the validator of a schema, None where it cannot be used. It is loaded with the first schema to judge."""
+    """Return the validator of a schema, None if it cannot be used. It is loaded with the first schema to check."""
     judge = _library()
     if judge is None:
         return None
@@ -81,7 +81,7 @@ def _judge(schema: bytes) -> Any:
 
 @cache
 def _library() -> Any:
-    """Return the library that judges, None if it is not installed. It has 15 MB, which most servers never need."""
+    """Return the library that checks, None if it is not installed. It has 15 MB, which most servers never need."""
     try:
         return import_module(JUDGE)
     except ImportError:

@@ -1,6 +1,6 @@
-"""What a model may cite, and which annotation a citation becomes (specification section 5, Annotation).
+"""The sources that a model can cite, and the annotation of a citation (specification section 5, Annotation).
 
-The sources of a conversation stand in one order, and each has its place there, from 1, as its number.
+The sources of a conversation have one order, and the position of each in it, from 1, is its number.
 """
 
 from collections.abc import Mapping
@@ -11,16 +11,16 @@ from msgspec import Struct
 
 
 class CitedFile(Struct, frozen=True):
-    """A passage of a stored file. A citation becomes a `file_citation`, and its mark is cut out of the text."""
+    """A passage of a stored file. A citation becomes a `file_citation`, and its mark is removed from the text."""
 
     file_id: str
     filename: str
 
 
 class MadeFile(Struct, frozen=True):
-    """A file that code made in a container. A link to its path becomes a `container_file_citation`.
+    """A file that code created in a container. A link to its path becomes a `container_file_citation`.
 
-    A figure that was shown and that the text links nowhere is cited at 0 to 0.
+    A figure that was shown and has no link in the text is cited at 0 to 0.
     """
 
     container_id: str
@@ -52,7 +52,7 @@ class SourceNumbers:
         """The sources that the conversation does not have yet, by their keys."""
 
     def number_of(self, key: str, source: Source) -> int:
-        """Return the number of a source; a new one is added behind the others."""
+        """Return the number of a source; a new one is added at the end."""
         if key not in self._numbers:
             self._numbers[key] = len(self._numbers) + 1
             self.new[key] = source
@@ -60,5 +60,5 @@ class SourceNumbers:
 
 
 def read_sources(value: Any) -> dict[str, Source]:
-    """Return sources as they were kept in JSON."""
+    """Return sources from their stored JSON."""
     return msgspec.convert(value or {}, dict[str, str | CitedFile | None])

@@ -1,4 +1,4 @@
-"""Fills the placeholders of a prompt: texts are inserted as text and never read as template, images become parts."""
+"""Fills the placeholders of a prompt: texts are inserted as text and never read as templates, images become parts."""
 
 import re
 from collections import Counter
@@ -15,7 +15,7 @@ from antiphon.protocol.requests import PromptParam, PromptVariable
 from antiphon.protocol.validation import refusals
 
 MOST_GROWTH = 1024 * 1024
-"""Characters by which variables that stand in many places may make a prompt larger than they are."""
+"""Characters that variables with many placeholders can add to a prompt beyond their own size."""
 
 PATH = "prompt.variables"
 
@@ -25,14 +25,14 @@ Variables = Mapping[str, PromptVariable]
 
 
 def variables_of(template: PromptTemplate) -> list[str]:
-    """Return the names of the placeholders, each once, in the order in which they stand."""
+    """Return the names of the placeholders, each once, in order."""
     return list(_places(template))
 
 
 def fill(template: PromptTemplate, prompt: PromptParam) -> tuple[str | None, list[Message]]:
     """Return the instructions and the messages of a prompt with the variables of a request.
 
-    Raises `ClientError` (400) for a variable that is missing, unknown, or of a type that cannot stand where it should.
+    Raises `ClientError` (400) for a variable that is missing, unknown, or of a type that its position does not allow.
     """
     variables = prompt.variables or {}
     _check_names(template, variables)
@@ -43,7 +43,7 @@ def fill(template: PromptTemplate, prompt: PromptParam) -> tuple[str | None, lis
 
 
 def _places(template: PromptTemplate) -> Counter[str]:
-    """Return how often each placeholder stands in the template."""
+    """Return how many times each placeholder is in the template."""
     return Counter(name for text in _texts(template) for name in _PLACEHOLDER.findall(text))
 
 
@@ -99,7 +99,7 @@ def _parts_of(message: Message) -> Sequence[ContentPart | Refusal]:
 
 
 def _parts(part: InputText, variables: Variables) -> Iterator[ContentPart]:
-    """Return a text with its variables as parts: one text, unless images and files stand in it."""
+    """Return a text with its variables as parts: one text, unless it contains images and files."""
     if part.prompt_cache_breakpoint is not UNSET:
         yield replace(part, text=_text(part.text, variables, "a part with a cache breakpoint"))
         return
@@ -118,19 +118,19 @@ def _parts(part: InputText, variables: Variables) -> Iterator[ContentPart]:
 
 
 def _text(text: str, variables: Variables, where: str) -> str:
-    """Return a text with its variables. Raises `ClientError` for one that is no text."""
+    """Return a text with its variables. Raises `ClientError` for a variable that is not a text."""
     said: list[str] = []
     for is_name, piece in _pieces(text):
         value = variables[piece] if is_name else piece
         if isinstance(value, InputImage | InputFile):
-            words = f"{where} can hold text alone, and this is an '{value.type}'."
+            words = f"{where} can contain only text, and this is an '{value.type}'."
             raise refusals.invalid(f"{PATH}.{piece}", words)
         said.append(value if isinstance(value, str) else value.text)
     return "".join(said)
 
 
 def _pieces(text: str) -> Iterator[tuple[bool, str]]:
-    """Give the pieces of a template in order: whether one is a placeholder, and its name or its text."""
+    """Yield the pieces of a template in order: whether one is a placeholder, and its name or its text."""
     for place, piece in enumerate(_PLACEHOLDER.split(text)):
         if place % 2 or piece:
             yield bool(place % 2), piece

@@ -1,4 +1,4 @@
-"""What a chat model is offered: every tool as a function, which knows what its calls are to the client."""
+"""The tools of a chat model: every tool as a function, with the kind of item that its calls become."""
 
 from collections.abc import Callable
 from typing import Any, Literal
@@ -23,19 +23,19 @@ Kind = Literal[
     "image_generation",
 ]
 TextCalls = Literal["", "marked", "any", "wrapped"]
-"""Which calls are looked for in an answer's text: none, those in formats with marks, or bare JSON and Python too.
+"""Which calls are searched for in an answer's text: none, those in formats with marks, or bare JSON and Python too.
 
-`wrapped`: the whole answer is JSON, of which the text under `ANSWER` is what it says, where it is no call.
+`wrapped`: the whole answer is JSON, with its text under `ANSWER`, unless it is a call.
 """
 
 ANSWER = "answer"
 
 Key = tuple[Kind, str, str]
-"""A tool as the client knows it: its kind, its namespace and its name, empty where it has none."""
+"""A tool as the client knows it: its kind, its namespace and its name, empty if it has none."""
 
 
 class Offer(Struct, frozen=True):
-    """One tool that the model may call."""
+    """One tool that the model can call."""
 
     chat_name: str
     """Its name as the backend knows it."""
@@ -47,28 +47,28 @@ class Offer(Struct, frozen=True):
     strict: bool = False
     is_async: bool = False
     is_hosted: bool = False
-    """This server runs it."""
+    """Whether this server runs it."""
     was_found: bool = False
-    """A search here brought it, alone: a call then has its name as its namespace (recorded of OpenAI)."""
+    """Whether a search here found it, alone: a call then has its name as its namespace (recorded of OpenAI)."""
     environment: dict[str, Any] | None = None
     """Where a shell runs."""
     container_id: str = ""
-    """The container of a call that an earlier attempt began; empty where the response says it."""
+    """The container of a call that an earlier attempt began; if it is empty, the response determines it."""
     tool: Tool | None = None
-    """The tool as the request gives it, of one that this server runs beside searching for tools."""
+    """The tool as in the request, for one that this server runs, except tool search."""
     needs_approval: bool = False
-    """Whether the client is asked before each call."""
+    """Whether each call needs the client's approval."""
     is_changed: bool = False
-    """It is not any more what the client knew, or approved."""
+    """Whether it differs from what the client knew, or approved."""
     approval_request_id: str | None = None
     """The request by which the client approved a call."""
     check: Literal["", "json", "schema"] = ""
-    """What is checked of a function's arguments: that they are a JSON object, or that they fit `parameters` too."""
+    """How a function's arguments are checked: that they are a JSON object, or that they match `parameters` too."""
     misfit: Callable[[str], str] | None = None
-    """What is wrong with a custom tool's input, empty where it fits; None where any text will do."""
+    """What is wrong with a custom tool's input, empty if it matches; None if any text is valid."""
 
     @property
-    def told_namespace(self) -> str:
+    def shown_namespace(self) -> str:
         """Return the namespace that the client sees of a call, empty for none."""
         return self.namespace or (self.name if self.was_found and self.kind == "function" else "")
 

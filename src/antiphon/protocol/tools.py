@@ -12,7 +12,7 @@ Count = Annotated[int, Meta(ge=0, le=2**53 - 1)]
 
 
 class Tool(Struct, kw_only=True, forbid_unknown_fields=True, tag_field="type"):
-    """What a model may use. What becomes of it here is said by `chat.offering`."""
+    """A tool that a model can use. `chat.offering` determines what becomes of it here."""
 
 
 class FunctionTool(Tool, kw_only=True, tag="function"):
@@ -33,14 +33,14 @@ class TextSyntax(Struct, kw_only=True, forbid_unknown_fields=True, tag_field="ty
 
 
 class Grammar(Struct, kw_only=True, forbid_unknown_fields=True, tag_field="type", tag="grammar"):
-    """A custom tool's input fits this grammar."""
+    """A custom tool's input matches this grammar."""
 
     syntax: Literal["lark", "regex"]
     definition: Annotated[str, Meta(min_length=1, max_length=100_000)]
 
 
 class CustomTool(Tool, kw_only=True, tag="custom"):
-    """A tool of the client's whose input is text, of any form or of a grammar's."""
+    """A tool of the client's with text input, in any form or matching a grammar."""
 
     name: ToolName
     description: str | None = None
@@ -59,7 +59,7 @@ class NamespaceTool(Tool, kw_only=True, tag="namespace"):
 
 
 class ToolSearchTool(Tool, kw_only=True, tag="tool_search"):
-    """The model looks for tools that were deferred: here, or at the client's (`execution: "client"`)."""
+    """The model searches for deferred tools: here, or at the client (`execution: "client"`)."""
 
     description: str | UnsetType | None = UNSET
     execution: Literal["server", "client"] | UnsetType | None = UNSET
@@ -71,7 +71,7 @@ class LocalShellTool(Tool, kw_only=True, tag="local_shell"):
 
 
 class ShellTool(Tool, kw_only=True, tag="shell"):
-    """The client runs commands (`environment.type` is `local`), or a container of the server's does."""
+    """The client runs commands (`environment.type` is `local`), or a container of the server does."""
 
     allowed_callers: list[Caller] | UnsetType | None = UNSET
     environment: dict[str, Any] | UnsetType | None = UNSET
@@ -89,7 +89,7 @@ class ApplyPatchTool(Tool, kw_only=True, tag="apply_patch"):
 
 
 class ComputerTool(Tool, kw_only=True, tag="computer"):
-    """The client acts on a screen, and shows what came of it."""
+    """The client acts on a screen, and returns the result."""
 
 
 class ComputerUsePreviewTool(Tool, kw_only=True, tag="computer_use_preview"):
@@ -134,14 +134,14 @@ class FileSearchTool(Tool, kw_only=True, tag="file_search"):
 
 
 class ToolFilter(Struct, kw_only=True, forbid_unknown_fields=True):
-    """Those of a server's tools that have one of these names, and that change nothing, or something."""
+    """The tools of a server that have one of these names, or that are or are not read-only."""
 
     tool_names: list[str] | UnsetType | None = UNSET
     read_only: bool | UnsetType | None = UNSET
 
 
 class ApprovalRule(Struct, kw_only=True, forbid_unknown_fields=True):
-    """Before which tools are called the client is asked, and before which it never is."""
+    """The tools that need the client's approval, and those that never do."""
 
     always: ToolFilter | UnsetType | None = UNSET
     never: ToolFilter | UnsetType | None = UNSET
@@ -171,7 +171,7 @@ class CodeInterpreterTool(Tool, kw_only=True, tag="code_interpreter"):
 
 
 class ImageGenerationTool(Tool, kw_only=True, tag="image_generation"):
-    """The server makes images."""
+    """The server generates images."""
 
     action: str | UnsetType | None = UNSET
     background: str | UnsetType | None = UNSET
@@ -268,7 +268,7 @@ class ComputerUsePreviewChoice(Choice, kw_only=True, tag="computer_use_preview")
 
 
 class ToolSearchChoice(Choice, kw_only=True, tag="tool_search"):
-    """The model must look for tools."""
+    """The model must search for tools."""
 
 
 class NamespaceChoice(Choice, kw_only=True, tag="namespace"):
@@ -341,7 +341,7 @@ AllowedChoice = ClientChoice | ToolSearchChoice | NamespaceChoice | OtherChoice
 
 
 class AllowedTools(Choice, kw_only=True, tag="allowed_tools"):
-    """The model may (`auto`) or must (`required`) call one of these, and no other of `tools`."""
+    """The model can (`auto`) or must (`required`) call one of these, and no other of `tools`."""
 
     mode: Literal["auto", "required"]
     tools: Annotated[list[AllowedChoice], Meta(min_length=1)]

@@ -8,10 +8,10 @@ from antiphon.protocol.items.content import ItemId
 from antiphon.protocol.requests import Metadata
 
 MOST_FILES = 500
-"""Files with which a store is created."""
+"""Highest number of files with which a store is created."""
 
 MOST_IN_BATCH = 2000
-"""Files of a batch."""
+"""Highest number of files in a batch."""
 
 StoreName = Annotated[str, Meta(max_length=256)]
 Description = Annotated[str, Meta(max_length=512)]
@@ -23,14 +23,14 @@ Attributes = dict[str, Any]
 
 
 class StoreExpiresAfter(Struct, kw_only=True, forbid_unknown_fields=True):
-    """After how many days without use a store expires."""
+    """Days without use after which a store expires."""
 
     anchor: Literal["last_active_at"]
     days: Annotated[int, Meta(ge=1, le=365)]
 
 
 class ChunkSizes(Struct, kw_only=True, forbid_unknown_fields=True):
-    """Estimated tokens of a chunk, and of what it shares with its neighbour."""
+    """Estimated tokens of a chunk, and of its overlap with the next one."""
 
     max_chunk_size_tokens: Annotated[int, Meta(ge=100, le=4096)]
     chunk_overlap_tokens: Annotated[int, Meta(ge=0, le=2048)]
@@ -61,7 +61,7 @@ class CreateVectorStore(Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class UpdateVectorStore(Struct, kw_only=True, forbid_unknown_fields=True):
-    """The body of `POST /vector_stores/{id}`: what is absent stays, `null` removes it."""
+    """The body of `POST /vector_stores/{id}`: absent fields stay unchanged, `null` removes one."""
 
     name: StoreName | UnsetType | None = UNSET
     expires_after: StoreExpiresAfter | UnsetType | None = UNSET
@@ -83,7 +83,7 @@ class UpdateStoreFile(Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class CreateFileBatch(Struct, kw_only=True, forbid_unknown_fields=True):
-    """The body of `POST /vector_stores/{id}/file_batches`: `file_ids` with what they share, or `files`."""
+    """The body of `POST /vector_stores/{id}/file_batches`: `file_ids` with their common fields, or `files`."""
 
     file_ids: Annotated[list[FileId], Meta(min_length=1, max_length=MOST_IN_BATCH)] | None = None
     files: Annotated[list[AttachFile], Meta(min_length=1, max_length=MOST_IN_BATCH)] | None = None
@@ -92,14 +92,14 @@ class CreateFileBatch(Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class HybridSearch(Struct, kw_only=True, forbid_unknown_fields=True):
-    """How much similarity and keywords weigh when their lists are fused; one of them is above 0."""
+    """The weights of similarity and keywords when their lists are fused; one of them is above 0."""
 
     embedding_weight: Annotated[float, Meta(ge=0, le=1_000_000)] = 1.0
     text_weight: Annotated[float, Meta(ge=0, le=1_000_000)] = 1.0
 
 
 class RankingOptions(Struct, kw_only=True, forbid_unknown_fields=True):
-    """How hits are ranked and cut."""
+    """How results are ranked and limited."""
 
     ranker: Literal["auto", "none", "default-2024-11-15"] = "auto"
     score_threshold: Annotated[float, Meta(ge=0, le=1)] = 0.0
@@ -122,7 +122,7 @@ class SearchVectorStore(Struct, kw_only=True, forbid_unknown_fields=True):
 class VectorStoresQuery(Struct, kw_only=True):
     """`GET /vector_stores`: a page of at most `limit`, newest first by default.
 
-    `after` and `before` are ids of what stands next to the page.
+    `after` and `before` are the ids of the stores next to the page.
     """
 
     after: ItemId | None = None
@@ -132,6 +132,6 @@ class VectorStoresQuery(Struct, kw_only=True):
 
 
 class StoreFilesQuery(VectorStoresQuery, kw_only=True):
-    """`GET /vector_stores/{id}/files` and `GET …/file_batches/{id}/files`: those of one status."""
+    """`GET /vector_stores/{id}/files` and `GET …/file_batches/{id}/files`: the files with this status."""
 
     filter: Literal["in_progress", "completed", "failed", "cancelled"] | None = None

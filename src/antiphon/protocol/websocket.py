@@ -1,4 +1,4 @@
-"""What clients say in WebSocket mode: `response.create` and `response.steer` (specification section 8)."""
+"""Messages of clients in WebSocket mode: `response.create` and `response.steer` (specification section 8)."""
 
 import re
 from collections.abc import Sequence
@@ -19,10 +19,10 @@ from antiphon.protocol.validation.validate import Takes, decode_object, fit, rea
 TYPES = ("response.create", "response.steer")
 
 IMPLIED = {"stream": True, "background": False}
-"""Parameters that a socket leaves no choice about. Codex and the Agents SDK send `stream` all the same."""
+"""Parameters that a socket determines. Codex and the Agents SDK send `stream` nevertheless."""
 
 END = 4096
-"""Bytes at each end of a message in which its lane is looked for."""
+"""Bytes at each end of a message in which its lane is searched."""
 
 _LANE = re.compile(rb'(?<!\\)"stream_id"\s*:\s*"([A-Za-z0-9_.-]{1,256})"')
 _STREAM_ID = re.compile(r"[A-Za-z0-9_.-]{1,256}")
@@ -30,14 +30,14 @@ _STREAM_ID = re.compile(r"[A-Za-z0-9_.-]{1,256}")
 
 @dataclass(frozen=True, slots=True)
 class Create:
-    """A response that is asked for; without `generates` it is a warm-up: nothing is to be said yet."""
+    """A requested response; without `generates` it is a warm-up that generates no output."""
 
     request: CreateResponse
     generates: bool = True
 
 
 class SteerMessage(Struct, kw_only=True, forbid_unknown_fields=True):
-    """A message into a response that is being made."""
+    """A message that steers a response in progress."""
 
     type: Literal["message"] = "message"
     role: Literal["user"]
@@ -45,7 +45,7 @@ class SteerMessage(Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class Steer(Struct, kw_only=True, forbid_unknown_fields=True):
-    """What a client says into a response that is being made."""
+    """The input with which a client steers a response in progress."""
 
     type: Literal["response.steer"]
     previous_response_id: ResponseId
@@ -76,16 +76,16 @@ def decode_message(body: bytes) -> dict[str, Any]:
 
 
 def lane_of(body: bytes) -> str | None:
-    """Return the `stream_id` of a large message that is refused undecoded, None where none is in sight.
+    """Return the `stream_id` of a large message that is rejected undecoded, None if none is found.
 
-    Clients write it before or behind the input, which makes a message large, so both ends are looked at and no more.
+    Clients write it before or after the input, which makes a message large, so only both ends are searched.
     """
     ends = _LANE.findall(body[:END]) + _LANE.findall(body[-END:])
     return ends[0].decode() if ends else None
 
 
 def take_lane(data: dict[str, Any]) -> str | None:
-    """Take the `stream_id` out of a `response.create`, None where it has none. Raises `ClientError` (400)."""
+    """Remove the `stream_id` from a `response.create`, None if it has none. Raises `ClientError` (400)."""
     lane = data.pop("stream_id", None)
     if lane is not None and not (isinstance(lane, str) and _STREAM_ID.fullmatch(lane)):
         raise ClientError(
@@ -98,10 +98,10 @@ def take_lane(data: dict[str, Any]) -> str | None:
 
 
 def read_create(data: dict[str, Any], takes: Takes | None = None) -> Create:
-    """Return a `response.create` without its lane, wholly checked. Raises `ClientError` (400).
+    """Return a `response.create` without its lane, fully checked. Raises `ClientError` (400).
 
-    `stream` may be sent as what it is anyway, and `stream_options` counts: padding is a matter of events, not of how
-    they travel. A warm-up needs no input. `takes`: see `decode_request`.
+    `stream` can only have its implied value, and `stream_options` takes effect: padding concerns events, not the
+    transport. A warm-up needs no input. `takes`: see `decode_request`.
     """
     body = {name: value for name, value in data.items() if name not in ("type", "generate")}
     generates = data.get("generate")
@@ -121,7 +121,7 @@ def read_create(data: dict[str, Any], takes: Takes | None = None) -> Create:
 
 
 def read_steer(data: dict[str, Any]) -> Steer:
-    """Return a `response.steer`, wholly checked. Raises `ClientError` (400)."""
+    """Return a `response.steer`, fully checked. Raises `ClientError` (400)."""
     steer = fit(data, Steer)
     if not steer.input:
         raise refusals.empty("input", "string" if isinstance(steer.input, str) else "array")

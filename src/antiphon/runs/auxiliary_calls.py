@@ -12,12 +12,12 @@ from antiphon.protocol.tools import ToolChoice
 
 SUMMARY = """\
 This conversation is getting long and is about to be replaced by a summary, which you write now. The model that \
-goes on with it sees the users' messages word for word and your summary, and nothing else. Write down, briefly \
+continues with it sees the users' messages word for word and your summary, and nothing else. Write down, briefly \
 and completely:
-- what is to be achieved, and what the users asked for or ruled out;
+- what is to be achieved, and what the users requested or ruled out;
 - what was decided, and why;
 - what was done and what came of it: files with their paths, commands, names, numbers, errors, in their exact spelling;
-- what is still open: steps under way, calls of tools whose outcome matters, questions nobody answered;
+- what is still open: steps under way, tool calls with outcomes that matter, unanswered questions;
 - what to do next.
 Answer with the summary alone. Call no tool."""
 

@@ -122,7 +122,7 @@ class Engine:
     """Concurrent responses per API key; 0 for no limit."""
     runs: set[ActiveRun] = field(default_factory=set)
     """Responses that run in this process."""
-    takes_work: bool = True
+    accepts_work: bool = True
     """False once this process is shutting down."""
     is_over: bool = False
     """Clients are no longer served."""
@@ -237,12 +237,12 @@ class Engine:
 
     def drain(self) -> None:
         """Accept no new work; work that has begun continues."""
-        self.takes_work = False
+        self.accepts_work = False
         self.wakes.wake("")
 
     def abort(self) -> None:
         """Stop all running responses: this process is shutting down."""
-        self.takes_work, self.is_over = False, True
+        self.accepts_work, self.is_over = False, True
         for run in list(self.runs):
             run.stop(going_away())
         self.wakes.wake("")

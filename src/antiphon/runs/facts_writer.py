@@ -64,15 +64,15 @@ class FactsWriter:
         if they fail alone again after others were written: the store rejects them, and the others must not wait.
         """
         count, failed, rejected = AT_ONCE, set[str](), set[str]()
-        was_told = False
+        was_logged = False
         while self._waiting:
             facts = self._waiting[:count]
             try:
                 await asyncio.shield(asyncio.ensure_future(self._store.put_facts(facts)))
             except StoreError as error:
-                if not was_told:
+                if not was_logged:
                     log.warning("Cannot write facts about responses; retrying: %s", error)
-                was_told = True
+                was_logged = True
                 if len(facts) == 1:
                     self._put_back(failed, rejected)
                 count = max(1, len(facts) // 2)

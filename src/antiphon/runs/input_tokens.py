@@ -130,19 +130,19 @@ async def _count(engine: Engine, request: CreateResponse, context: Context) -> C
     found = await translated(engine, request, context, await engine.models.find(request.model))
     target, body = found.target, found.body
     if found.api == "responses":
-        count = await _asked(target.backend, encoded, by_responses, body | {"model": target.model})
+        count = await _count_at(target.backend, encoded, by_responses, body | {"model": target.model})
         if count is not None:
             return Count(count, is_exact=True)
         return await engine.offload.run(tenant, _worked_out, countable(body), target)
     for way in WAYS.get(target.dialect.name, ()):
-        count = await _asked(target.backend, encoded, way, body)
+        count = await _count_at(target.backend, encoded, way, body)
         if count is not None:
             media = media_tokens(body)
             return Count(count + media, not media)
     return await engine.offload.run(tenant, _worked_out, body, target)
 
 
-async def _asked(backend: Backend, encode: Encode, way: Way, body: dict[str, Any]) -> int | None:
+async def _count_at(backend: Backend, encode: Encode, way: Way, body: dict[str, Any]) -> int | None:
     """Return the number from the backend, None if it returns none."""
     steps = way(body)
     try:

@@ -36,7 +36,7 @@ from antiphon.translation.to_chat.cut_prompts import is_cut, message_of
 from antiphon.translation.to_chat.prefix import encode_body, encode_large_body
 from antiphon.translation.to_chat.request import output_cap
 from antiphon.translation.to_chat.reuse import Fingerprint
-from antiphon.translation.to_chat.tokens import asked_tokens, tokens_of
+from antiphon.translation.to_chat.tokens import request_tokens, tokens_of
 from antiphon.translation.to_chat.vision import described, images_in
 from antiphon.translation.wire import MAX_PLAIN_ANSWER, AnswerReader, AnswerStream, Finish
 from antiphon.translation.writer import ResponseWriter
@@ -62,10 +62,10 @@ class ModelStream:
         "clock",
         "ending",
         "has_begun",
-        "heard",
         "is_broken",
         "is_checked",
         "is_plain",
+        "last_chunk_at",
         "parts",
         "reader",
         "seen",
@@ -106,7 +106,7 @@ class ModelStream:
         if not self.is_plain:
             self.parts = aiter(reply.body)
             self.clock = asyncio.get_running_loop().time
-            self.seen, self.heard = 0, self.clock()
+            self.seen, self.last_chunk_at = 0, self.clock()
             """How many chunks had arrived at the time of the last one, and when that was."""
 
     def finish(self) -> None:
@@ -122,7 +122,7 @@ class ModelStream:
 
         The backend's client handles complete silence, and silence before the first chunk.
         """
-        if self.has_said() and self.clock() - self.heard > self.upstream.reply.idle_timeout:
+        if self.has_said() and self.clock() - self.last_chunk_at > self.upstream.reply.idle_timeout:
             raise BackendError("The backend keeps the connection open, but sends no data.")
 
 
@@ -269,7 +269,7 @@ class ModelCaller:
             return Spent(usage.input_tokens, usage.output_tokens, cached, model, self._cost)
         said = [item for one in self._unreported for item in one.said()]
         guessed = Usage(
-            input_tokens=sum(asked_tokens(one.body) for one in self._unreported),
+            input_tokens=sum(request_tokens(one.body) for one in self._unreported),
             output_tokens=tokens_of({"messages": to_builtins(said)}, priming=0),
         )
         return Spent(

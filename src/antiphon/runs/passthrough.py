@@ -16,7 +16,7 @@ from antiphon.errors import BackendError
 from antiphon.protocol.json_pieces import pieces
 from antiphon.protocol.response import Usage
 from antiphon.telemetry.observers import Call, Observers, Operation
-from antiphon.translation.to_chat.tokens import asked_tokens, by_size
+from antiphon.translation.to_chat.tokens import by_size, request_tokens
 from antiphon.upstream.backend import Reply, sent_as
 from antiphon.upstream.backend_state import Target
 from antiphon.upstream.call import BROKEN, UpstreamReply, call
@@ -92,7 +92,7 @@ class Passing:
                 await upstream.close()
         except asyncio.CancelledError:
             if self._newest is not None and self._newest.error is None:
-                usage = Usage(input_tokens=asked_tokens(self._request))
+                usage = Usage(input_tokens=request_tokens(self._request))
                 self._grant.tell(self.spent(usage))  # unless an answer began, with a better estimate
             raise
 

@@ -37,7 +37,7 @@ from antiphon.tools.registry import Toolset, is_of
 from antiphon.translation.dialects.dialect import Api
 from antiphon.translation.to_chat.prefix import MANY, Conversation
 from antiphon.translation.to_chat.request import normalise_input
-from antiphon.translation.tool_mapping.offering import tools_of as given_tools
+from antiphon.translation.tool_mapping.offering import tools_of as requested_tools
 from antiphon.translation.writer import View
 from antiphon.upstream.backend_state import Target
 from antiphon.upstream.candidates import Candidates
@@ -287,7 +287,7 @@ async def check_stores(
 
     A backend with a Responses API has its own vector stores.
     """
-    tools = [tool for tool in given_tools(request, items) if isinstance(tool, FileSearchTool)]
+    tools = [tool for tool in requested_tools(request, items) if isinstance(tool, FileSearchTool)]
     if tools and target.api_for(request, items) == "chat":
         await engine.toolset.check_stores(tools, tenant)
 
@@ -305,7 +305,7 @@ def runs_code(engine: Engine, request: CreateResponse, items: Sequence[InputItem
     """Whether this server can run code or commands in a container for a request."""
     if engine.toolset.code is None:
         return False
-    return any(is_of("code_interpreter", tool) or is_of("shell", tool) for tool in given_tools(request, items))
+    return any(is_of("code_interpreter", tool) or is_of("shell", tool) for tool in requested_tools(request, items))
 
 
 def open_response(request: CreateResponse, response_id: str, created_at: int) -> Response:

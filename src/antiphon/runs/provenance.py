@@ -17,7 +17,7 @@ from antiphon.translation.to_chat.reasoning import Unseal
 
 
 @dataclass(frozen=True, slots=True)
-class _Given:
+class _Received:
     """A text, and what the model wrote to get it: a tool can repeat its own arguments."""
 
     text: str
@@ -31,29 +31,29 @@ def provenance_of(request: CreateResponse, items: Sequence[InputItem], unseal: U
     """Return whether a text occurs word for word in the data that the model received."""
 
     @cache
-    def given() -> list[_Given]:
-        calls = {str(item.call_id): _asked(item) for item in items if isinstance(item, FunctionCall | CustomToolCall)}
+    def given() -> list[_Received]:
+        calls = {str(item.call_id): _written(item) for item in items if isinstance(item, FunctionCall | CustomToolCall)}
         seen = (*opening_of(request), *items)
         texts = (_of(item, unseal, calls.get(str(getattr(item, "call_id", "")), "")) for item in seen)
-        return [_Given(request.instructions or ""), *chain.from_iterable(texts)]
+        return [_Received(request.instructions or ""), *chain.from_iterable(texts)]
 
     return lambda text: any(one.has(text) for one in given())
 
 
-def _of(item: InputItem, unseal: Unseal, asked: str) -> Iterator[_Given]:
+def _of(item: InputItem, unseal: Unseal, asked: str) -> Iterator[_Received]:
     if isinstance(item, Message):
         if item.role != "assistant":
-            yield from map(_Given, _words(item.content))
+            yield from map(_Received, _words(item.content))
         return
     if isinstance(item, CodeInterpreterCall | ShellCallOutput):
         return  # the model wrote the code, which can print any text
     # Searches and pages do not repeat what the model wrote (`antiphon.tools.web`).
-    asked = asked or _asked(item)
+    asked = asked or _written(item)
     for content in (getattr(item, "output", None), state_of(item, unseal).get("said")):
-        yield from (_Given(text, asked) for text in _words(content))
+        yield from (_Received(text, asked) for text in _words(content))
 
 
-def _asked(item: InputItem) -> str:
+def _written(item: InputItem) -> str:
     """Return what the model wrote into a call: the input of a custom tool, or all texts of a function's arguments."""
     written = getattr(item, "input", None)
     return written.casefold() if isinstance(written, str) else _strings(getattr(item, "arguments", None))

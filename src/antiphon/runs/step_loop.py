@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from typing import Any, ParamSpec, TypeVar
 
-from antiphon.cache.cached_answer import retell
+from antiphon.cache.cached_answer import replay_answer
 from antiphon.errors import AntiphonError, BackendError
 from antiphon.protocol.events import Event
 from antiphon.protocol.response import Response
@@ -170,7 +170,7 @@ class StepLoop(ABC):
         self.record.ignored_tools = kept.ignored_tools
         if self.is_stream:
             self._start()
-        retell(kept, self._writer)
+        replay_answer(kept, self._writer)
         return FinishRun(Finish("completed", kept.usage))
 
     async def _next(self) -> Step:
@@ -231,7 +231,7 @@ class StepLoop(ABC):
                     await self._beside(reader.feed, part)
                 if not reader.is_over:
                     if reader.chunks != answer.seen:
-                        answer.seen, answer.heard, answer.unread = reader.chunks, answer.clock(), 0
+                        answer.seen, answer.last_chunk_at, answer.unread = reader.chunks, answer.clock(), 0
                     else:
                         answer.check_silence()
                     return True

@@ -58,7 +58,7 @@ UNREPEATABLE: frozenset[Kind] = frozenset({"image_generation"})
 """Tools that are too expensive to call again."""
 _STATUSES = frozenset(HTTPStatus)
 NOT_HERE = "This server does not run the tool any more."
-NO_SUCH_TOOL = "There is no tool of this name. Call one of those that you were given, by its exact name."
+NO_SUCH_TOOL = "There is no tool of this name. Call one of those that are available, by its exact name."
 BROKEN = "The tool failed inside this server."
 
 CODES = {UNREADABLE: -32602, NO_SUCH_TOOL: -32602}

@@ -1,1 +1,1 @@
-"""Isolated machines in which a model's code runs: the contract, and one file for each technology behind it."""
+"""Isolated machines that run a model's code: the interface, and one file for each technology behind it."""

@@ -1,4 +1,4 @@
-"""The command line of bubblewrap: what a machine sees, and the user of its processes."""
+"""The command line of bubblewrap: the file system of a machine, and the user of its processes."""
 
 import json
 import os
@@ -15,18 +15,18 @@ MEGABYTE = 1024 * 1024
 TEMPORARY = 64 * MEGABYTE
 """Bytes of /tmp, and of /dev/shm."""
 SHARED = ("/proc", "/tmp", "/dev/shm")  # noqa: S108 - of the machine
-"""Directories that the server watches, beside `DATA`."""
+"""Directories that the server monitors, in addition to `DATA`."""
 OPEN_FILES = 256
 FIGURES = 14 * MEGABYTE
 """Bytes of all images of one call."""
 NICENESS = 19
-"""The server has a CPU first, also while code of many machines goes on between calls."""
+"""The server's processes have priority for the CPU, also while code continues to run between calls."""
 KERNEL = "/run/kernel.py"
 DEVICES = ("null", "zero", "full", "random", "urandom")
 USER = 1000
-"""As which a machine's processes see themselves; outside they are the server's user."""
+"""The user and group inside a machine; outside, its processes belong to the server's user."""
 USERS = (1879048192, 2147352575)
-"""Numbers of users that no distribution hands out."""
+"""User ids that no distribution assigns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +34,13 @@ class Identity:
     """The user of the processes of a machine.
 
     A server of an unprivileged user starts machines in a user namespace. A server of root needs none: bubblewrap
-    prepares the machine as root, and then the machine becomes a user without other processes. So limits by user hold
-    (the kernel does not count the processes of root), and a machine cannot read what root can.
+    prepares the machine as root, and then the machine changes to a user without other processes. So limits by user work
+    (the kernel does not count the processes of root), and a machine cannot read files of root.
     """
 
     is_root: bool
     user: int
-    """The user that the machine becomes, 0 without root."""
+    """The user that the machine changes to, 0 without root."""
 
 
 def new_identity() -> Identity:
@@ -74,13 +74,13 @@ def _isolation(identity: Identity) -> Iterator[str]:
     yield from ("--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try")
     yield from ("--cap-drop", "ALL")
     if identity.is_root:
-        yield from ("--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID")  # lost as soon as it became the user
+        yield from ("--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID")  # dropped when it changes to the user
     else:
         yield from ("--unshare-user", "--disable-userns", "--uid", str(USER), "--gid", str(USER))
 
 
 def _become(identity: Identity) -> Sequence[str]:
-    """Return the beginning of a command that becomes the user of a machine that root prepared."""
+    """Return the beginning of a command that changes to the user of a machine that root prepared."""
     user = str(identity.user)
     become = ("setpriv", "--reuid", user, "--regid", user, "--clear-groups", "--inh-caps", "-all")
     return become if identity.is_root else ()
@@ -96,7 +96,7 @@ def _variables(environment: PythonEnvironment) -> Iterator[str]:
         "MPLBACKEND": "Agg",
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONUNBUFFERED": "1",
-        # Each thread of these libraries reserves memory, whether it works or not.
+        # Each thread of these libraries reserves memory, even while idle.
         **{f"{library}_NUM_THREADS": threads for library in ("OMP", "OPENBLAS", "MKL", "NUMEXPR")},
         "MALLOC_ARENA_MAX": "2",
     }
@@ -105,7 +105,7 @@ def _variables(environment: PythonEnvironment) -> Iterator[str]:
 
 
 def _files(environment: PythonEnvironment, limits: MachineLimits) -> Iterator[str]:
-    """Yield what a machine sees. Every place that it can write to has a size."""
+    """Yield the mounts of a machine. Every writable place has a size limit."""
     for path in SYSTEM:
         yield from _system(Path(path))
     yield from ("--perms", "0755", "--dir", "/etc")
@@ -130,7 +130,7 @@ def _system(path: Path) -> Sequence[str]:
 
 
 def _placed(path: str, option: str, source: str) -> Iterator[str]:
-    """Yield the options for one file or directory. bubblewrap itself may hide the directories above from a user."""
+    """Yield the options for one file or directory. bubblewrap itself can hide the directories above from a user."""
     for parent in reversed(Path(path).parents[:-1]):
         yield from ("--perms", "0755", "--dir", str(parent))
     yield from (option, source, path)

@@ -1,4 +1,4 @@
-"""Machines by bubblewrap (`bwrap`): processes of this host in namespaces of their own, without network."""
+"""Machines by bubblewrap (`bwrap`): processes of this host in separate namespaces, without network."""
 
 import asyncio
 import os
@@ -22,7 +22,7 @@ from antiphon.sandbox.usage import Usage
 from antiphon.sandbox.watch import Watch
 
 SECONDS = 20.0
-"""How long a machine may take to start, on a busy host."""
+"""Seconds that a machine has to start, on a busy host."""
 PROBED = MachineLimits(memory=512 * 1024 * 1024)
 
 
@@ -54,7 +54,7 @@ class Bubblewrap:
         try:
             machine = await _started(self._host, limits)
         except OSError as error:
-            raise SandboxError(f"A machine does not start: {error}.") from error
+            raise SandboxError(f"Cannot start a machine: {error}.") from error
         machine.on_close = self._watch.discard
         self._watch.add(machine)
         return machine
@@ -67,7 +67,7 @@ class Bubblewrap:
 
 @dataclass(frozen=True, slots=True)
 class _Host:
-    """What is found out once."""
+    """Facts that are determined once."""
 
     program: str
     environment: PythonEnvironment
@@ -104,7 +104,7 @@ async def _started(host: _Host, limits: MachineLimits) -> BubblewrapMachine:
 
 
 async def _received(supervisor: Supervisor, connection: Connection, channel: Channel) -> list[int]:
-    """Wait until the kernel program is ready. Raises `SandboxError` that says why it is not."""
+    """Wait until the kernel program is ready. Raises `SandboxError` with the reason if it fails."""
     try:
         async with asyncio.timeout(SECONDS):
             return await channel.files(1 + len(SHARED) + 1)

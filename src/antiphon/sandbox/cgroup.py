@@ -1,6 +1,6 @@
-"""A control group (v2) for each machine, where the system lets the server make them: the kernel enforces limits then.
+"""A control group (v2) for each machine, if the system permits the server to create them: the kernel enforces limits.
 
-systemd does for a unit with `Delegate=yes`. Elsewhere `Usage` counts what a machine uses.
+systemd permits it for a unit with `Delegate=yes`. Otherwise `Usage` counts a machine's memory.
 """
 
 import os
@@ -15,17 +15,17 @@ from antiphon.sandbox.contract import MachineLimits
 ROOT = Path("/sys/fs/cgroup")
 OWN = Path("/proc/self/cgroup")
 SUPERVISOR = "supervisor"
-"""The group that the server moves itself to: a group with processes of its own cannot limit groups below it."""
+"""The group that the server moves itself to: a group with its own processes cannot limit groups below it."""
 CONTROLLERS = "+memory +pids +cpu"
 ENTER = 'echo $$ > "$0" && exec "$@"'
-"""A shell program that enters a group and becomes another program there."""
+"""A shell program that enters a group and then executes another program."""
 SPARE = 4
-"""Processes of bubblewrap beside those of the code."""
+"""Processes of bubblewrap in addition to those of the code."""
 TRIES = 20
 
 
 def delegated(root: Path = ROOT, own: Path = OWN) -> Path | None:
-    """Return the group in which machines get theirs; None where the system delegates none to the server."""
+    """Return the parent group of machines; None if the system delegates none to the server."""
     try:
         names = [line[3:] for line in own.read_text().splitlines() if line.startswith("0::")]
         group = root / names[0].strip("/")
@@ -65,7 +65,7 @@ class Cgroup:
             self._write("cpu.weight", 20)
 
     def entry(self) -> Sequence[str]:
-        """Return how the line of a command begins that runs in the group."""
+        """Return the beginning of a command line that runs in the group."""
         return ("/bin/sh", "-c", ENTER, str(self._path / "cgroup.procs"))
 
     def memory(self) -> int:
@@ -73,14 +73,14 @@ class Cgroup:
         return int((self._path / "memory.current").read_text())
 
     def has_killed(self) -> bool:
-        """Whether the kernel ended the machine since it used more than its memory."""
+        """Whether the kernel ended the machine because it exceeded its memory limit."""
         with suppress(OSError, ValueError):
             lines = (self._path / "memory.events").read_text().splitlines()
             return any(int(line.split()[1]) > 0 for line in lines if line.startswith("oom_kill "))
         return False
 
     def remove(self) -> None:
-        """End what is left in the group, and delete it. Blocks for a moment."""
+        """End all processes in the group, and delete it. Blocks for a moment."""
         with suppress(OSError):
             self._write("cgroup.kill", 1)
         for _ in range(TRIES):

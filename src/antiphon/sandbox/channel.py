@@ -1,4 +1,4 @@
-"""The socket between the server and the kernel program of a machine. Whatever comes from there may be forged."""
+"""The socket between the server and the kernel program of a machine. All data from there is untrusted."""
 
 import asyncio
 import base64
@@ -17,16 +17,16 @@ LONGEST_REPLY = 20 * 1024 * 1024
 """Bytes of one line."""
 PART = 256 * 1024
 LARGE = 64 * 1024
-"""Bytes of a reply from which on it is decoded in a thread."""
+"""Bytes of a reply above which it is decoded in a thread."""
 MOST_STRINGS = 200
 MOST_OUTSIDE = 2000
-"""Bytes of a large reply that are in no string."""
+"""Bytes of a large reply outside of strings."""
 MOST_FIGURES = 50
 PNG = b"\x89PNG\r\n\x1a\n"
 
 
 class Reply(msgspec.Struct, frozen=True):
-    """What every reply has. Unknown keys are ignored."""
+    """The fields of every reply. Unknown keys are ignored."""
 
     nonce: str
 
@@ -71,7 +71,7 @@ class Channel:
             _, received, _, _ = socket.recv_fds(self._connection, 1, count)
         except OSError as error:
             raise SandboxError(f"The machine is lost: {error}.") from error
-        for each in received:  # `recv_fds` ignores the flag for that; uvloop closes no file that may be inherited
+        for each in received:  # `recv_fds` ignores the flag; uvloop does not close inheritable files
             os.set_inheritable(each, False)
         if len(received) != count:
             for each in received:
@@ -94,7 +94,7 @@ class Channel:
         return reply
 
     async def _line(self) -> bytearray:
-        """Return the bytes up to a line's end, which has to be the end of all that was sent."""
+        """Return the bytes up to a line's end, which must be the end of the received data."""
         loop, line = asyncio.get_running_loop(), bytearray()
         while not line.endswith(b"\n"):
             part = await loop.sock_recv(self._connection, PART)
@@ -102,7 +102,7 @@ class Channel:
                 raise SandboxError("The machine is lost: its processes ended.")
             line += part
             if len(line) > LONGEST_REPLY or 0 <= part.find(b"\n") < len(part) - 1:
-                raise SandboxError("The machine is lost: its reply is too long.")
+                raise SandboxError("The machine is lost: its reply is too large.")
         return line
 
     def close(self) -> None:
@@ -111,7 +111,7 @@ class Channel:
 
 
 async def _decoded(line: bytearray, kind: type[R]) -> R:
-    """Return a reply. A large one is decoded in slices, in a thread: a forged one would else stop the event loop."""
+    """Return a reply. A large one is decoded in slices, in a thread: a forged one could otherwise block the loop."""
     if len(line) <= LARGE:
         return msgspec.json.decode(line, type=kind)
     return await asyncio.to_thread(_sliced, bytes(line), kind)
@@ -127,12 +127,12 @@ def _sliced(line: bytes, kind: type[R]) -> R:
 
 
 def _check_size(line: bytes) -> None:
-    """Raise `ValueError` for more values than a reply has: to make them would take seconds, and much memory."""
+    """Raise `ValueError` for more values than a reply has: creating them would take seconds, and much memory."""
     outside = at = strings = 0
     while (begin := line.find(b'"', at)) >= 0 and strings <= MOST_STRINGS and outside <= MOST_OUTSIDE:
         outside, at, strings = outside + begin - at, end_of_string(line, begin), strings + 1
     if strings > MOST_STRINGS or outside + (len(line) - at if begin < 0 else 0) > MOST_OUTSIDE:
-        raise ValueError("no reply has so many values")
+        raise ValueError("the reply has too many values")
 
 
 def _image(text: str) -> bytes:

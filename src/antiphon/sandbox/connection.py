@@ -1,4 +1,4 @@
-"""What connects one machine with the server: a socket for calls, a pipe with what is printed, two with its settings."""
+"""The connection of a machine to the server: a socket for calls, a pipe for its output, two for its settings."""
 
 import asyncio
 import os
@@ -16,17 +16,17 @@ LONGEST_MESSAGE = 2000
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """The ends of the server, and those of the machine until it has started."""
+    """The server's ends, and those of the machine until it has started."""
 
     server: socket.socket
     machine: socket.socket
     output: int
-    """The end of what is printed that the server reads; reading does not block."""
+    """The server's end of the output pipe; reading does not block."""
     printed: int
     filter: int
     """A pipe with the seccomp filter."""
     options: int
-    """A pipe with options of bubblewrap, which code in the machine would see if they were on its command line."""
+    """A pipe with options of bubblewrap, which code in the machine could read on its command line."""
 
     @classmethod
     def open(cls, options: Sequence[str]) -> "Connection":
@@ -44,9 +44,9 @@ class Connection:
         return cls(server, machine, output, printed, *filled)
 
     async def start(self, enter: Sequence[str], program: str, command: Sequence[str]) -> Supervisor:
-        """Start bubblewrap, `program`, with this command inside; `enter` is what the line begins with.
+        """Start bubblewrap, `program`, with this command inside; `enter` is the beginning of the line.
 
-        The server's copies of the machine's ends are closed then. Raises `OSError`.
+        Then the server's copies of the machine's ends are closed. Raises `OSError`.
         """
         try:
             process = await asyncio.create_subprocess_exec(
@@ -64,7 +64,7 @@ class Connection:
             close_all((self.printed, self.filter, self.options))
 
     def message(self) -> str:
-        """Return what bubblewrap or the kernel program said, of a machine that did not start."""
+        """Return the output of bubblewrap or the kernel program, of a machine that did not start."""
         with suppress(BlockingIOError):
             return os.read(self.output, LONGEST_MESSAGE).decode(errors="replace").strip()
         return ""
@@ -76,7 +76,7 @@ class Connection:
 
 
 def _filled(content: bytes) -> int:
-    """Return the reading end of a pipe with this content, which is shorter than a pipe is."""
+    """Return the reading end of a pipe with this content, which fits into the pipe's buffer."""
     reading, writing = os.pipe()
     with os.fdopen(writing, "wb") as file:
         file.write(content)

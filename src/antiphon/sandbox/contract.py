@@ -1,6 +1,6 @@
-"""What a sandbox does, whatever isolates it: bubblewrap, gVisor, Firecracker, a Kubernetes job or a remote service.
+"""The interface of a sandbox, for any technology: bubblewrap, gVisor, Firecracker, a Kubernetes job or a service.
 
-A new technology is one new file with a `Sandbox`. Everything that a machine returns was made by untrusted code.
+A new technology is one new file with a `Sandbox`. Everything that a machine returns comes from untrusted code.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterable, Sequence
@@ -8,19 +8,19 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 DATA = "/mnt/data"
-"""The working directory in every machine. Only files in this directory are kept."""
+"""The working directory in every machine. Only files in this directory are retained."""
 
 Ending = Literal["completed", "timeout", "memory", "lost"]
-"""How a call ended: by itself (also with an exception), at its time limit, at the memory limit, or with the machine.
+"""How a call ended: on its own (also with an exception), at its time limit, at the memory limit, or with the machine.
 
-After every ending but `completed` the machine is dead: its variables are lost, its files can still be read if
+After every ending except `completed` the machine is dead: its variables are lost, its files can still be read if
 `Machine.files` returns them.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class MachineLimits:
-    """What one machine may use."""
+    """The limits of one machine."""
 
     memory: int
     """Bytes of memory of all its processes together."""
@@ -30,9 +30,9 @@ class MachineLimits:
     disk: int = 512 * 1024 * 1024
     """Bytes of all files."""
     files: int = 100
-    """Files that are kept."""
+    """Files that are retained."""
     output: int = 1024 * 1024
-    """Bytes of text that one call returns; the middle of a longer text is cut out."""
+    """Bytes of text that one call returns; the middle of a longer text is omitted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +43,12 @@ class FoundFile:
     """One path component."""
     size: int
     version: str
-    """Differs after the file was changed."""
+    """Changes when the file changes."""
 
 
 @dataclass(frozen=True, slots=True)
 class CodeResult:
-    """What came of Python code, in the order of a notebook: what was printed, the figures, the last value."""
+    """The output of Python code, in the order of a notebook: printed text, the figures, the last value."""
 
     printed: str = ""
     """Standard output and standard error in their order, with the traceback of an exception."""
@@ -61,14 +61,14 @@ class CodeResult:
 
 @dataclass(frozen=True, slots=True)
 class CommandResult:
-    """What came of one shell command."""
+    """The output of one shell command."""
 
     stdout: str = ""
     stderr: str = ""
     exit_code: int | None = 0
-    """None where the command did not end by itself."""
+    """None if the command was ended."""
     ending: Ending = "completed"
-    """After `timeout` the machine lives on, unlike after code: only the command is ended."""
+    """After `timeout` the machine continues, unlike after code: only the command is ended."""
 
 
 class Machine(Protocol):
@@ -88,11 +88,11 @@ class Machine(Protocol):
         ...
 
     def read(self, name: str, limit: int) -> AsyncGenerator[bytes, None]:
-        """Give the content of a file in `DATA`, at most `limit` bytes, in parts of at most 1 MiB."""
+        """Yield the content of a file in `DATA`, at most `limit` bytes, in parts of at most 1 MiB."""
         ...
 
     async def run_code(self, code: str, seconds: float) -> CodeResult:
-        """Run Python code; variables, imports and the working directory stay for the next call. Raises nothing else."""
+        """Run Python code; variables, imports and the working directory persist for later calls. No other errors."""
         ...
 
     async def run_command(self, command: str, seconds: float, output: int) -> CommandResult:
@@ -100,11 +100,11 @@ class Machine(Protocol):
         ...
 
     def memory(self) -> int:
-        """Return the bytes of memory that the machine uses now; 0 where that is unknown."""
+        """Return the bytes of memory that the machine uses now; 0 if unknown."""
         ...
 
     async def close(self) -> None:
-        """End the machine with all its processes, and delete its files; a call that runs is `lost`. Raises nothing."""
+        """End the machine with all its processes, and delete its files; a running call is `lost`. Raises nothing."""
         ...
 
 
@@ -112,7 +112,7 @@ class Sandbox(Protocol):
     """Makes machines."""
 
     async def probe(self) -> str:
-        """Return why no machine can run here, in a sentence that names the cure; empty where machines run."""
+        """Return why no machine can run here, in a sentence with the remedy; empty if machines run."""
         ...
 
     async def start(self, limits: MachineLimits) -> Machine:

@@ -1,4 +1,4 @@
-"""What an operator can do about a machine that does not start."""
+"""Remedies for machines that do not start."""
 
 import os
 from dataclasses import dataclass
@@ -12,8 +12,8 @@ CONTAINER = (Path("/.dockerenv"), Path("/run/.containerenv"))
 MISSING = (
     "bubblewrap is not installed. Install it: apt-get install bubblewrap (Debian, Ubuntu), dnf install bubblewrap."
 )
-PROCESSOR = f"Machines of bubblewrap need a processor of these kinds: {', '.join(MACHINES)}."
-NO_SETPRIV = "A server of root needs `setpriv`. Install it: apt-get install util-linux."
+PROCESSOR = f"bubblewrap machines need one of these processor types: {', '.join(MACHINES)}."
+NO_SETPRIV = "A server that runs as root needs `setpriv`. Install it: apt-get install util-linux."
 OLD = "This version of bubblewrap is too old. Install version 0.8 or newer."
 IN_CONTAINER = (
     "The server runs in a container, and the container's profile forbids new namespaces and mounts. Run the container "
@@ -39,7 +39,7 @@ ELSE = "Run `bwrap --unshare-all --ro-bind / / true` as the server's user to see
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """What matters of the host."""
+    """The relevant facts about the host."""
 
     is_container: bool
     restricts: bool
@@ -58,8 +58,8 @@ class Host:
 
 
 def explained(message: str, host: Host) -> str:
-    """Return why no machine starts, and what to do. `message` is what bubblewrap said, or the kernel program."""
-    return f"A machine does not start: {message or 'no message'}. {_cure(message, host)}"
+    """Return why no machine starts, and the remedy. `message` is the output of bubblewrap, or of the kernel program."""
+    return f"Cannot start a machine: {message or 'no message'}. {_cure(message, host)}"
 
 
 def _cure(message: str, host: Host) -> str:

@@ -1,7 +1,7 @@
-"""The files in a machine's data directory, read and written from outside by an open directory.
+"""The files in a machine's data directory, read and written from outside through an open directory.
 
-The code in the machine may change anything at any time: put links, devices or pipes there, replace or cut a file while
-it is read. So nothing is opened by a path, and no link is followed. All functions block: call them in a thread.
+The code in the machine can change anything at any time: create links, devices or pipes, replace or truncate a file
+while it is read. So no path is opened, and no link is followed. All functions block: call them in a thread.
 """
 
 import os
@@ -15,7 +15,7 @@ from itertools import islice
 from antiphon.sandbox.contract import FoundFile, SandboxError
 
 LOOKED_AT = 10_000
-"""Entries of a directory that are looked at."""
+"""Entries of a directory that are examined."""
 LONGEST_NAME = 255
 READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -31,7 +31,7 @@ class DataDirectory:
         """The directory is not closed while a thread reads it."""
 
     def files(self, most: int) -> list[FoundFile]:
-        """Return the regular files, at most so many, by name."""
+        """Return the regular files, at most this many, by name."""
         with self._lock, os.scandir(self._directory) as entries:
             found = [file for entry in islice(entries, LOOKED_AT) for file in _found(entry)]
         return sorted(found, key=lambda file: file.name)[:most]
@@ -59,17 +59,17 @@ class DataDirectory:
         return file, name
 
     def rename(self, temporary: str, name: str) -> None:
-        """Name a created file; a file or a link of that name is replaced."""
+        """Name a created file; a file or a link with that name is replaced."""
         with self._lock:
             os.rename(temporary, name, src_dir_fd=self._directory, dst_dir_fd=self._directory)
 
     def remove(self, name: str) -> None:
-        """Delete a file, if it is there."""
+        """Delete a file, if it exists."""
         with self._lock, suppress(OSError):
             os.unlink(name, dir_fd=self._directory)
 
     def close(self) -> None:
-        """Close the directory; which deletes its files if the machine has ended."""
+        """Close the directory, which deletes its files if the machine has ended."""
         with self._lock:
             if self._directory >= 0:
                 os.close(self._directory)
@@ -87,8 +87,8 @@ def _found(entry: "os.DirEntry[str]") -> Iterator[FoundFile]:
     try:
         entry.name.encode()
         facts = entry.stat(follow_symlinks=False)
-    except (OSError, UnicodeEncodeError):  # deleted meanwhile; no UTF-8
+    except (OSError, UnicodeEncodeError):  # deleted meanwhile; invalid UTF-8
         return
     if stat.S_ISREG(facts.st_mode):
-        # The code can set every time but that of the last change of the inode.
+        # The code can set every timestamp except that of the last inode change.
         yield FoundFile(entry.name, facts.st_size, f"{facts.st_ino}-{facts.st_ctime_ns}-{facts.st_size}")

@@ -1,7 +1,7 @@
-"""Machines of a remote service by E2B's protocol: https://e2b.dev, or a server of your own that is compatible.
+"""Machines of a remote service with E2B's protocol: https://e2b.dev, or a compatible server of your own.
 
-The service's template decides what a machine has: memory, processor, packages. Code runs in the code interpreter's
-server of the sandbox, files and commands go through `envd`, its other server.
+The service's template defines the memory, processor and packages of a machine. Code runs in the code interpreter's
+server of the sandbox; files and commands go through `envd`, its other server.
 """
 
 import asyncio
@@ -21,9 +21,9 @@ from antiphon.sandbox.kernel import Kept
 from antiphon.sandbox.machine import cut
 
 LIFE = 1800
-"""Seconds after which the service ends a sandbox, unless this server prolongs it: for servers that crash."""
+"""Seconds after which the service ends a sandbox, unless this server extends it: in case this server crashes."""
 PROLONGED = 300.0
-"""Seconds after which a call prolongs it."""
+"""Seconds after which a call extends it."""
 START = "/process.Process/Start"
 PART = 1024 * 1024
 PREPARE = f"mkdir -p {DATA} && chmod 777 {DATA}"
@@ -38,7 +38,7 @@ class E2B:
         self._machines: set[E2BMachine] = set()
 
     async def probe(self) -> str:
-        """Make a sandbox, and run code in it."""
+        """Create a sandbox, and run code in it."""
         try:
             machine = await self.start(MachineLimits(memory=0))
         except SandboxError as error:
@@ -48,7 +48,7 @@ class E2B:
         finally:
             await machine.close()
         said = result.printed or result.ending
-        return "" if result.value == "42" else f"A sandbox of the service runs no code: {said}"
+        return "" if result.value == "42" else f"A sandbox of the service cannot run code: {said}"
 
     async def start(self, limits: MachineLimits) -> "E2BMachine":
         """Return a new machine. Its memory, processes and disk are those of the template."""
@@ -69,7 +69,7 @@ class E2B:
 
 
 class Bounded:
-    """A file on its way, of so many bytes at most; and why it stopped there."""
+    """A file during its transfer, up to this many bytes; and the error that stopped it."""
 
     def __init__(self, content: AsyncIterable[bytes], most: int) -> None:
         self._content = content
@@ -97,7 +97,7 @@ class Context(msgspec.Struct):
 
 
 class Entry(msgspec.Struct, rename="camel"):
-    """One entry of a directory; numbers of 64 bits are strings in this protocol."""
+    """One entry of a directory; 64-bit numbers are strings in this protocol."""
 
     name: str = ""
     type: str = ""
@@ -133,14 +133,14 @@ class E2BMachine:
 
     @property
     def is_alive(self) -> bool:
-        """Whether the last call left the machine alive."""
+        """Whether the machine survived the last call."""
         return self._ending == "completed" and not self._is_closed
 
     async def prepare(self) -> None:
-        """Make `DATA`, and a kernel that works there."""
+        """Create `DATA`, and a kernel that works there."""
         made = await self._run(PREPARE, 60, 1000, user="root", folder="/")
         if made.exit_code != 0:
-            raise SandboxError(f"{DATA} cannot be made in a sandbox of the service: {made.stderr or made.stdout}")
+            raise SandboxError(f"Cannot create {DATA} in a sandbox of the service: {made.stderr or made.stdout}")
         content = await self._requests.unary(
             self._access, INTERPRETER, "/contexts", {"cwd": DATA, "language": "python"}
         )
@@ -185,7 +185,7 @@ class E2BMachine:
                     return
 
     async def run_code(self, code: str, seconds: float) -> CodeResult:
-        """Run Python code. At its time limit the kernel ends; the sandbox with its files lives until `close`."""
+        """Run Python code. At its time limit the kernel ends; the sandbox with its files remains until `close`."""
         await self._check()
         execution = Execution(self._limits.output)
         body = msgspec.json.encode({"code": code, "context_id": self._context})
@@ -242,7 +242,7 @@ class E2BMachine:
             await self._requests.unary(self._access, ENVD, "/process.Process/SendSignal", body)
 
     async def _end(self, ending: Ending) -> None:
-        """End the kernel; a service that cannot ends it with the sandbox."""
+        """End the kernel; if the service cannot, it ends with the sandbox."""
         self._ending = ending
         path = f"/contexts/{quote(self._context, safe='')}"
         with suppress(SandboxError):
@@ -250,7 +250,7 @@ class E2BMachine:
                 pass
 
     def memory(self) -> int:
-        """Return 0: the service counts."""
+        """Return 0: the service enforces the limit."""
         return 0
 
     async def close(self) -> None:

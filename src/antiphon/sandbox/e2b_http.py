@@ -1,4 +1,4 @@
-"""Requests of E2B's protocol: to the service, which makes sandboxes, and to the two servers in each sandbox."""
+"""Requests of E2B's protocol: to the service, which creates sandboxes, and to the two servers in each sandbox."""
 
 import base64
 import os
@@ -29,7 +29,7 @@ class Access:
 
     id: str
     domain: str
-    """Empty where all sandboxes share the service's URL."""
+    """Empty if all sandboxes share the service's URL."""
     headers: Mapping[str, str]
 
 
@@ -51,7 +51,7 @@ class Requests:
         self._session: aiohttp.ClientSession | None = None
 
     async def create(self, template: str, seconds: int) -> Access:
-        """Make a sandbox without network, which ends by itself after so many seconds."""
+        """Create a sandbox without network, which ends automatically after this many seconds."""
         body = {"templateID": template, "timeout": seconds, "secure": True, "allow_internet_access": False}
         made = decoded(await self._service("POST", "/sandboxes", body), Created)
         tokens = {"X-Access-Token": made.envd_access_token, "E2B-Traffic-Access-Token": made.traffic_access_token}
@@ -61,7 +61,7 @@ class Requests:
         return Access(made.sandbox_id, domain, headers)
 
     async def prolong(self, access: Access, seconds: int) -> None:
-        """Extend the life of a sandbox to so many seconds from now."""
+        """Extend the life of a sandbox to this many seconds from now."""
         await self._service("POST", f"/sandboxes/{access.id}/timeout", {"timeout": seconds})
 
     async def delete(self, access: Access) -> None:
@@ -138,9 +138,9 @@ class Requests:
 
 
 def _cause(error: Exception) -> str:
-    """Return why no answer came, without aiohttp's details."""
+    """Return why no answer arrived, without aiohttp's details."""
     if isinstance(error, TimeoutError):
-        return "no answer in time"
+        return "it did not answer in time"
     if isinstance(error, aiohttp.ClientConnectorDNSError):
         return "DNS lookup failed"
     number = error.errno if isinstance(error, OSError) else None
@@ -159,5 +159,5 @@ async def _read(response: aiohttp.ClientResponse) -> bytes:
     async for part in response.content.iter_chunked(65536):
         content += part
         if len(content) > LONGEST:
-            raise SandboxError("The sandbox service sent an answer that is too long.")
+            raise SandboxError("The sandbox service sent a response that is too large.")
     return bytes(content)

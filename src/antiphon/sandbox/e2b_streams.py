@@ -1,4 +1,4 @@
-"""The two streams of E2B's protocol: lines of JSON of executed code, framed messages of a process. Both may lie."""
+"""The two streams of E2B's protocol: JSON lines of executed code, framed messages of a process. Both are untrusted."""
 
 import re
 import struct
@@ -31,7 +31,7 @@ class Line(msgspec.Struct):
 
 
 class Execution:
-    """What came of code, line by line."""
+    """The output of code, collected line by line."""
 
     def __init__(self, output: int) -> None:
         self._output = output
@@ -39,7 +39,7 @@ class Execution:
         self._figures: list[bytes] = []
         self._value = ""
         self.is_broken = False
-        """The kernel ended in the middle."""
+        """The kernel ended during the call."""
 
     def add(self, line: bytes) -> None:
         """Add a line. Raises `SandboxError`."""
@@ -61,7 +61,7 @@ class Execution:
             self._value = (line.text or "")[: self._output]
 
     def result(self, ending: Ending) -> CodeResult:
-        """Return what came up to now."""
+        """Return the output so far."""
         return CodeResult(self._printed.text(), tuple(self._figures), self._value, ending)
 
 
@@ -85,7 +85,7 @@ class End(msgspec.Struct, rename="camel"):
 
 
 class Event(msgspec.Struct):
-    """One of these."""
+    """An event; one of the fields is set."""
 
     start: Start | None = None
     data: Data | None = None
@@ -140,13 +140,13 @@ async def messages(parts: AsyncIterator[bytes]) -> AsyncIterator[Event]:
 
 
 def framed(message: Any) -> bytes:
-    """Return a message of ours as a stream has it."""
+    """Return a message in the format of the stream."""
     body = msgspec.json.encode(message)
     return HEAD.pack(0, len(body)) + body
 
 
 def decoded(content: bytes, kind: type[T]) -> T:
-    """Return an answer or a message as this kind. Raises `SandboxError`."""
+    """Decode a response or a message as this type. Raises `SandboxError`."""
     try:
         return msgspec.json.decode(content, type=kind)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:

@@ -1,4 +1,4 @@
-"""The operator's Python inside a machine: which directories it needs, and how to reach them there."""
+"""The operator's Python inside a machine: the directories that it needs, and their paths there."""
 
 import json
 import os
@@ -14,7 +14,7 @@ from antiphon.sandbox.contract import SandboxError
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64")
 """Directories that every machine has."""
 FILES = ("/etc/ld.so.cache", "/etc/alternatives", "/etc/fonts", "/etc/localtime")
-"""Files that programs of the system need, without a secret in them."""
+"""Files that system programs need, without secrets."""
 
 PREFIXES = "import json, sys; print(json.dumps([sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix]))"
 SECONDS = 20.0
@@ -26,9 +26,9 @@ class PythonEnvironment:
 
     executable: str
     binds: Sequence[str]
-    """Directories beside those of the system, read-only at the same place in the machine."""
+    """Directories in addition to those of the system, read-only at the same place in the machine."""
     links: Sequence[tuple[str, str]]
-    """Symbolic links outside these directories: where each one is, and its target."""
+    """Symbolic links outside these directories: the path of each one, and its target."""
 
     @property
     def path(self) -> str:
@@ -37,7 +37,7 @@ class PythonEnvironment:
 
 
 def find_environment(python: str) -> PythonEnvironment:
-    """Return what the Python at this path needs; an empty path is the Python that this server's is based on.
+    """Return what the Python at this path needs; an empty path is the base Python of this server.
 
     Starts that Python once, so call it in a thread. Raises `SandboxError`.
     """
@@ -51,7 +51,7 @@ def find_environment(python: str) -> PythonEnvironment:
 
 
 def is_below(path: str, directory: str) -> bool:
-    """Whether the path is the directory, or in it."""
+    """Whether the path is the directory, or is in it."""
     return path == directory or path.startswith(f"{directory}/")
 
 
@@ -68,13 +68,13 @@ def _prefixes(executable: str) -> list[str]:
         return [str(prefix) for prefix in json.loads(answer.stdout)]
     except (OSError, ValueError, subprocess.SubprocessError) as error:
         raise SandboxError(
-            f"The Python for code, {executable}, does not start: {error}. "
-            "Set `code_python` to the `python` of an environment that works."
+            f"Cannot start the Python for code, {executable}: {error}. "
+            "Set `code_python` to the `python` of a working environment."
         ) from error
 
 
 def _directories(prefixes: Sequence[str]) -> Iterator[str]:
-    """Yield the directories to bind: the prefixes, as they are named and as they are, outermost first."""
+    """Yield the directories to bind: the prefixes, as named and resolved, outermost first."""
     wanted = {name for prefix in prefixes for name in (prefix, os.path.realpath(prefix))}
     found: list[str] = []
     for name in sorted(wanted, key=len):
@@ -87,7 +87,7 @@ def _directories(prefixes: Sequence[str]) -> Iterator[str]:
 
 
 def _links(path: Path) -> Iterator[tuple[str, str]]:
-    """Yield every symbolic link on the way to a file, and its target."""
+    """Yield every symbolic link in a path, and its target."""
     current, names = Path("/"), deque(path.parts[1:])
     while names:
         name = names.popleft()

@@ -1,11 +1,11 @@
-"""The program inside a machine: reads one call from its socket, runs it, writes one reply; again until the end.
+"""The program inside a machine: reads one call from its socket, runs it, writes one reply; repeats until the end.
 
-Runs with the operator's Python and its standard library only; `Kept` serves the server, too. The first argument is a
-JSON object: `data` (directory), `shared` (other directories that the server watches), `limits` (of `resource`),
+Runs with the operator's Python and its standard library only; `Kept` is used by the server, too. The first argument is
+a JSON object: `data` (directory), `shared` (other directories that the server monitors), `limits` (of `resource`),
 `nice`, `output` (bytes of one text), `figures` (bytes of all images).
 
-Calls are JSON lines: `{nonce, code}` or `{nonce, command, seconds, output}`. What code prints goes to the pipe of
-standard output and standard error, which the server reads by itself.
+Calls are JSON lines: `{nonce, code}` or `{nonce, command, seconds, output}`. Printed output goes to the pipe of
+standard output and standard error, which the server reads directly.
 """
 
 import _socket
@@ -33,7 +33,7 @@ PART = 65536
 MOST_FILES = 65536
 """Files that the server's process may have had open when it started the machine."""
 STEP = 0.05
-"""Seconds between two reads from a command that prints without end."""
+"""Seconds between two reads from a command with endless output."""
 
 
 class Kept:
@@ -49,7 +49,7 @@ class Kept:
         return len(self._head) == self._half and len(self._tail) >= self._half
 
     def add(self, part: bytes) -> None:
-        """Keep a part of the output, or what there is room for."""
+        """Keep a part of the output, as far as there is room."""
         room = self._half - len(self._head)
         self._head += part[:room]
         self._tail += part[room:]
@@ -57,12 +57,12 @@ class Kept:
             self._trim()
 
     def text(self) -> str:
-        """Return what is kept."""
+        """Return the collected output."""
         self._trim()
         parts = [bytes(self._head), bytes(self._tail)]
         if not self._lost:
             return b"".join(parts).decode(errors="replace")
-        return f"\n[… {self._lost} bytes left out …]\n".join(part.decode(errors="replace") for part in parts)
+        return f"\n[… {self._lost} bytes omitted …]\n".join(part.decode(errors="replace") for part in parts)
 
     def _trim(self) -> None:
         excess = max(len(self._tail) - self._half, 0)
@@ -71,7 +71,7 @@ class Kept:
 
 
 class Figures:
-    """The figures of matplotlib that the code shows, or leaves open at its end, as PNG."""
+    """The matplotlib figures that the code shows, or leaves open at its end, as PNG."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -79,7 +79,7 @@ class Figures:
         sys.meta_path.insert(0, self)
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        """Find `matplotlib.pyplot` as usual, with a `show` that draws and closes the figures, as notebooks do."""
+        """Import `matplotlib.pyplot` as usual, with a `show` that draws and closes the figures, as notebooks do."""
         if name != "matplotlib.pyplot":
             return None
         spec = importlib.machinery.PathFinder.find_spec(name, path)
@@ -94,7 +94,7 @@ class Figures:
         return spec
 
     def display(self, *objects: Any) -> None:
-        """Show objects, as the function `display` of notebooks does."""
+        """Show objects, like the function `display` of notebooks."""
         for each in objects:
             if hasattr(each, "savefig"):
                 self._add(each)
@@ -145,7 +145,7 @@ class Kernel:
         return {**reply, "nonce": call["nonce"]}
 
     def code(self, code: str) -> dict[str, Any]:
-        """Run Python code: what it printed is in the pipe when this returns."""
+        """Run Python code: its printed output is in the pipe when this returns."""
         process, value, figures = os.getpid(), None, []
         try:
             value = self._executed(code)
@@ -193,7 +193,7 @@ class Kernel:
             return ""
 
     def command(self, nonce: str, command: str, seconds: float, output: int) -> dict[str, Any]:
-        """Run a shell command in a session of its own. At its time limit the whole process group ends."""
+        """Run a shell command in a separate session. At its time limit the whole process group ends."""
         try:
             process = subprocess.Popen(  # noqa: S602 - this is what the sandbox is for
                 command,
@@ -219,7 +219,7 @@ class Kernel:
 
 
 def parsed(code: str, name: str) -> ast.Module:
-    """Parse code, with what notebooks add to Python: lines of shell after `!`; lines after `%` do nothing."""
+    """Parse code with the additions of notebooks: shell lines after `!`; lines after `%` do nothing."""
     try:
         return ast.parse(code, name)
     except SyntaxError:
@@ -239,9 +239,9 @@ def python_of(line: str) -> str:
 
 
 def collect(process: "subprocess.Popen[bytes]", kept: dict[int, Kept], ends: float) -> bool:
-    """Read the output of a command until it ends. Returns whether its time ran out.
+    """Read the output of a command until it ends. Returns whether it timed out.
 
-    What it started in the background may hold the pipes open: then the output ends with the command.
+    Its background processes can hold the pipes open: then the output ends with the command.
     """
     poller, is_open = select.poll(), set(kept)
     for pipe in kept:
@@ -275,7 +275,7 @@ def report(error: BaseException) -> None:
     try:
         text = "".join(traceback.format_exception(type(error), error, trace))
     except BaseException:
-        text = f"{type(error).__name__}\n"  # its own methods fail, or the memory is full
+        text = f"{type(error).__name__}\n"  # its own methods fail, or memory is exhausted
     content = memoryview(text.encode(errors="replace"))
     with contextlib.suppress(OSError):  # the code closed it
         while content:
@@ -283,21 +283,21 @@ def report(error: BaseException) -> None:
 
 
 def flush() -> None:
-    """Write what Python buffers. The code may have replaced the streams by anything."""
+    """Flush Python's buffers. The code may have replaced the streams by anything."""
     for stream in (sys.stdout, sys.stderr, sys.__stdout__):
         with contextlib.suppress(BaseException):
             stream.flush()  # type: ignore[union-attr]
 
 
 def limit(options: dict[str, Any]) -> None:
-    """Limit what this process and its children may use. The code cannot undo it."""
-    with contextlib.suppress(OSError):  # the server may not be allowed to, and so neither are its machines
+    """Limit the resources of this process and its children. The code cannot undo it."""
+    with contextlib.suppress(OSError):  # the server may lack the permission, and so do its machines
         os.nice(options["nice"])
         with open("/proc/self/oom_score_adj", "w") as file:  # noqa: PTH123 - pathlib would take memory
             file.write("1000")
     for name, amount in options["limits"].items():
         for process in (os.getpid(), 1):
-            # Code can write to the memory of the first process, unless root started it; then this is refused.
+            # Code can write to the memory of the first process, unless root started it; this prevents that.
             with contextlib.suppress(PermissionError):
                 resource.prlimit(process, getattr(resource, name), (amount, amount))
 
@@ -329,16 +329,16 @@ def serve(channel: int, kernel: Kernel) -> None:
 
 
 def main() -> None:
-    """Do as the module says."""
+    """Run as the module describes."""
     options = json.loads(sys.argv[1])
     sys.argv = [""]
     os.chdir(options["data"])
-    sys.path.append(options["data"])  # the last one, so no file of the code replaces a module of the library
+    sys.path.append(options["data"])  # at the end, so that no file of the code replaces a library module
     sys.stdout.reconfigure(line_buffering=True, errors="replace")  # type: ignore[union-attr]
     warnings.filterwarnings("ignore", message=".*is non-interactive, and thus cannot be shown")
     limit(options)
     channel = connect(options)
-    os.closerange(channel + 1, MOST_FILES)  # whatever the server's process passed on by mistake
+    os.closerange(channel + 1, MOST_FILES)  # files that the server's process passed on by mistake
     serve(channel, Kernel(options))
 
 

@@ -1,4 +1,4 @@
-"""One machine of bubblewrap: a process that holds all others, a socket to its kernel, a pipe with what it prints."""
+"""One bubblewrap machine: a process that holds all others, a socket to its kernel, a pipe for its output."""
 
 import asyncio
 import os
@@ -14,7 +14,7 @@ from antiphon.sandbox.usage import Usage
 PART = 1024 * 1024
 """Bytes of a file that are copied at once."""
 NOTE = 64
-"""Characters of the note that says what is left out."""
+"""Characters of the note about omitted output."""
 GRACE = 5.0
 """Seconds that the kernel has to end a command after its time limit."""
 
@@ -41,7 +41,7 @@ class BubblewrapMachine:
         self._ending: Ending = "completed"
         self._memory = 0
         self._call = asyncio.Lock()
-        """Held by the one call that runs: its files stay open until it has ended."""
+        """Held by the running call: its files stay open until it has ended."""
         self._is_closed = False
 
     @property
@@ -56,7 +56,7 @@ class BubblewrapMachine:
 
     @property
     def is_too_large(self) -> bool:
-        """Whether the machine used more memory than it may, when it was counted last."""
+        """Whether the machine exceeded its memory limit at the last count."""
         return self._memory > self._limits.memory and not self._usage.is_enforced
 
     async def put(self, name: str, content: AsyncIterable[bytes]) -> None:
@@ -112,7 +112,7 @@ class BubblewrapMachine:
             try:
                 reply = await self._called(CodeReply, seconds, code=code)
             except SandboxError:
-                pass  # the ending says so
+                pass  # the ending reports it
             finally:
                 text = printed.end()
         value = reply.value[: self._limits.output]
@@ -123,7 +123,7 @@ class BubblewrapMachine:
         call = {"command": command, "seconds": seconds, "output": output}
         async with self._call:
             self._check()
-            printed = Printed(self._pipe, 1)  # of threads that earlier code left; it would wait for a reader
+            printed = Printed(self._pipe, 1)  # from threads of earlier code, which would wait for a reader
             try:
                 reply = await self._called(CommandReply, seconds + GRACE, **call)
             except SandboxError:
@@ -134,13 +134,13 @@ class BubblewrapMachine:
         return CommandResult(cut(reply.stdout, output), cut(reply.stderr, output), reply.exit_code, ending)
 
     async def _called(self, kind: type[R], limit: float, **call: object) -> R:
-        """Return the reply to a call. Whatever else happens, the machine has ended before this raises."""
+        """Return the reply to a call. Before this raises, the machine has ended."""
         try:
             async with asyncio.timeout(limit):
                 return await self._channel.call(kind, **call)
         except TimeoutError as error:
             await self.end("timeout")
-            raise SandboxError("The time of the call is over.") from error
+            raise SandboxError("The call exceeded its time limit.") from error
         except BaseException:
             await self.end("memory" if self._usage.has_killed() else "lost")
             raise
@@ -154,7 +154,7 @@ class BubblewrapMachine:
         return self._memory if self.is_alive else 0
 
     async def end(self, ending: Ending) -> None:
-        """End all processes of the machine; its files stay. The first ending counts."""
+        """End all processes of the machine; its files remain. The first ending counts."""
         if self._ending == "completed":
             self._ending = ending
         await self._supervisor.end()
@@ -181,11 +181,11 @@ class BubblewrapMachine:
 
 
 def cut(text: str, limit: int) -> str:
-    """Return at most so many characters of an output, the first and the last ones, and a note."""
+    """Return at most this many characters of an output, the first and the last ones, and a note."""
     if len(text) <= limit + NOTE:
         return text
     half = limit // 2
-    return f"{text[:half]}\n[… {len(text) - 2 * half} characters left out …]\n{text[len(text) - half :]}"
+    return f"{text[:half]}\n[… {len(text) - 2 * half} characters omitted …]\n{text[len(text) - half :]}"
 
 
 def _written(file: int, part: bytes) -> None:

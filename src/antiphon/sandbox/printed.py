@@ -1,6 +1,6 @@
-"""Reads what a machine prints, at the server's pace.
+"""Reads the output of a machine at the server's pace.
 
-The pipe is the limit: code that prints without end waits for the server, which reads the first bytes as they come, and
+The pipe is the limit: code with endless output waits for the server, which reads the first bytes as they arrive, and
 the others slowly. Between two calls nothing is read.
 """
 
@@ -11,15 +11,15 @@ from contextlib import suppress
 from antiphon.sandbox.kernel import Kept
 
 PART = 65536
-"""As much as a pipe holds."""
+"""The capacity of a pipe."""
 PAUSE = 0.005
-"""Seconds between two reads, once all that is kept came already."""
+"""Seconds between two reads, once the retained part has arrived."""
 LAST = 16
-"""Parts that are read at the end of a call, at most."""
+"""Maximum parts that are read at the end of a call."""
 
 
 class Printed:
-    """The output of one call of a machine: the read end of its pipe, which does not block, and what is kept of it."""
+    """The output of one call of a machine: the read end of its pipe, which does not block, and the retained output."""
 
     def __init__(self, pipe: int, limit: int) -> None:
         self._pipe = pipe
@@ -29,7 +29,7 @@ class Printed:
         self._loop.add_reader(pipe, self._read)
 
     def end(self) -> str:
-        """Stop reading, and return what was printed up to now."""
+        """Stop reading, and return the output so far."""
         self._loop.remove_reader(self._pipe)
         if self._pause is not None:
             self._pause.cancel()

@@ -1,6 +1,6 @@
-"""The system calls that code in a machine cannot make, as a program that the kernel of Linux runs for each call.
+"""The system calls that code in a machine cannot make, as a filter program that the Linux kernel runs for each call.
 
-Everything else is allowed: scientific packages need hundreds of calls. Left out is what reaches the kernel's least
+Everything else is allowed: scientific packages need hundreds of calls. The filter excludes the kernel's least
 tested parts, other processes, mounts and namespaces, and memory that belongs to no process.
 """
 
@@ -10,7 +10,7 @@ import struct
 from collections.abc import Iterator
 
 DENIED: dict[str, tuple[int | None, int | None]] = {
-    # Large parts of the kernel with a history of holes.
+    # Large parts of the kernel with a history of vulnerabilities.
     "io_uring_setup": (425, 425),
     "io_uring_enter": (426, 426),
     "io_uring_register": (427, 427),
@@ -55,7 +55,7 @@ DENIED: dict[str, tuple[int | None, int | None]] = {
     "fspick": (433, 433),
     "mount_setattr": (442, 442),
     "open_tree_attr": (467, 467),
-    # The machine under the sandbox.
+    # The kernel and the hardware of the host.
     "kexec_load": (246, 104),
     "kexec_file_load": (320, 294),
     "create_module": (174, None),
@@ -79,7 +79,7 @@ DENIED: dict[str, tuple[int | None, int | None]] = {
     "iopl": (172, None),
     "ioperm": (173, None),
     "vhangup": (153, 58),
-    # Memory that counts as that of no process.
+    # Memory that is not counted for any process.
     "memfd_create": (319, 279),
     "memfd_secret": (447, 447),
     "shmget": (29, 194),
@@ -89,13 +89,13 @@ DENIED: dict[str, tuple[int | None, int | None]] = {
 """Their numbers on x86_64 and aarch64."""
 
 MACHINES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
-"""What `uname -m` says, its place in the table, and its AUDIT_ARCH."""
+"""The output of `uname -m`, its place in the table, and its AUDIT_ARCH."""
 CLONE, CLONE3, SOCKET, IOCTL = (56, 220), (435, 435), (41, 198), (16, 29)
 
 NAMESPACES = 0x7E020000
 """Flags of clone(2) for new namespaces: mount, cgroup, uts, ipc, user, pid, network."""
 FAMILIES = (1, 2, 10)
-"""Kinds of sockets: unix, IPv4, IPv6. Others (vsock, for one) do not belong to a network namespace."""
+"""Kinds of sockets: unix, IPv4, IPv6. Others, such as vsock, are outside network namespaces."""
 TERMINAL = (0x5412, 0x541C)
 """TIOCSTI and TIOCLINUX, which type into a terminal."""
 X32 = 0x40000000
@@ -103,14 +103,14 @@ X32 = 0x40000000
 
 LOAD, EQUAL, AT_LEAST, HAS_BITS, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 NUMBER, ARCHITECTURE, FIRST, SECOND = 0, 4, 16, 24
-"""Where struct seccomp_data has the call's number, the architecture, and the lower halves of two arguments."""
+"""Offsets in struct seccomp_data: the call's number, the architecture, and the lower halves of two arguments."""
 ALLOW, KILL, REFUSE = 0x7FFF0000, 0x80000000, 0x00050000
 
 Instruction = tuple[int, int, int, int]
 
 
 def program(machine: str = "") -> bytes:
-    """Return the filter for `bwrap --seccomp`. Raises `KeyError` for another processor than `MACHINES`."""
+    """Return the filter for `bwrap --seccomp`. Raises `KeyError` for a processor that is not in `MACHINES`."""
     column, architecture = MACHINES[machine or platform.machine()]
     return b"".join(struct.pack("=HBBI", *each) for each in _instructions(column, architecture))
 
@@ -137,13 +137,13 @@ def _instructions(column: int, architecture: int) -> Iterator[Instruction]:
 
 
 def _returned_if(comparison: int, value: int, result: int, *, is_met: bool = True) -> Iterator[Instruction]:
-    """Return the result if the comparison is met, or is not; else go on."""
+    """Return the result if the comparison is true, or false; else continue."""
     yield (comparison, 0, 1, value) if is_met else (comparison, 1, 0, value)
     yield RETURN, 0, 0, result
 
 
 def _arguments(number: int, argument: int, checks: list[Instruction], otherwise: int) -> Iterator[Instruction]:
-    """Check an argument of one system call, which these instructions leave in every case."""
+    """Check an argument of one system call; these instructions always return a result."""
     yield EQUAL, 0, len(checks) + 2, number
     yield LOAD, 0, 0, argument
     yield from checks

@@ -1,4 +1,4 @@
-"""The process of bubblewrap that holds a machine, and the first process inside: its end ends all others."""
+"""The bubblewrap process that holds a machine, and the first process inside: when it ends, all others end."""
 
 import asyncio
 import os
@@ -7,14 +7,14 @@ from asyncio.subprocess import Process
 from contextlib import suppress
 
 PATIENCE = 5.0
-"""Seconds that bubblewrap has to end after the machine."""
+"""Seconds that bubblewrap has to exit after the machine."""
 TRIES, PAUSE = 50, 0.01
 
 
 class Supervisor:
-    """Ends processes by open files, since their numbers may be other processes' by now.
+    """Ends processes by open files, since their numbers may have been reused.
 
-    `Process.kill` reads the exit status first, and so takes it from asyncio, which reports another one then.
+    `Process.kill` reads the exit status first, which removes it from asyncio; asyncio then reports another one.
     """
 
     def __init__(self, process: Process) -> None:
@@ -29,7 +29,7 @@ class Supervisor:
         return self._process.returncode is not None
 
     def adopt(self, first: int) -> None:
-        """Remember the first process of the machine, an open file."""
+        """Store the first process of the machine, an open file."""
         self._first = first
 
     async def end(self) -> None:
@@ -51,9 +51,9 @@ class Supervisor:
                 os.close(file)
 
     async def _reap(self) -> None:
-        """Collect the first process if bubblewrap ended before it, and left it to this process.
+        """Collect the first process if bubblewrap ended before it, and it became a child of this process.
 
-        That is so where the server is the first process of a container. Else the system collects it.
+        That happens if the server is the first process of a container. Otherwise the system collects it.
         """
         for _ in range(TRIES if self._first >= 0 else 0):
             try:

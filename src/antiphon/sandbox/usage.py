@@ -1,4 +1,4 @@
-"""How much memory a machine uses, counted from outside by directories that its kernel sent at its start."""
+"""The memory of a machine, counted from outside through directories that its kernel program sent at its start."""
 
 import os
 import threading
@@ -9,7 +9,7 @@ from antiphon.sandbox.cgroup import Cgroup
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
 FILE = 1200
-"""Bytes of memory that the kernel needs for each file of a tmpfs, beside its content, which is limited anyway."""
+"""Bytes of memory that the kernel needs for each file of a tmpfs, in addition to its content, which has a limit."""
 
 
 class Usage:
@@ -36,7 +36,7 @@ class Usage:
         return 0
 
     def has_killed(self) -> bool:
-        """Whether the kernel ended the machine since it used more than its memory."""
+        """Whether the kernel ended the machine because it exceeded its memory limit."""
         return self._cgroup is not None and self._cgroup.has_killed()
 
     def _counted(self) -> int:
@@ -56,7 +56,7 @@ class Usage:
         return 0
 
     def close(self) -> None:
-        """Close the directories, of a machine that has ended, and delete its group. Blocks for a moment."""
+        """Close the directories of a machine that has ended, and delete its group. Blocks for a moment."""
         with self._lock:
             if not self._is_closed:
                 self._is_closed = True

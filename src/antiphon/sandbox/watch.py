@@ -1,4 +1,4 @@
-"""Counts the memory of all machines several times a second, and ends those that use more than they may."""
+"""Counts the memory of all machines several times a second, and ends those that exceed their limit."""
 
 import asyncio
 from contextlib import suppress
@@ -8,7 +8,7 @@ from antiphon.sandbox.machine import BubblewrapMachine
 PAUSE = 0.2
 """Seconds between two counts."""
 IDLE = 5
-"""Of so many counts a machine without a call is in one."""
+"""A machine without a call is counted in one of this many counts."""
 
 
 class Watch:
@@ -26,7 +26,7 @@ class Watch:
             self._task = asyncio.create_task(self._run())
 
     def discard(self, machine: BubblewrapMachine) -> None:
-        """Watch a machine no longer."""
+        """Stop watching a machine."""
         self.machines.discard(machine)
 
     async def close(self) -> None:

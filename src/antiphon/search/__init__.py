@@ -1,1 +1,1 @@
-"""Search over the chunks of files: cutting texts, filters and ranking without I/O, and the searching itself."""
+"""Search over the chunks of files: splitting texts, filters and ranking without I/O, and the search itself."""

@@ -1,4 +1,4 @@
-"""Keyword scores: BM25 (Robertson and Zaragoza, 2009), with the figures of one store."""
+"""Keyword scores: BM25 (Robertson and Zaragoza, 2009), with the statistics of one store."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from antiphon.search.terms import counter_of
 
 K1, B = 1.2, 0.75
-"""How soon more occurrences of a term stop to count, and how much the length of a chunk does."""
+"""BM25's parameters for the saturation of repeated terms, and for the length of a chunk."""
 
 MOST_READ = 8_000
-"""Entries of the index that one search ranks, beyond those of its rarest term. Each takes a microsecond."""
+"""Index entries that one search ranks, beyond those of its rarest term. Each takes a microsecond."""
 
 MOST_TERMS = 32
 """Terms of a query that count: the rarest."""
@@ -18,14 +18,14 @@ MOST_TERMS = 32
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """What BM25 needs of a store: chunks, terms in all of them, and how many chunks have each term of the query."""
+    """The statistics of a store for BM25: chunks, total terms, and how many chunks contain each term of the query."""
 
     chunks: int
     terms: int
     counts: Mapping[str, int]
 
     def weights(self) -> dict[str, float]:
-        """Return how much each term says, the rarest first: its inverse document frequency, above 0."""
+        """Return the weight of each term, the rarest first: its inverse document frequency, above 0."""
         rarest = sorted(self.counts, key=lambda term: (self.counts[term], term))[:MOST_TERMS]
         return {term: self._weight(min(self.counts[term], self.chunks)) for term in rarest}
 
@@ -34,9 +34,9 @@ class Corpus:
 
 
 def looked_up(corpus: Corpus) -> list[str]:
-    """Return the terms by which chunks are found: the rarest, as long as few chunks have them.
+    """Return the terms by which chunks are found: the rarest, while few chunks contain them.
 
-    Words such as `the` are in most chunks. They say little, and to rank all of these would take most of the time.
+    Words such as `the` are in most chunks. They carry little information, and ranking them would take most of the time.
     """
     chosen: list[str] = []
     read = 0
@@ -51,9 +51,9 @@ def looked_up(corpus: Corpus) -> list[str]:
 
 
 def scores(texts: Sequence[tuple[str, int]], corpus: Corpus) -> list[float]:
-    """Return the score of each text, 0 to 1: BM25, divided by what no text of this query can exceed.
+    """Return the score of each text, 0 to 1: BM25, divided by the maximum of any text for this query.
 
-    A text comes with its number of terms. Terms that no chunk has count in the divisor alone.
+    Each text has its number of terms. Terms that no chunk contains count in the divisor alone.
     """
     weights = corpus.weights()
     best = (K1 + 1) * sum(weights.values())

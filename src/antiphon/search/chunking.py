@@ -1,10 +1,10 @@
-"""Cuts a text into chunks of a bounded number of tokens, in one pass.
+"""Splits a text into chunks of a bounded number of tokens, in one pass.
 
-A chunk consists of whole units: some lines of at least 64 characters together; of lines that are too long the
-sentences; of sentences that are too long the halves, cut at a blank where there is one. The units at the end of a chunk
+A chunk consists of whole units: several lines of at least 64 characters together; sentences of lines that are too
+long; halves of sentences that are too long, split at whitespace if possible. The units at the end of a chunk
 begin the next one, as far as the overlap allows.
 
-Tokens are estimated: a character of Chinese, Japanese or Korean is one, and four bytes of UTF-8 are one otherwise.
+Tokens are estimated: a character of Chinese, Japanese or Korean is one, and otherwise four bytes of UTF-8 are one.
 Exact vocabularies differ between embedding models, and would have to be downloaded.
 """
 
@@ -15,22 +15,22 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 FEWEST_TOKENS, MOST_TOKENS = 100, 4096
-"""Bounds of a chunk's size; the overlap is half of it at most."""
+"""Limits of a chunk's size; the overlap is at most half of it."""
 
 LARGE = 128 * 1024
-"""Characters of a text that takes longer than some milliseconds: cut it in a thread (`sharing/offload.py`)."""
+"""Characters of a text above which splitting takes some milliseconds: use a thread (`sharing/offload.py`)."""
 
 _QUARTERS = 4
 """Costs are counted in quarters of a token, so that they add up without rounding."""
 
 _SHORTEST = 64
-"""Characters that a unit of lines has at least: texts of tiny lines would have millions of units."""
+"""Minimum characters of a unit of lines: texts of tiny lines would have millions of units."""
 
 _PARTS = 4
-"""A unit is at most one of so many parts of a chunk, so that an overlap finds units that fit."""
+"""A unit is at most one over this number of a chunk, so that an overlap finds units that fit."""
 
 _CJK = re.compile("[\u2e80-\u303f\u3040-\u30ff\u3100-\u312f\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]+")
-# It begins at the first mark of a run only, and never goes back: a line of dots must not take quadratic time.
+# It begins only at the first mark of a run, without backtracking: a line of dots must not take quadratic time.
 _SENTENCE_END = re.compile(
     r"(?<![.!?…])[.!?…]++[\"'”’)\]]*+\s++|[。！？；]+[”’」』）]*|\n+"  # noqa: RUF001 - fullwidth on purpose
 )
@@ -48,9 +48,9 @@ class Chunk:
 
 
 def chunks_of(text: str, most_tokens: int = 800, overlap_tokens: int = 400) -> Iterator[Chunk]:
-    """Cut a text into chunks of at most `most_tokens`; neighbours share at most `overlap_tokens`.
+    """Split a text into chunks of at most `most_tokens`; neighbors share at most `overlap_tokens`.
 
-    Blank parts are no chunks. Raises `ValueError` where the bounds are not those of the API.
+    Blank parts are omitted. Raises `ValueError` if the limits are not those of the API.
     """
     if not FEWEST_TOKENS <= most_tokens <= MOST_TOKENS:
         raise ValueError(f"most_tokens must be at least {FEWEST_TOKENS} and at most {MOST_TOKENS}")
@@ -66,7 +66,7 @@ def estimate_tokens(text: str) -> int:
 
 def _chunks(text: str, most: int, overlap: int) -> Iterator[Chunk]:
     held: deque[tuple[str, int]] = deque()
-    size = fresh = position = 0  # `fresh` counts the units that no chunk has yet
+    size = fresh = position = 0  # `fresh` counts the units that are in no chunk yet
     for unit, cost in _units(text, most // _PARTS):
         if size + cost > most:
             if chunk := _chunk(held, size, position):
@@ -92,14 +92,14 @@ def _units(text: str, most: int) -> Iterator[tuple[str, int]]:
     start = 0
     while start < len(text):
         end = text.find("\n", start + _SHORTEST - 1) + 1 or len(text)
-        # A line without end is looked at in pieces: what is done at once must not hold Python's lock for long.
+        # An endless line is examined in pieces: no single call must hold Python's lock for long.
         end = min(end, start + LARGE)
         yield from _fitting(text[start:end], most)
         start = end
 
 
 def _fitting(lines: str, most: int) -> Iterator[tuple[str, int]]:
-    """Yield some lines as one unit, or their sentences, or the halves of these."""
+    """Yield several lines as one unit, or their sentences, or the halves of these."""
     cost = _cost(lines)
     if cost <= most:
         yield lines, cost
@@ -125,7 +125,7 @@ def _halves(text: str, most: int) -> Iterator[tuple[str, int]]:
 
 
 def _middle(text: str) -> int:
-    """Return where to cut a text: behind a blank of its second quarter, else between two whole characters."""
+    """Return where to split a text: after whitespace in its second quarter, else between two whole characters."""
     half = len(text) // 2
     if blank := text.rfind(" ", len(text) // 4, half) + 1:
         return blank
@@ -136,7 +136,7 @@ def _middle(text: str) -> int:
 
 
 def _belongs_together(text: str, place: int) -> bool:
-    """Whether a cut here would separate an accent, or a part of an emoji, from its character."""
+    """Whether a split here would separate an accent, or a part of an emoji, from its character."""
     before, behind = text[place - 1], text[place]
     return _JOINER in (before, behind) or unicodedata.category(behind).startswith("M")
 

@@ -1,4 +1,4 @@
-"""Requests and results of searches, and the contract of a search engine: the endpoint and the tool use only this."""
+"""Requests and results of searches, and the interface of a search engine, which the endpoint and the tool use."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,12 +8,12 @@ from antiphon.errors import ClientError
 from antiphon.search.filters import AttributeValue, Filter
 
 RANKERS = ("auto", "none", "default-2024-11-15")
-"""The rankers of the API. `none` ranks by vectors alone where the store has them; the others are one here."""
+"""The rankers of the API. `none` ranks by vectors alone if the store has them; the others are the same here."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """How hits are ranked and cut (specification of hosted tools, section 4).
+    """How hits are ranked and filtered (specification of hosted tools, section 4).
 
     `threshold` is the lowest score of a hit, 0 to 1. The weights are those of the two lists that are fused; at least
     one of them is above 0.
@@ -33,7 +33,7 @@ class SearchRequest:
     store_ids: tuple[str, ...]
     queries: tuple[str, ...]
     most: int
-    """The most hits that are returned, at least 1."""
+    """Maximum number of hits, at least 1."""
     filters: Filter | None = None
     ranking: Ranking = Ranking()
 
@@ -55,7 +55,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class SearchResults:
-    """The hits, best first. `queries` are those that were searched for; `failures` names each failed store's reason."""
+    """The hits, best first. `queries` are those that were run; `failures` has the reason for each failed store."""
 
     hits: Sequence[Hit]
     queries: tuple[str, ...]
@@ -70,17 +70,17 @@ class StoreSearch(Protocol):
         ...
 
     async def search(self, request: SearchRequest) -> SearchResults:
-        """Return what was found. Raises `ClientError` as `check` does, and `AntiphonError` where every store failed."""
+        """Return the results. Raises `ClientError` as `check` does, and `AntiphonError` if every store failed."""
         ...
 
 
 class Embeddings(Protocol):
-    """Embeds texts by one model of this server's backends."""
+    """Computes embeddings with one model of this server's backends."""
 
     model: str
 
     async def embed(self, texts: Sequence[str], tenant: str) -> Sequence[bytes]:
-        """Return a vector for each text, normalised, in 16-bit floats. Raises `AntiphonError`."""
+        """Return a normalized vector for each text, in 16-bit floats. Raises `AntiphonError`."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""Vectors of texts by an embedding model of this server's backends: routed, limited and measured like other calls."""
+"""Computes embeddings with a model of this server's backends: routed, limited and measured like other calls."""
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
@@ -17,19 +17,19 @@ from antiphon.upstream.call import call
 from antiphon.upstream.router import Router
 
 MOST_TEXTS, MOST_CHARACTERS = 64, 128 * 1024
-"""Texts of one call, and their characters together unless it is one text alone."""
+"""Texts of one call, and their total characters unless it is a single text."""
 
 LARGEST_REPLY = 32 * 1024 * 1024
-"""Bytes of a reply with vectors."""
+"""Maximum bytes of a reply with vectors."""
 
 AT_ONCE = 8
-"""Vectors that are normalised before other work has its turn: each takes about 0.2 ms."""
+"""Vectors that are normalized before other tasks run: each takes about 0.2 ms."""
 
 Charge = Callable[[str, Target, int], None]
-"""Charges a tenant for so many tokens that a model at a backend has read."""
+"""Charges a tenant for tokens that a model at a backend has read."""
 
 PAUSES = (0.5, 2.0)
-"""Seconds before a call is repeated that no backend answered; then it has failed."""
+"""Seconds before the retries of a call that no backend answered; after them it fails."""
 
 
 class _Embedding(Struct):
@@ -47,7 +47,7 @@ _decode = msgspec.json.Decoder(_Embeddings).decode
 
 
 class Embedder:
-    """Embeds texts by one model. See `Embeddings`."""
+    """Computes embeddings with one model. See `Embeddings`."""
 
     def __init__(
         self,
@@ -63,13 +63,13 @@ class Embedder:
     async def embed(self, texts: Sequence[str], tenant: str) -> Sequence[bytes]:
         """Return a vector of length 1 for each text, in 16-bit floats.
 
-        Raises `AntiphonError` where no backend makes vectors, after two more tries.
+        Raises `AntiphonError` if no backend returns vectors, after two retries.
         """
         vectors: list[bytes] = []
         for batch in batches(texts):
             vectors += await self._patiently(batch, tenant)
         if len({len(vector) for vector in vectors}) > 1:
-            raise self._error("answered with vectors of different sizes")
+            raise self._error("returned vectors of different sizes")
         return vectors
 
     async def _patiently(self, texts: Sequence[str], tenant: str) -> list[bytes]:
@@ -77,7 +77,7 @@ class Embedder:
             try:
                 return await self._embed(texts, tenant)
             except BackendError as error:
-                log.warning("The embedding model '%s' is called again: %s", self.model, error.gist)
+                log.warning("Retrying the embedding model '%s': %s", self.model, error.gist)
                 await asyncio.sleep(pause)
         return await self._embed(texts, tenant)
 
@@ -100,17 +100,17 @@ class Embedder:
         try:
             told = _decode(answer)
         except msgspec.MsgspecError:
-            raise self._error("did not answer with embeddings") from None
+            raise self._error("did not return embeddings") from None
         self._charge(tenant, upstream.target, _tokens(told.usage, texts))
         return await self._vectors(told.data, len(texts))
 
     async def _vectors(self, data: Sequence[_Embedding], count: int) -> list[bytes]:
         if len(data) != count or sorted(one.index for one in data) != list(range(count)):
-            raise self._error(f"answered with {len(data)} vectors for {count} texts")
+            raise self._error(f"returned {len(data)} vectors for {count} texts")
         vectors: list[bytes] = []
         for place, one in enumerate(sorted(data, key=lambda one: one.index), 1):
             if (vector := unit(one.embedding)) is None:
-                raise self._error("answered with a vector of length 0")
+                raise self._error("returned a vector of length 0")
             vectors.append(vector)
             if not place % AT_ONCE:
                 await asyncio.sleep(0)
@@ -121,7 +121,7 @@ class Embedder:
 
 
 def batches(texts: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Yield the texts in parts of a size that one call takes."""
+    """Yield the texts in batches that fit into one call."""
     part: list[str] = []
     size = 0
     for text in texts:
@@ -135,7 +135,7 @@ def batches(texts: Sequence[str]) -> Iterator[Sequence[str]]:
 
 
 def _tokens(usage: Any, texts: Sequence[str]) -> int:
-    """Return the tokens that a backend reports, else as many as the texts look like."""
+    """Return the tokens that a backend reports, else an estimate from the texts."""
     told = usage.get("prompt_tokens") if isinstance(usage, dict) else None
     return told if isinstance(told, int) and told > 0 else sum(map(estimate_tokens, texts))
 

@@ -1,7 +1,7 @@
-"""Attributes of files and filters on them: decoded, checked, and matched in Python.
+"""Attributes of files and filters on them: decoded, validated, and matched in Python.
 
-This is the reference of what a filter means; `storage/operations/chunk_filters.py` says the same in SQL. A file without
-the key matches `ne` and `nin` alone. So does a value of another type. Booleans are no numbers and have no order. Texts
+This is the reference for the meaning of a filter; `storage/operations/chunk_filters.py` has the SQL. A file without
+the key matches only `ne` and `nin`. So does a value of another type. Booleans are not numbers and have no order. Texts
 are ordered by code point. `and` of nothing is true, `or` of nothing is false.
 """
 
@@ -18,12 +18,12 @@ AttributeValue = str | float | bool
 MOST_KEYS = 16
 LONGEST_KEY = 64
 LONGEST_TEXT = 512
-"""Bounds of attributes: keys of a file, and characters of a key and of a text."""
+"""Limits of attributes: keys of a file, and characters of a key and of a text."""
 
 MOST_DEPTH = 8
 MOST_FILTERS = 64
 MOST_VALUES = 256
-"""Bounds of a filter: levels, filters in all, and values of one `in` or `nin`."""
+"""Limits of a filter: levels, total filters, and values of one `in` or `nin`."""
 
 Operator = Literal["eq", "ne", "gt", "gte", "lt", "lte", "in", "nin"]
 OPERATORS: tuple[Operator, ...] = ("eq", "ne", "gt", "gte", "lt", "lte", "in", "nin")
@@ -43,7 +43,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Compound:
-    """All of some filters, or any of them."""
+    """All of several filters, or any of them."""
 
     operator: Literal["and", "or"]
     filters: "tuple[Filter, ...]"
@@ -53,14 +53,14 @@ Filter = Comparison | Compound
 
 
 def kind_of(value: AttributeValue) -> str:
-    """Return what decides whether two values can be compared: `text`, `number` or `flag`."""
+    """Return the type that decides whether two values can be compared: `text`, `number` or `flag`."""
     if isinstance(value, bool):
         return "flag"
     return "text" if isinstance(value, str) else "number"
 
 
 def matches(wanted: Filter | None, attributes: Mapping[str, AttributeValue]) -> bool:
-    """Whether a file with these attributes passes; every file passes where there is no filter."""
+    """Whether a file with these attributes passes; without a filter every file does."""
     if wanted is None:
         return True
     if isinstance(wanted, Compound):
@@ -86,17 +86,17 @@ def _is_same(value: AttributeValue | None, other: AttributeValue) -> bool:
 
 
 def _plain(value: AttributeValue) -> AttributeValue:
-    """Return a value as databases keep it: a number is a double."""
+    """Return a value as databases store it: a number is a double."""
     return value if isinstance(value, str | bool) else float(value)
 
 
 def read_filter(value: Any, path: str) -> Filter | None:
-    """Return the filter that decoded JSON says, None for null. Raises `ClientError` (400) with the path."""
+    """Return the filter of decoded JSON, None for null. Raises `ClientError` (400) with the path."""
     return None if value is None else _Reader().read(value, path, 1)
 
 
 def read_attributes(value: Any, path: str) -> Mapping[str, AttributeValue]:
-    """Return the attributes that decoded JSON says; null says none. Raises `ClientError` (400) with their path."""
+    """Return the attributes of decoded JSON; empty for null. Raises `ClientError` (400) with their path."""
     if value is None:
         return {}
     if not isinstance(value, dict):
@@ -110,7 +110,7 @@ def read_attributes(value: Any, path: str) -> Mapping[str, AttributeValue]:
 
 
 class _Reader:
-    """Reads one filter and counts its parts."""
+    """Parses one filter and counts its parts."""
 
     def __init__(self) -> None:
         self._count = 0

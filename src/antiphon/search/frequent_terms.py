@@ -1,7 +1,7 @@
-"""How many chunks have the frequent terms of stores that were searched lately.
+"""A cache of how many chunks contain the frequent terms of recently searched stores.
 
-To count a word that is in most of 100,000 chunks takes 6 ms, longer than everything else that a search by keywords
-does. Queries share such words. A count holds for one revision of its store, so the scores are those of a new count.
+Counting a word that is in most of 100,000 chunks takes 6 ms, longer than the rest of a search by keywords.
+Queries share such words. A count is valid for one revision of its store, so the scores equal those of a new count.
 """
 
 from collections import OrderedDict
@@ -9,26 +9,26 @@ from collections import OrderedDict
 from antiphon.storage.records.chunks import KeywordMatches, TermCounts
 
 LEAST = 2_000
-"""Chunks with a term from which on its count is kept: counting fewer takes less than 0.2 ms."""
+"""Chunks with a term above which its count is cached: counting fewer takes less than 0.2 ms."""
 
 MOST_TERMS, MOST_STORES = 500, 1_000
-"""Terms of a store, and stores; of these, the ones that were unused for longest go."""
+"""Cached terms of a store, and stores; the least recently used stores are evicted."""
 
 NONE = TermCounts(-1, {})
 
 
 class FrequentTerms:
-    """Keeps counts of terms."""
+    """Caches counts of terms."""
 
     def __init__(self) -> None:
         self._stores: OrderedDict[tuple[str, str], TermCounts] = OrderedDict()
 
     def known(self, tenant: str, store_id: str) -> TermCounts:
-        """Return the counts that are kept for a store."""
+        """Return the cached counts for a store."""
         return self._stores.get((tenant, store_id), NONE)
 
     def note(self, tenant: str, store_id: str, found: KeywordMatches) -> None:
-        """Keep the counts of the frequent terms of a search."""
+        """Cache the counts of the frequent terms of a search."""
         counts = {term: count for term, count in found.corpus.counts.items() if count >= LEAST}
         key = tenant, store_id
         known = self._stores.get(key)

@@ -1,4 +1,4 @@
-"""Ranked lists become one: reciprocal rank fusion (Cormack, Clarke and Büttcher, SIGIR 2009)."""
+"""Combines ranked lists into one: reciprocal rank fusion (Cormack, Clarke and Büttcher, SIGIR 2009)."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
@@ -13,9 +13,9 @@ N = TypeVar("N")
 
 
 def fuse(lists: Sequence[tuple[float, Sequence[N]]]) -> dict[N, float]:
-    """Return the score of each member of some lists, 0 to 1, best first.
+    """Return the score of each member of several lists, 0 to 1, best first.
 
-    Each list has a weight, and its members best first. 1 is the score of what leads every list.
+    Each list has a weight, and its members best first. The first member of every list would have 1.
     """
     best = sum(weight for weight, _ in lists) / (K + 1)
     scores: dict[N, float] = {}

@@ -1,22 +1,22 @@
-"""How terms stand in the keyword index of a database: each begins with the number of its store.
+"""The format of terms in the keyword index of a database: each begins with the number of its store.
 
-So the list of a term has the chunks of one store alone. A search costs what its own store costs, and neither its counts
-nor its scores depend on the stores of others.
+So the index entry of a term has only chunks of one store. A search costs what its own store costs, and neither its
+counts nor its scores depend on the stores of others.
 """
 
 from collections.abc import Iterable, Mapping
 
 MARKS = (("", 1.0), ("+2", 0.375), ("+4", 0.317))
-"""In PostgreSQL a term that occurs twice or four times has a lexeme more. Their weights add up to BM25's saturation."""
+"""In PostgreSQL a term that occurs twice or four times has an extra lexeme. Their weights sum to BM25's saturation."""
 
 
 def prefixed(store: int, term: str) -> str:
-    """Return a term as the index of a store has it. Hexadecimal digits end at the `z`."""
+    """Return a term with the prefix of its store. The hexadecimal digits end at the `z`."""
     return f"{store:x}z{term}"
 
 
 def indexed(store: int, terms: Iterable[str]) -> str:
-    """Return the terms of a chunk as the index takes them, with blanks between."""
+    """Return the terms of a chunk in the format of the index, separated by spaces."""
     begin = f"{store:x}z"
     return " ".join([begin + term for term in terms])
 

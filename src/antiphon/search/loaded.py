@@ -1,4 +1,4 @@
-"""Signatures of vectors in memory: of the stores that were searched lately, within a bound that tenants share."""
+"""Signatures of vectors in memory: those of recently searched stores, within a limit that tenants share."""
 
 from collections import OrderedDict
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ MOST = 128 * MEBIBYTE
 """Bytes of memory for all stores together: a million signatures of 384 numbers."""
 
 PER_STORE, PER_FILE, PER_CHUNK = 1024, 128, 48
-"""Bytes that are kept besides the signatures: names and lists, the number of a file, the number of a chunk."""
+"""Bytes besides the signatures: names and lists, the number of a file, the number of a chunk."""
 
 
 @dataclass(frozen=True)
@@ -27,13 +27,13 @@ class Loaded:
 
     @cached_property
     def size(self) -> int:
-        """Bytes of memory. All vectors of a store are of one model, so all signatures are as large as the first."""
+        """Bytes of memory. All vectors of a store are from one model, so all signatures are as large as the first."""
         each = PER_CHUNK + getsizeof(self.signatures[0]) if self.signatures else 0
         return PER_STORE + PER_FILE * len(self.files) + each * len(self.signatures)
 
 
 class LoadedStores:
-    """Keeps what is loaded of stores. Beyond the bound, the tenant that has most loses the store unused for longest."""
+    """Holds loaded stores. Above the limit, the tenant with the most loses its least recently used store."""
 
     def __init__(self, most: int = MOST) -> None:
         self._most = most
@@ -42,11 +42,11 @@ class LoadedStores:
 
     @property
     def usage(self) -> Usage:
-        """What is in use, in MiB."""
+        """The memory in use, in MiB."""
         return Usage(round(sum(self._sizes.values()) / MEBIBYTE), self._most // MEBIBYTE, 0, 0)
 
     def get(self, tenant: str, store_id: str) -> Loaded | None:
-        """Return what is loaded of a store, which is used now."""
+        """Return the loaded data of a store, and mark it as used."""
         stores = self._tenants.get(tenant)
         if stores is None or store_id not in stores:
             return None
@@ -54,7 +54,7 @@ class LoadedStores:
         return stores[store_id]
 
     def put(self, tenant: str, store_id: str, loaded: Loaded) -> None:
-        """Keep a store, which is used now and stays, however large."""
+        """Add a store, marked as used; it is not evicted now, however large."""
         self.drop(tenant, store_id)
         self._tenants.setdefault(tenant, OrderedDict())[store_id] = loaded
         self._sizes[tenant] = self._sizes.get(tenant, 0) + loaded.size
@@ -66,7 +66,7 @@ class LoadedStores:
             self.drop(largest, next(iter(self._tenants[largest])))
 
     def drop(self, tenant: str, store_id: str) -> None:
-        """Keep a store no longer."""
+        """Remove a store."""
         stores = self._tenants.get(tenant)
         if stores is None or store_id not in stores:
             return

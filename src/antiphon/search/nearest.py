@@ -1,7 +1,7 @@
-"""The chunks of a store with the vectors nearest to one: signatures in memory choose, the vectors decide.
+"""The chunks of a store with the vectors nearest to one: signatures in memory select candidates for exact comparison.
 
-What was published never changes, so the signatures of a file are loaded once. Each search asks for the revision of its
-store first, and loads what is new.
+Published data never changes, so the signatures of a file are loaded once. Each search reads the revision of its
+store first, and loads new data.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from antiphon.storage.contract import Store
 from antiphon.storage.records.chunks import Signatures, file_of
 
 FEW = 2_000
-"""Signatures that are compared where the event loop runs: in 0.4 ms."""
+"""Signatures that are compared on the event loop: in 0.4 ms."""
 
 FEW_NUMBERS = 50_000
 """Numbers of vectors that are compared there: in 2 ms."""
@@ -33,7 +33,7 @@ class Nearest:
     async def find(
         self, tenant: str, store_id: str, vector: bytes, filters: Filter | None, most: int
     ) -> list[tuple[int, float]]:
-        """Return the numbers of at most so many chunks with their cosines, 0 to 1, best first. Raises `StoreError`."""
+        """Return the numbers of at most this many chunks and their cosines, 0 to 1, best first. Raises `StoreError`."""
         loaded = await self._fresh(tenant, store_id)
         if loaded is None or not loaded.numbers:
             return []
@@ -51,7 +51,7 @@ class Nearest:
         return found[:most]
 
     async def _fresh(self, tenant: str, store_id: str) -> Loaded | None:
-        """Return the signatures that a search finds now; None where it finds nothing."""
+        """Return the signatures that a search covers now, if any."""
         now = await self._store.searched_store(tenant, store_id)
         if now is None or not now.chunks:
             self.loaded.drop(tenant, store_id)
@@ -59,7 +59,7 @@ class Nearest:
         known = self.loaded.get(tenant, store_id)
         if known is not None and known.revision == now.revision:
             return known
-        # The queries of one search ask at once, and the first loads for all.
+        # The queries of one search run concurrently, and the first loads for all.
         async with self._loading.setdefault((tenant, store_id), asyncio.Lock()):
             known = self.loaded.get(tenant, store_id)
             if known is None or known.revision < now.revision:
@@ -77,7 +77,7 @@ class Nearest:
 
 
 def _renewed(known: Loaded | None, news: Signatures) -> Loaded:
-    """Return the signatures of the files of `news`: those that were known, and the new ones."""
+    """Return the signatures of the files of `news`: known and new ones."""
     numbers: list[int] = []
     signatures: list[int] = []
     if known is not None:
@@ -94,7 +94,7 @@ def _renewed(known: Loaded | None, news: Signatures) -> Loaded:
 
 
 def _choose(loaded: Loaded, wanted: bytes, passing: frozenset[int] | None) -> list[int]:
-    """Return the numbers of the chunks to compare exactly, of the files that pass."""
+    """Return the numbers of the chunks to compare exactly, of the files that pass the filter."""
     numbers: Sequence[int] = loaded.numbers
     signatures: Sequence[int] = loaded.signatures
     if passing is not None:

@@ -1,4 +1,4 @@
-"""Hits as a model reads them: neighbours joined, and no more of them than the model's window takes."""
+"""Hits as a model reads them: neighbors joined, and only as many as fit into the model's window."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -8,14 +8,14 @@ from antiphon.search.chunking import estimate_tokens
 from antiphon.search.contract import Hit
 
 SHORTEST_OVERLAP = 16
-"""Characters that two chunks must share to be joined: fewer may be the same by chance."""
+"""Characters that two chunks must share to be joined: fewer can be equal by chance."""
 
 LONGEST_OVERLAP = 16_384
-"""Characters of an overlap that are looked for: half of the largest chunk."""
+"""Maximum characters of a detected overlap: half of the largest chunk."""
 
 
 def merged(hits: Sequence[Hit]) -> list[Hit]:
-    """Return the hits with overlapping neighbours of one file joined, so that nothing is said twice.
+    """Return the hits with overlapping neighbors of one file joined, so that no text is repeated.
 
     A joined hit has the rank and the score of the best of its chunks, and the position of the first.
     """
@@ -26,7 +26,7 @@ def merged(hits: Sequence[Hit]) -> list[Hit]:
 
 
 def fitting(hits: Sequence[Hit], most_tokens: int) -> list[Hit]:
-    """Return the first hits that together have at most so many estimated tokens."""
+    """Return the first hits that together have at most this many estimated tokens."""
     kept: list[Hit] = []
     for hit in hits:
         most_tokens -= estimate_tokens(hit.text)
@@ -44,7 +44,7 @@ def _by_file(hits: Sequence[Hit]) -> list[list[Hit]]:
 
 
 def _runs(hits: Sequence[Hit]) -> list[list[Hit]]:
-    """Cut hits of one file, in order, into runs of neighbours that overlap."""
+    """Split hits of one file, in order, into runs of overlapping neighbors."""
     runs: list[list[Hit]] = []
     for hit in hits:
         if runs and runs[-1][-1].position + 1 == hit.position and _overlap(runs[-1][-1].text, hit.text):

@@ -33,16 +33,16 @@ from antiphon.storage.records import VectorStore
 from antiphon.storage.records.chunks import KeywordMatches
 
 SEARCHES = 5
-"""Stores that a process searches at once, of one tenant alone four."""
+"""Stores that a process searches at once; four for one tenant alone."""
 
 WAITING = 1_000
-"""Searches of stores that may wait; more are rejected at once."""
+"""Searches of stores that can wait; more are rejected at once."""
 
 USED_EVERY = 60
-"""Seconds within which a second use of a store is not written down."""
+"""Seconds within which a second use of a store is not recorded."""
 
 FEW_CHARACTERS = 256 * 1024
-"""Characters of chunks of which the event loop itself counts the terms: in 4 ms."""
+"""Characters of chunks with terms counted on the event loop: in 4 ms."""
 
 OVERLOADED = "The server is overloaded: too many searches are waiting."
 
@@ -56,19 +56,19 @@ def search_turns() -> FairScheduler:
 
 
 class KnownStores(Protocol):
-    """Where vector stores are looked up: a part of `Store`."""
+    """The part of `Store` that looks up vector stores."""
 
     async def find_vector_store(self, tenant: str, store_id: str) -> VectorStore | None:
         """Return a store, or None."""
         ...
 
     async def use_vector_stores(self, tenant: str, store_ids: Sequence[str]) -> None:
-        """Count as activity of stores, which moves their expiry."""
+        """Record activity of stores, which extends their expiry."""
         ...
 
 
 class Searching:
-    """See `StoreSearch`. `embeddings` returns what embeds by a model."""
+    """See `StoreSearch`. `embeddings` returns the embeddings client for a model."""
 
     def __init__(
         self,
@@ -90,7 +90,7 @@ class Searching:
             await self._find(tenant, store_id)
 
     async def search(self, request: SearchRequest) -> SearchResults:
-        """See `StoreSearch.search`. Each store takes a turn of its tenant's."""
+        """See `StoreSearch.search`. Each store waits for its tenant's turn."""
         store_ids = tuple(dict.fromkeys(request.store_ids))
         found = {store_id: await self._find(request.tenant, store_id) for store_id in store_ids}
         await self._mark_used(request.tenant, found.values())
@@ -102,7 +102,7 @@ class Searching:
         if failures and not ranked:
             raise next(iter(failures.values()))
         for store_id, error in failures.items():
-            log.warning("The vector store '%s' could not be searched: %s", store_id, error.gist)
+            log.warning("Cannot search the vector store '%s': %s", store_id, error.gist)
         hits = await self._hits(request, ranked)
         return SearchResults(hits, request.queries, {store_id: error.message for store_id, error in failures.items()})
 
@@ -115,7 +115,7 @@ class Searching:
         return store
 
     async def _mark_used(self, tenant: str, stores: Iterable[VectorStore]) -> None:
-        """Have the stores expire later. It is written once a minute, so that most searches only read."""
+        """Extend the expiry of the stores. It is written once a minute, so that most searches only read."""
         since = self._now() - USED_EVERY
         if used := [store.id for store in stores if store.last_active_at <= since]:
             await self._known.use_vector_stores(tenant, used)
@@ -190,7 +190,7 @@ def _models(stores: Iterable[VectorStore], ranking: Ranking) -> set[str]:
 def _parted(
     answers: Mapping[str, Scores | BaseException],
 ) -> tuple[dict[str, Scores], dict[str, AntiphonError]]:
-    """Return what was found in which store, and which stores failed. Raises what is no failure of a store."""
+    """Return the results by store, and the failed stores. Raises errors that do not concern a store."""
     found: dict[str, Scores] = {}
     failures: dict[str, AntiphonError] = {}
     for store_id, answer in answers.items():
@@ -204,7 +204,7 @@ def _parted(
 
 
 def _scored(found: KeywordMatches) -> Scores:
-    """Return the scores of chunks that have terms of a query."""
+    """Return the scores of chunks that contain terms of a query."""
     texts = [(text, length) for _, text, length in found.chunks]
     scored = zip((number for number, _, _ in found.chunks), scores(texts, found.corpus), strict=True)
     return best_of([{number: score for number, score in scored if score > 0}])

@@ -1,6 +1,6 @@
 """Vectors of chunks: 16-bit floats of length 1, and the signs of their numbers as one integer.
 
-The angle between two vectors is near where most of their signs agree. So the signatures choose candidates, and the
+The angle between two vectors is small if most of their signs agree. So the signatures select candidates, and the
 vectors themselves decide between these.
 """
 
@@ -13,16 +13,16 @@ from itertools import islice
 from operator import mul
 
 CANDIDATES = 400
-"""Chunks that are compared by their exact vectors, if many signatures choose."""
+"""Chunks that are compared by their exact vectors, if signatures select many."""
 
 MANY = 10_000
-"""Chunks from which on the nearest ten stand out from the others."""
+"""Chunks above which the nearest ten stand out from the others."""
 
 NUMBERS = 500_000
 """Numbers of vectors that are compared exactly below that, in 25 ms. Longer vectors need fewer candidates."""
 
 AT_ONCE = 50_000
-"""Distances that one call counts, in 2 ms; other threads wait meanwhile."""
+"""Distances that one call computes, in 2 ms; other threads wait meanwhile."""
 
 
 @cache
@@ -31,7 +31,7 @@ def _form(dimensions: int) -> struct.Struct:
 
 
 def unit(numbers: Sequence[float]) -> bytes | None:
-    """Return the vector of length 1 in this direction, as 16-bit floats; None where the numbers have no direction."""
+    """Return the vector of length 1 in this direction, as 16-bit floats; None if the numbers have no direction."""
     length = math.sqrt(sum(map(mul, numbers, numbers)))
     if not (math.isfinite(length) and length):
         return None
@@ -66,10 +66,10 @@ def integers(signatures: bytes, count: int) -> list[int]:
 
 
 def compared(chunks: int, dimensions: int) -> int:
-    """Return how many candidates of so many chunks are compared exactly.
+    """Return how many of this many chunks are compared exactly as candidates.
 
-    In a small store fewer chunks are near, and signatures tell apart worse what is far. 400 candidates of 1,000 to
-    5,000 chunks had 94 to 97 % of the ten nearest, 1,200 had all.
+    In a small store fewer chunks are near, and signatures distinguish distant ones less well. 400 candidates of 1,000
+    to 5,000 chunks contained 94 to 97 % of the ten nearest, 1,200 contained all.
     """
     return max(CANDIDATES, NUMBERS // dimensions) if chunks < MANY else CANDIDATES
 
@@ -89,7 +89,7 @@ def candidates(numbers: Sequence[int], signatures: Sequence[int], wanted: int, m
 
 
 def _limit(counts: Mapping[int, int], most: int) -> int:
-    """Return the smallest distance within which at least `most` signatures lie."""
+    """Return the smallest distance within which there are at least `most` signatures."""
     reached = 0
     for distance in sorted(counts):
         reached += counts[distance]
@@ -99,7 +99,7 @@ def _limit(counts: Mapping[int, int], most: int) -> int:
 
 
 def cosines(vectors: Mapping[int, bytes], wanted: bytes) -> list[tuple[int, float]]:
-    """Return each number with the cosine of its vector, 0 to 1, best first; vectors of another size are left out."""
+    """Return each number with the cosine of its vector, 0 to 1, best first; vectors of another size are omitted."""
     query = floats(wanted)
     form = _form(len(query))
     found = [

@@ -1,1 +1,1 @@
-"""How tenants share the limited resources of a process: a fair scheduler for each, and what it reports."""
+"""Shares the limited resources of a process between tenants: a fair scheduler for each, and its report."""

@@ -1,7 +1,7 @@
-"""Runs a program that reads untrusted data: in a process of its own, few at once, in each tenant's turn.
+"""Runs a program that reads untrusted data: in a separate process, a few at once, in each tenant's turn.
 
 The program sets its own resource limits (`documents/extraction/__main__.py`). The parent limits time and output, and
-gives the program only the environment variables that Python needs to start, so no key is in it.
+passes only the environment variables that Python needs to start, so no key is among them.
 """
 
 import asyncio
@@ -16,17 +16,17 @@ from antiphon.sharing.offload import ended
 from antiphon.sharing.scheduler import FairScheduler, NoRoomError
 
 Input = bytes | AsyncGenerator[bytes, None]
-"""What a child reads: bytes, or parts that are read from elsewhere as the child takes them."""
+"""The input of a child: bytes, or parts that are read as the child consumes them."""
 
 SLICE = 1024 * 1024
-"""Bytes that are written to a child at once: what waits in the pipe is a copy."""
+"""Bytes that are written to a child at once: the data waiting in the pipe is a copy."""
 
 WAITING = 32
-"""Operations that may wait for a child process."""
+"""Operations that can wait for a child process."""
 
 _KEPT_VARIABLES = ("PATH", "PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "LD_LIBRARY_PATH", "SYSTEMROOT", "LANG", "LC_ALL")
 _ROOT = str(Path(__file__).parents[2])
-"""The folder of the package, in case the child would not find it: not every server has it in `site-packages`."""
+"""The folder of the package, in case the child would not find it: it is not always in `site-packages`."""
 
 T = TypeVar("T")
 Failure = Literal["busy", "slow", "broken"]
@@ -35,7 +35,7 @@ Failure = Literal["busy", "slow", "broken"]
 class ChildError(Exception):
     """A child process returned nothing useful.
 
-    `reason`: `busy` if too many operations wait, `slow` if the time ran out, `broken` for everything else: a crash, a
+    `reason`: `busy` if too many operations wait, `slow` if it timed out, `broken` for everything else: a crash, a
     limit of memory or CPU time, too much output.
     """
 
@@ -47,8 +47,8 @@ class ChildError(Exception):
 def child_turns(cpus: int | None = None) -> FairScheduler:
     """Return the scheduler of a process's children of one kind.
 
-    One tenant may have as many children as there are CPUs, since reading is work of a CPU. One more starts at once for
-    another tenant, whatever the first one reads: so few slots leave no room by a fraction.
+    One tenant can have as many children as there are CPUs, since reading needs CPU time. One more starts at once for
+    another tenant, regardless of the first one: with so few slots a fraction would leave no room.
     """
     cpus = max(2, cpus or os.cpu_count() or 1)
     return FairScheduler(cpus + 1, WAITING, per_tenant=cpus)
@@ -57,7 +57,7 @@ def child_turns(cpus: int | None = None) -> FairScheduler:
 class Child:
     """One program, run once for each operation.
 
-    `program` is what follows `python` on the command line. `seconds` limits each run, without the wait for the
+    `program` are the arguments of `python`. `seconds` limits each run, without the wait for the
     tenant's turn; `most_output` is a number of bytes.
     """
 
@@ -68,9 +68,9 @@ class Child:
         self._most_output = most_output
 
     async def run(self, *parts: Input, tenant: str = "", cost: float = 1.0) -> bytearray:
-        """Return what the program writes after it received these parts on standard input.
+        """Return the output of the program for these parts on standard input.
 
-        Raises `ChildError`, and what the parts raise. However often the caller is cancelled meanwhile, the process has
+        Raises `ChildError`, and errors of the parts. Even if the caller is cancelled repeatedly, the process has
         ended and its pipes are closed before this returns.
         """
         try:
@@ -108,7 +108,7 @@ class Child:
                     process.kill()
             await _end(process, process.stdout)
             await ended(writing)
-            with suppress(ConnectionError):  # of a child that did not read everything; else asyncio logs it
+            with suppress(ConnectionError):  # the child did not read everything; otherwise asyncio logs it
                 await process.stdin.wait_closed()
 
     async def _read(self, stream: asyncio.StreamReader) -> bytearray:
@@ -121,7 +121,7 @@ class Child:
 
 
 async def _cancelled_once(work: Coroutine[Any, Any, T]) -> T:
-    """Return what the work returns. If the caller is cancelled, so is the work, once; this waits for its end."""
+    """Return the result of the work. If the caller is cancelled, so is the work, once; this waits for its end."""
     task = asyncio.ensure_future(work)
     try:
         await asyncio.wait({task})
@@ -140,9 +140,9 @@ async def _end(process: asyncio.subprocess.Process, output: asyncio.StreamReader
 
 
 async def _write(stream: asyncio.StreamWriter, parts: Sequence[Input]) -> None:
-    """Write what the child reads; a child that ends early does not read all of it.
+    """Write the input of the child; a child that ends early does not read all of it.
 
-    Where a part cannot be read, the child reads no more either, and so it ends.
+    If a part cannot be read, the child's input ends, and so the child ends.
     """
     try:
         with suppress(ConnectionError):

@@ -1,10 +1,10 @@
-"""Memory that this process uses for clients, shared between tenants: bodies, messages, histories, large replies.
+"""The memory of this process for clients, shared between tenants: bodies, messages, histories, large replies.
 
-Data takes more memory than its bytes while a response is made of it: as bytes, as values, as messages, and as the
+Data needs more memory than its bytes while a response is generated: as bytes, as values, as messages, and as the
 request to a backend. `weight` estimates how much. Measured as growth of the resident set for each byte, of histories
-and of bodies alike: 3.1 at most while one is loaded and 2 from then on (54 MB in items of 1 MB or of 3 kB); 8.2 where
+and of bodies alike: 3.1 at most while one is loaded and 2 afterwards (54 MB in items of 1 MB or of 3 kB); 8.2 if
 each text has one wide character, which makes Python use four bytes for all the others; 1.2 to 1.6 kB for each item
-with next to no text.
+with almost no text.
 """
 
 import asyncio
@@ -16,28 +16,28 @@ from antiphon.sharing.scheduler import SHARE
 MEBIBYTE = 1024 * 1024
 
 LARGE = 64 * 1024
-"""Bytes from which on more than the bytes themselves is counted."""
+"""Bytes above which more than the bytes themselves is counted."""
 
 PER_BYTE = 3
-"""Bytes of memory that a byte of a body or of a history takes."""
+"""Bytes of memory for each byte of a body or of a history."""
 
 PER_WIDE_BYTE = 5
-"""What it takes besides in a text that is not ASCII."""
+"""Additional bytes in a text that is not ASCII."""
 
 PER_ITEM = 2048
-"""Bytes of memory that an item, or a part of its content, takes besides."""
+"""Additional bytes of memory for an item, or for a part of its content."""
 
 LOOK_EVERY = 0.1
-"""Seconds between two looks of patient work. To wake it would cost each release something, and most release little."""
+"""Seconds between two checks of patient work. Waking it would cost each release, and most release little."""
 
 
 def weight(size: int, items: int = 0, wide: int = 0) -> int:
-    """Return the bytes of memory that data of so many bytes and items takes; `wide` bytes of it may not be ASCII."""
+    """Return the bytes of memory for data of this many bytes and items; `wide` bytes of it may not be ASCII."""
     return PER_BYTE * size + PER_WIDE_BYTE * wide + PER_ITEM * items
 
 
 def weight_of_json(body: bytes) -> int:
-    """Return the same for JSON that is not decoded yet, where no item is known."""
+    """Return the same for JSON that is not decoded yet, with an unknown number of items."""
     return weight(len(body), wide=len(body) if may_be_wide(body) else 0)
 
 
@@ -49,8 +49,8 @@ def may_be_wide(body: bytes) -> bool:
 class Memory:
     """The bytes of all requests and connections together.
 
-    A tenant holds at most `SHARE` times what is still free, so that some is always left for the next tenant, but may
-    always hold `least` bytes. Without API keys there is one tenant, "", which may hold all of it.
+    A tenant holds at most `SHARE` times the free bytes, so that some remain for the next tenant, but can
+    always hold `least` bytes. Without API keys there is one tenant, "", which can hold all of it.
     """
 
     def __init__(self, size: int = 512 * MEBIBYTE, least: int = 0) -> None:
@@ -59,9 +59,9 @@ class Memory:
         self._held: dict[str, int] = {}
 
     def take(self, size: int, tenant: str = "") -> None:
-        """Hold `size` more bytes.
+        """Reserve `size` more bytes.
 
-        Raises `AntiphonError` (503) where they are not free now, and `ClientError` (413) where they never will be.
+        Raises `AntiphonError` (503) if they are not free now, and `ClientError` (413) if they never will be.
         """
         if size > self.left:
             raise self._refusal(size, tenant)
@@ -73,7 +73,7 @@ class Memory:
         self.left -= size
 
     async def wait_for(self, size: int, tenant: str = "") -> None:
-        """Hold `size` more bytes as soon as they are free. Raises `ClientError` (413) where they never will be."""
+        """Reserve `size` more bytes as soon as they are free. Raises `ClientError` (413) if they never will be."""
         while True:
             try:
                 return self.take(size, tenant)
@@ -91,7 +91,7 @@ class Memory:
                 del self._held[tenant]
 
     def most(self, tenant: str = "") -> int:
-        """Return the bytes that a tenant may hold where nobody else holds any."""
+        """Return the bytes that a tenant can hold if no other tenant holds any."""
         share = int(self.size * SHARE / (1 + SHARE)) if tenant else self.size
         return min(self.size, max(self._least, share))
 
@@ -112,7 +112,7 @@ class Memory:
 class Account:
     """The bytes of one connection or of one response, at most `most`; all of them are part of a process's memory.
 
-    A patient one waits for what is not free now.
+    A patient account waits for bytes that are not free now.
     """
 
     __slots__ = ("_is_patient", "_memory", "_most", "_tenant", "held")
@@ -123,11 +123,11 @@ class Account:
 
     @property
     def is_patient(self) -> bool:
-        """Whether it waits for memory: no client waits for its response, which may come later."""
+        """Whether it waits for memory: no client waits for its response, which can come later."""
         return self._is_patient
 
     def take(self, size: int) -> None:
-        """Hold `size` more bytes. Raises `ClientError` (429) beyond the connection's limit, else as `Memory`."""
+        """Reserve `size` more bytes. Raises `ClientError` (429) above the connection's limit, else as `Memory`."""
         if self.held + size > self._most:
             raise ClientError(
                 "Too many bytes are waiting on this WebSocket connection. Send more after a response has ended.",
@@ -139,9 +139,9 @@ class Account:
         self.held += size
 
     async def obtain(self, size: int) -> None:
-        """Hold `size` more bytes, waiting for them if patient. Raises as `Memory`.
+        """Reserve `size` more bytes, waiting for them if patient. Raises as `Memory`.
 
-        While it waits it holds nothing: two that wait for each other's bytes would do so for ever.
+        While it waits it holds nothing: two that wait for each other's bytes would deadlock.
         """
         if not self._is_patient:
             self.take(size)

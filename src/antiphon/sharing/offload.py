@@ -1,7 +1,7 @@
-"""Work on large data, done beside the event loop: in threads, which tenants share fairly.
+"""Runs work on large data outside the event loop: in threads, which tenants share fairly.
 
-Python's lock passes from thread to thread every 5 ms, so plain Python code in a thread never holds up the loop for
-longer. What runs here is written so that no single call into C takes longer than that by much.
+Python's lock passes from thread to thread every 5 ms, so plain Python code in a thread never blocks the loop for
+longer. The functions here are written so that no single call into C takes much longer than that.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 THREADS = 2
-"""How many pieces of work run at once. They share one lock, so more would make none of them faster."""
+"""Concurrent pieces of work. They share one lock, so more would not be faster."""
 
 
 def thread_turns() -> FairScheduler:
@@ -28,7 +28,7 @@ def thread_turns() -> FairScheduler:
 class Offload:
     """Runs functions in threads, in the turns of `scheduler`.
 
-    Any number may wait: the requests are admitted already, and what they hold is bounded in bytes (`max_bodies`).
+    Any number can wait: the requests are admitted already, and their bytes are limited (`max_bodies`).
     """
 
     def __init__(self, scheduler: FairScheduler) -> None:
@@ -36,9 +36,9 @@ class Offload:
         self._threads: ThreadPoolExecutor | None = None
 
     async def run(self, tenant: str, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Return what the function returns, once a thread of the tenant's is free. Raises what it raises.
+        """Return the function's result, once a thread is free for the tenant. Raises the function's errors.
 
-        If the caller is cancelled meanwhile, this waits for the function's end: what it works on is still in use.
+        If the caller is cancelled meanwhile, this waits for the function's end: its data is still in use.
         """
         scheduler, loop = self._scheduler, asyncio.get_running_loop()
         await scheduler.enter(tenant, is_patient=True)
@@ -56,7 +56,7 @@ class Offload:
         try:
             return done.result()
         finally:
-            del done  # what it raises refers to this frame, and so to the data
+            del done  # the raised error refers to this frame, and so to the data
 
     def close(self) -> None:
         """Release the threads."""
@@ -66,9 +66,9 @@ class Offload:
 
 
 async def ended(done: "asyncio.Future[T]") -> None:
-    """Wait for the end, however often the wait is cancelled."""
+    """Wait for the end, even if the wait is cancelled repeatedly."""
     while not done.done():
         with suppress(asyncio.CancelledError):
             await asyncio.wait({done})
     if not done.cancelled():
-        done.exception()  # nobody receives it any more
+        done.exception()  # no caller receives it any more

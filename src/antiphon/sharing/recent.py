@@ -1,4 +1,4 @@
-"""What was used lately, of all tenants, in a bounded number of bytes."""
+"""A cache of recently used values, of all tenants, limited in bytes."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
@@ -9,31 +9,31 @@ K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 PER_ENTRY = 512
-"""Bytes that an entry takes beside its value."""
+"""Bytes of an entry besides its value."""
 
 
 @dataclass(slots=True)
 class _Share(Generic[K, V]):
-    """The entries of one tenant with their sizes, the one used last at the end."""
+    """The entries of one tenant with their sizes, the most recently used at the end."""
 
     entries: OrderedDict[K, tuple[V, int]] = field(default_factory=OrderedDict)
     size: int = 0
 
 
 class Recent(Generic[K, V]):
-    """Values by tenant and key. Beyond `most_bytes`, the tenant that holds the most bytes loses its oldest value.
+    """Values by tenant and key. Above `most_bytes`, the tenant that holds the most bytes loses its oldest value.
 
-    `weigh` returns the bytes that a value takes.
+    `weigh` returns the bytes of a value.
     """
 
     def __init__(self, most_bytes: int, weigh: Callable[[V], int]) -> None:
         self.size = 0
-        """Bytes that all entries take."""
+        """Bytes of all entries."""
         self._most, self._weigh = most_bytes, weigh
         self._shares: dict[str, _Share[K, V]] = {}
 
     def find(self, tenant: str, key: K) -> V | None:
-        """Return a value, which counts as used."""
+        """Return a value, and mark it as used."""
         share = self._shares.get(tenant)
         if share is None or key not in share.entries:
             return None
@@ -41,7 +41,7 @@ class Recent(Generic[K, V]):
         return share.entries[key][0]
 
     def put(self, tenant: str, key: K, value: V) -> None:
-        """Keep a value in the place of the former one."""
+        """Store a value, replacing the previous one."""
         share = self._shares.setdefault(tenant, _Share())
         size = PER_ENTRY + self._weigh(value)
         _, former = share.entries.pop(key, (None, 0))

@@ -7,11 +7,11 @@ from antiphon.sharing.scheduler import Usage
 
 
 class Shared(Protocol):
-    """What tenants share: a scheduler, or memory."""
+    """A shared resource: a scheduler, or memory."""
 
     @property
     def usage(self) -> Usage:
-        """What is in use."""
+        """The current usage."""
         ...
 
 
@@ -19,7 +19,7 @@ S = TypeVar("S", bound=Shared)
 
 
 class SharedResources:
-    """What tenants share in this process, except the schedulers of backends, which report their own queues."""
+    """The shared resources of this process, except the schedulers of backends, which report their own queues."""
 
     def __init__(self) -> None:
         self._resources: dict[str, Shared] = {}
@@ -30,5 +30,5 @@ class SharedResources:
         return resource
 
     def usage(self) -> Mapping[str, Usage]:
-        """Return what is in use of each resource, and what waits."""
+        """Return the usage and the queue of each resource."""
         return {name: resource.usage for name, resource in self._resources.items()}

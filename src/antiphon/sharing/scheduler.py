@@ -1,13 +1,13 @@
-"""Shares one resource fairly between tenants: so many slots at once, and a queue of its own for each tenant.
+"""Shares one resource fairly between tenants: a number of slots, and a separate queue for each tenant.
 
 Two known rules decide:
 
 - **Which tenant is next?** The tenant that holds the fewest slots (max-min fairness: Bertsekas and Gallager, *Data
   Networks*, 2nd edition, section 6.5.2). Among equals, the one with the smallest start tag of start-time fair queueing
   (Goyal, Vin and Cheng, SIGCOMM 1996): a tenant's tag grows by the cost of what it received.
-- **How much may one tenant hold?** With `leaves_room`, up to `SHARE` times the slots that are still free (dynamic
-  thresholds: Choudhury and Hahne, IEEE/ACM Transactions on Networking 6(2), 1998). However many slots one tenant asks
-  for, a few stay free for the next tenant. Without it, a tenant that is alone may hold all of them.
+- **How much can one tenant hold?** With `leaves_room`, up to `SHARE` times the slots that are still free (dynamic
+  thresholds: Choudhury and Hahne, IEEE/ACM Transactions on Networking 6(2), 1998). However many slots one tenant
+  requests, a few stay free for the next tenant. Without it, a tenant that is alone can hold all of them.
 
 Time in the queue does not count against a timeout of the operation: start the timeout after `enter`.
 """
@@ -21,13 +21,13 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 MEMORY = 0.1
-"""Weight of the newest operation in the mean of how long one takes."""
+"""Weight of the newest operation in the mean duration."""
 
 FEWEST_TAGS = 64
-"""Tenants whose next start tag is kept even where it no longer matters."""
+"""Tenants with a stored start tag, even if it is obsolete."""
 
 SHARE = 4.0
-"""With `leaves_room`: a tenant may hold this many times the free slots, so one tenant alone holds about 80 %."""
+"""With `leaves_room`: a tenant can hold this many times the free slots, so one tenant alone holds about 80 %."""
 
 
 class NoRoomError(Exception):
@@ -40,18 +40,18 @@ class NoRoomError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a scheduler reports: slots in use of `capacity` (0 for any number), and what waits."""
+    """The report of a scheduler: slots in use of `capacity` (0 for no limit), and the waiting operations."""
 
     in_use: int
     capacity: int
     waiting: int
     oldest_wait: float
-    """Seconds for which the first of the waiting operations has waited; 0 where none waits."""
+    """How long the first of the waiting operations has waited, in seconds; 0 if none waits."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Place:
-    """A place in a queue; `turn` is done once a slot is free, or fails where the place was dropped."""
+    """A place in a queue; `turn` is done once a slot is free, or fails if the place was dropped."""
 
     turn: asyncio.Future[None]
     tenant: str
@@ -69,9 +69,9 @@ class _Queue:
 
 
 class FairScheduler:
-    """`capacity` operations at once, 0 for any number; `bound` more may wait.
+    """`capacity` concurrent operations, 0 for no limit; `bound` more can wait.
 
-    A tenant holds at most `per_tenant` slots, 0 for any number. Use it from one event loop.
+    A tenant holds at most `per_tenant` slots, 0 for no limit. Use it from one event loop.
     """
 
     def __init__(
@@ -90,31 +90,31 @@ class FairScheduler:
         self._per_tenant = per_tenant
         self._leaves_room = leaves_room
         self.is_limited = bool(capacity or per_tenant)
-        """Whether an operation may have to wait. Where none has to, the owner may count in `in_use` by itself."""
+        """Whether an operation may have to wait. If not, the owner can count in `in_use` directly."""
         self._clock = clock
         self._held: dict[str, int] = {}
         self._queues: dict[str, _Queue] = {}
         self._tags: dict[str, float] = {}
-        """The next start tag of each tenant that received more than its share until now."""
+        """The next start tag of each tenant that received more than its share so far."""
         self._most_tags = FEWEST_TAGS
-        """The number of tags from which on those that no longer matter are dropped."""
+        """The number of tags above which obsolete ones are dropped."""
         self._now = 0.0
         """Virtual time: the start tag of the operation that was admitted last."""
         self._took = 0.0
 
     @property
     def free(self) -> float:
-        """Slots that are free; infinite where there is no limit."""
+        """Free slots; infinite without a limit."""
         return max(0, self.capacity - self.in_use) if self.capacity else math.inf
 
     @property
     def is_full(self) -> bool:
-        """Whether a new operation must wait, whichever tenant's it is."""
+        """Whether a new operation of any tenant must wait."""
         return 0 < self.capacity <= self.in_use
 
     @property
     def usage(self) -> Usage:
-        """What is in use and what waits, now."""
+        """The current usage and queue."""
         since = min((queue.places[0].since for queue in self._queues.values()), default=None)
         return Usage(self.in_use, self.capacity, self.waiting, 0.0 if since is None else self._clock() - since)
 
@@ -123,12 +123,12 @@ class FairScheduler:
         """Estimated seconds until the queue is empty, and one more operation has ended."""
         return self._took * (self.waiting + 1) / (self.capacity or 1)
 
-    def takes(self, tenant: str) -> bool:
+    def admits(self, tenant: str) -> bool:
         """Whether an operation of this tenant is accepted now, if only to wait."""
         return self.is_free_for(tenant) or self.waiting < self.bound or self._to_drop(tenant) is not None
 
     def take(self, tenant: str = "", *, cost: float = 1.0) -> bool:
-        """Take a slot if one is free for this tenant, and return whether it was; `leave` returns it."""
+        """Acquire a slot if one is free for this tenant, and return whether it was; release it with `leave`."""
         if self.is_limited:
             if tenant in self._queues or not self._may_hold_more(tenant):  # `is_free_for`, in a call less
                 return False
@@ -139,10 +139,10 @@ class FairScheduler:
         return True
 
     async def enter(self, tenant: str = "", *, cost: float = 1.0, is_patient: bool = False) -> None:
-        """Take a slot, in the tenant's turn; `leave` returns it. Raises `NoRoomError` at once where the queue is full.
+        """Acquire a slot, in the tenant's turn; release it with `leave`. Raises `NoRoomError` if the queue is full.
 
         `cost` is the size of the operation in units of the caller's choice. A patient operation always waits, even
-        where the queue is full.
+        if the queue is full.
         """
         if self.take(tenant, cost=cost):
             return
@@ -159,11 +159,11 @@ class FairScheduler:
             if place.turn.cancelled():
                 self._give_up(place)
             elif place.turn.exception() is None:
-                self.leave(tenant)  # the slot came in the same moment
+                self.leave(tenant)  # the slot was assigned in the same moment
             raise
 
     def leave(self, tenant: str = "", took: float | None = None) -> None:
-        """Return the slot after `took` seconds of work; None where no work was done."""
+        """Release the slot after `took` seconds of work; None if no work was done."""
         if took is not None:
             self._took += (took - self._took) * MEMORY
         self.in_use -= 1
@@ -205,7 +205,7 @@ class FairScheduler:
         return not (self._leaves_room and held) or held < SHARE * free
 
     def _admit(self) -> None:
-        """Give free slots to waiting operations until no slot is free for any of them."""
+        """Assign free slots to waiting operations until no slot is free for any of them."""
         while self.waiting and self.free:
             able = [tenant for tenant in self._queues if self._may_hold_more(tenant)]
             if not able:
@@ -222,7 +222,7 @@ class FairScheduler:
                 place.turn.set_result(None)
 
     def _make_room(self, tenant: str) -> None:
-        """Drop an operation of a tenant that has more of them waiting. Raises `NoRoomError` where no tenant has."""
+        """Drop an operation of a tenant with more waiting ones. Raises `NoRoomError` if no tenant has more."""
         place = self._to_drop(tenant)
         if place is None:
             raise NoRoomError(self.expected_wait)
@@ -231,7 +231,7 @@ class FairScheduler:
             place.turn.set_exception(NoRoomError(self.expected_wait))
 
     def _to_drop(self, tenant: str) -> _Place | None:
-        """Return the place to drop for one of this tenant's: the last of the tenant that has most waiting."""
+        """Return the place to drop for one of this tenant's: the last of the tenant with the most waiting."""
         if not self._queues:
             return None
         own = len(self._queues[tenant].places) if tenant in self._queues else 0
@@ -254,7 +254,7 @@ class FairScheduler:
             self._remember(place.tenant, queue.tag)
 
     def _remember(self, tenant: str, tag: float) -> None:
-        """Keep what a tenant received beyond its share, so that a queue that empties for a moment gains nothing."""
+        """Store what a tenant received beyond its share, so that a queue that empties for a moment gains nothing."""
         if len(self._tags) >= self._most_tags:
             self._tags = {one: known for one, known in self._tags.items() if known > self._now}
             self._most_tags = 2 * len(self._tags) + FEWEST_TAGS

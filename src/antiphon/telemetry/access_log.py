@@ -1,4 +1,4 @@
-"""Keeps the journal of responses: which one is made, by which backend, and how it ended."""
+"""Writes the log of responses: which one ran, at which backend, and how it ended."""
 
 import logging
 import time
@@ -18,10 +18,10 @@ log = logging.getLogger("antiphon.access")
 
 @dataclass(slots=True)
 class AccessLog(Observer):
-    """Notes what the lines of the log say of a response.
+    """Records what the log lines report about a response.
 
-    The line of an HTTP request describes the response that it created. A response that a WebSocket or a program's own
-    call created, or that was made in the background, gets a line of its own.
+    The line of an HTTP request describes the response that it created. A response from a WebSocket, from a direct
+    call of a program, or from the background has a line of its own.
     """
 
     def queued(self, response_id: str) -> None:

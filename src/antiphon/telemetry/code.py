@@ -7,7 +7,7 @@ from antiphon.upstream.code_status import CodeStatus
 
 
 def code_metrics(look: Callable[[], CodeStatus | None]) -> list[Known]:
-    """Return the metrics of this process's sandbox; without one they have no numbers."""
+    """Return the metrics of this process's sandbox; without one they have no values."""
 
     def gauge(name: str, text: str, of: Callable[[CodeStatus], float]) -> Known:
         def read() -> Mapping[Labels, float]:
@@ -24,8 +24,8 @@ def code_metrics(look: Callable[[], CodeStatus | None]) -> list[Known]:
         return Known(f"antiphon_code_{name}", text, label, look=read, kind="counter")
 
     return [
-        gauge("kernels", "Processes that keep the variables of a container.", lambda one: one.kernels),
-        gauge("memory_bytes", "Bytes of memory that they use.", lambda one: one.memory),
-        counter("calls", "Calls of code that ended, by how they did.", "ending", lambda one: one.calls),
-        counter("rejections", "Calls of code that were not run.", "reason", lambda one: one.rejections),
+        gauge("kernels", "Processes that hold the variables of a container.", lambda one: one.kernels),
+        gauge("memory_bytes", "Bytes of memory that these processes use.", lambda one: one.memory),
+        counter("calls", "Calls of code that ended, by outcome.", "ending", lambda one: one.calls),
+        counter("rejections", "Calls of code that were not run, by reason.", "reason", lambda one: one.rejections),
     ]

@@ -11,13 +11,13 @@ from antiphon.telemetry.kinds import Family, Sample
 CONTENT_TYPE = b"text/plain; version=0.0.4; charset=utf-8"
 
 PIECE = 200
-"""Samples of a piece of the text. A piece of histograms takes about 2 ms."""
+"""Samples in a piece of the text. A piece of histograms takes about 2 ms."""
 
 _ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
 
 
 def exposition(counted: Iterable[Family]) -> Iterator[str]:
-    """Yield families as text, in pieces. Families of one name, from several processes, become one."""
+    """Yield families as text, in pieces. Families with one name, from several processes, are merged."""
     merged: dict[str, list[Family]] = {}
     for family in counted:
         merged.setdefault(family.name, []).append(family)

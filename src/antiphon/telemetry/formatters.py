@@ -1,8 +1,8 @@
-"""Lines of the log: as text for people or as JSON for programs, each with the request in whose service it was written.
+"""Formats log lines: as text for people or as JSON for programs, each with the request during which it was written.
 
-A line never holds what a client or a backend said. What went wrong is told by its kind and its place: messages of
-exceptions quote what they stumbled over, so they are left out, here and whoever logs them, unless somebody looks for
-a fault (`log_level = debug`). Of our own errors the gist is told.
+A line never contains text of a client or a backend. Errors are reported by their type and place: messages of
+exceptions quote the data that caused them, so they are omitted, here and in all log calls, except for
+debugging (`log_level = debug`). For this project's own errors the gist is logged.
 """
 
 import logging
@@ -18,10 +18,10 @@ from antiphon.errors import AntiphonError
 from antiphon.telemetry.context import About, about
 
 OWN = "antiphon"
-"""Our loggers' name, or how it begins."""
+"""The name of this project's logger, or its prefix."""
 
 FIELDS = "fields"
-"""The attribute of a record that holds more of what a line says, by name."""
+"""The attribute of a record with more fields of a line, by name."""
 
 SHOWN = ("request_id", "response_id", "api_key_id", "backend", "model", "cache", "outcome", "corrected", "trace_id")
 
@@ -29,7 +29,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class TextLines(logging.Formatter):
-    """`2026-11-21T09:18:46.123Z WARNING antiphon: What happened. [req_1 resp_1 groq]`, then where, for a fault."""
+    """`2026-11-21T09:18:46.123Z WARNING antiphon: What happened. [req_1 resp_1 groq]`, then the place of a fault."""
 
     def __init__(self, *, quotes: bool = False) -> None:
         super().__init__()
@@ -46,7 +46,7 @@ class TextLines(logging.Formatter):
 
 
 class JsonLines(logging.Formatter):
-    """One object a line: `time`, `level`, `logger`, `message`, what is known of the request, and `fault`."""
+    """One object per line: `time`, `level`, `logger`, `message`, the facts about the request, and `fault`."""
 
     def __init__(self, *, quotes: bool = False) -> None:
         super().__init__()
@@ -68,7 +68,7 @@ class JsonLines(logging.Formatter):
 
 
 def fields(**said: Any) -> Mapping[str, Any]:
-    """Return what goes into a log call as `extra`, for a line to say this too."""
+    """Return the `extra` argument of a log call, to add these fields to a line."""
     return {FIELDS: said}
 
 
@@ -90,7 +90,7 @@ def _second(seconds: int) -> str:
 
 
 def _message(record: logging.LogRecord, quotes: bool) -> str:
-    """Return what is said; others' loggers put what they stumbled over into further lines."""
+    """Return the message; other loggers put the data that caused an error into further lines."""
     if quotes or not isinstance(record.args, tuple) or not any(isinstance(one, Exception) for one in record.args):
         text = record.getMessage()
     else:
@@ -99,14 +99,14 @@ def _message(record: logging.LogRecord, quotes: bool) -> str:
 
 
 def _printable(text: str) -> str:
-    """Return text that stays on its line, whatever it holds."""
+    """Return text as one line, whatever it contains."""
     if text.isprintable():
         return text
     return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
 
 
 def _fault(record: logging.LogRecord, quotes: bool) -> Iterator[str]:
-    """Give where and of which kind an exception is, the one that caused it first."""
+    """Yield the place and type of an exception, its cause first."""
     error = record.exc_info[1] if record.exc_info else None
     causes: list[BaseException] = []
     while error is not None and error not in causes:

@@ -1,6 +1,6 @@
-"""The kinds of metrics: counters, gauges and histograms, as plain numbers that cost next to nothing to change.
+"""The kinds of metrics: counters, gauges and histograms, as plain numbers that are cheap to update.
 
-Nothing here knows how metrics are shown; `exposition.py` writes them as text. The terms are those of Prometheus.
+This module does not know how metrics are shown; `exposition.py` writes them as text. Terms as in Prometheus.
 """
 
 from bisect import bisect_left
@@ -12,10 +12,10 @@ from typing import Protocol
 from msgspec import Struct
 
 MODEL_SECONDS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0)
-"""Bounds for what a model does: 50 ms to 10 minutes."""
+"""Buckets for a model's times: 50 ms to 10 minutes."""
 
 OTHER = "other"
-"""The value of a label for everything beyond the values that are listed."""
+"""The value of a label for everything beyond the listed values."""
 
 Labels = tuple[str, ...]
 
@@ -25,7 +25,7 @@ class Sample(Struct, frozen=True):
 
     labels: dict[str, str]
     value: float
-    """Of a histogram, the sum of its observations."""
+    """For a histogram, the sum of its observations."""
     counts: Sequence[int] = ()
     """Of a histogram, the observations in each bucket, not added up; the last bucket has no upper bound."""
 
@@ -38,11 +38,11 @@ class Family(Struct, frozen=True):
     text: str
     samples: list[Sample]
     bounds: Sequence[float] = ()
-    """Of a histogram, the upper bounds of all buckets but the last."""
+    """For a histogram, the upper bounds of all buckets except the last."""
 
 
 class Metric(Protocol):
-    """Anything that has a name and numbers. `names` are those of its labels."""
+    """An object with a name and numbers. `names` are those of its labels."""
 
     name: str
     kind: str
@@ -51,12 +51,12 @@ class Metric(Protocol):
     bounds: Sequence[float]
 
     def samples(self) -> Iterator[Sample]:
-        """Return the numbers as they are now."""
+        """Return the current numbers."""
         ...
 
 
 class Counter:
-    """Only grows; one number for each combination of labels that was seen."""
+    """Only increases; one number for each combination of labels that occurred."""
 
     kind = "counter"
     bounds: Sequence[float] = ()
@@ -64,14 +64,14 @@ class Counter:
     def __init__(self, name: str, text: str, *names: str) -> None:
         self.name, self.text, self.names = name, text, names
         self.values: defaultdict[Labels, float] = defaultdict(float)
-        """By their labels; what is counted with every request adds to it directly."""
+        """By label values; code that runs with every request updates it directly."""
 
     def add(self, *labels: str, by: float = 1) -> None:
         """Count one more, or `by`."""
         self.values[labels] += by
 
     def value(self, *labels: str) -> float:
-        """Return how many there are."""
+        """Return the count."""
         return self.values.get(labels, 0.0)
 
     def samples(self) -> Iterator[Sample]:
@@ -81,13 +81,13 @@ class Counter:
 
 
 class Gauge(Counter):
-    """Goes up and down; `add(…, by=-1)` takes one away."""
+    """Can increase and decrease; `add(…, by=-1)` subtracts one."""
 
     kind = "gauge"
 
 
 class Known:
-    """Numbers that another part keeps anyway, read when they are scraped: values by the values of the labels."""
+    """Numbers that another part holds anyway, read when they are scraped: values by the values of the labels."""
 
     bounds: Sequence[float] = ()
 
@@ -104,29 +104,29 @@ class Known:
 
 @dataclass(slots=True)
 class Spread:
-    """Observations in seconds: how many fell into each bucket, and their sum."""
+    """Observations in seconds: how many are in each bucket, and their sum."""
 
     counts: list[int]
     total: float = 0.0
 
 
 def spreads(bounds: Sequence[float]) -> defaultdict[Labels, Spread]:
-    """Return an empty table of observations by labels; the last bucket takes what is above all bounds."""
+    """Return an empty table of observations by labels; the last bucket is for values above all bounds."""
     return defaultdict(lambda: Spread([0] * (len(bounds) + 1)))
 
 
 class Histogram:
-    """How long things took, in seconds."""
+    """Durations in seconds."""
 
     kind = "histogram"
 
     def __init__(self, name: str, text: str, *names: str, bounds: Sequence[float] = MODEL_SECONDS) -> None:
         self.name, self.text, self.names, self.bounds = name, text, names, bounds
         self.spreads = spreads(bounds)
-        """By their labels; what is observed with every request changes it directly."""
+        """By label values; code that runs with every request updates it directly."""
 
     def observe(self, seconds: float, *labels: str) -> None:
-        """Count one that took so long."""
+        """Add one observation of this duration."""
         spread = self.spreads[labels]
         spread.counts[bisect_left(self.bounds, seconds)] += 1
         spread.total += seconds
@@ -138,7 +138,7 @@ class Histogram:
 
 
 def families(metrics: Iterable[Metric], **labels: str) -> list[Family]:
-    """Return the metrics' numbers as they are now, each with these labels too."""
+    """Return the metrics' current numbers, each with these labels in addition."""
     return [
         Family(
             one.name,

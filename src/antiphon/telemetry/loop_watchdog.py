@@ -1,6 +1,6 @@
-"""Measures how long the event loop does nothing but one thing: a thread asks it for a sign of life, and waits.
+"""Measures how long the event loop is blocked: a thread schedules a callback on it, and waits.
 
-While one step of one request runs, every other client waits. Requests pay nothing for the measurement: the loop runs
+While one step of one request runs, every other client waits. The measurement costs requests nothing: the loop runs
 one callback of the watchdog a few times per second.
 """
 
@@ -21,10 +21,10 @@ LONG = 0.25
 """Seconds after which a stall is logged, with the stack of the loop's thread at that moment."""
 
 LOG_EVERY = 60.0
-"""Seconds between two log lines: what stalls the loop once usually does so again."""
+"""Seconds between two log lines: the cause of a stall usually recurs."""
 
 DEEPEST = 12
-"""Frames of the stack that the log shows, the innermost ones."""
+"""Frames of the stack in the log, the innermost ones."""
 
 
 class LoopWatchdog:
@@ -41,14 +41,14 @@ class LoopWatchdog:
         self._logged = -LOG_EVERY
 
     def start(self) -> None:
-        """Begin to measure the loop that runs in this thread."""
+        """Start to measure the loop that runs in this thread."""
         self._loop_thread = threading.get_ident()
         loop = asyncio.get_running_loop()
         self._thread = threading.Thread(target=self._watch, args=(loop,), name="loop-watchdog", daemon=True)
         self._thread.start()
 
     def close(self) -> None:
-        """End the thread. The loop may be about to end too."""
+        """End the thread. The loop can be about to end too."""
         self._ended.set()
         self._answered.set()
         if self._thread is not None:
@@ -69,9 +69,7 @@ class LoopWatchdog:
         self._answered.wait()
         if stack is not None and self._took and asked - self._logged >= LOG_EVERY:
             self._logged = asked
-            log.warning(
-                "The event loop did nothing else for %.2f s; every client waited. It was in:\n%s", self._took, stack
-            )
+            log.warning("The event loop was blocked for %.2f s; every client waited. It was in:\n%s", self._took, stack)
 
     def _answer(self, asked: float) -> None:
         """Report the delay, on the loop itself: so each measurement wakes it once."""

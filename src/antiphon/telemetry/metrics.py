@@ -1,6 +1,6 @@
-"""What a process counts: `Measures` has every metric.
+"""The metrics of a process: `Measures` has all of them.
 
-`ResponseMetrics` counts what happens to responses; every other part of the server counts its own in `Measures`.
+`ResponseMetrics` counts responses; every other part of the server counts its own in `Measures`.
 """
 
 from bisect import bisect_left
@@ -18,19 +18,19 @@ from antiphon.upstream.options import is_listed
 from antiphon.upstream.registry import ModelRegistry
 
 STORE_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0, 5.0)
-"""Bounds for what a store does: half a millisecond to 5 s."""
+"""Buckets for a store's times: half a millisecond to 5 s."""
 
 STALL_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0)
-"""Bounds for how long the event loop is busy with one thing; above 20 ms clients notice."""
+"""Buckets for the time that the event loop is blocked; above 20 ms clients notice."""
 
 MOST_MODELS = 200
 """Models that are counted by name; the rest of a long list is `other`."""
 
 
 class Measures:
-    """Everything that this process counts. Each part counts its own; what nobody counts has no numbers.
+    """All metrics of this process. Each part counts its own; metrics without counts have no numbers.
 
-    Labels are bounded: routes and not paths, models that a backend lists and not what a client calls them.
+    Labels are bounded: routes instead of paths, models that a backend lists instead of the clients' names.
     """
 
     def __init__(self) -> None:
@@ -39,46 +39,44 @@ class Measures:
         self.responses = Counter("antiphon_responses", "Responses that have ended.", "model", "status")
         self.first_token = Histogram(
             "antiphon_first_token_seconds",
-            "From the beginning of a streamed response to the first byte of the model's answer.",
+            "Time from the start of a streamed response to the first byte of the model's answer.",
             *("backend", "model"),
         )
-        self.duration = Histogram("antiphon_response_seconds", "From the beginning of a response to its end.", "model")
+        self.duration = Histogram("antiphon_response_seconds", "Time from the start of a response to its end.", "model")
         self.tokens = Counter(
             "antiphon_tokens",
             "Tokens as backends counted them: cached is part of input, reasoning of output.",
             *("model", "kind"),
         )
         self.calls = Counter("antiphon_backend_calls", "Calls of a model.", "backend", "outcome")
-        self.tools = Counter("antiphon_tool_calls", "Calls of tools that this server runs.", "kind", "outcome")
-        self.mcp_left_out = Counter(
-            "antiphon_mcp_tools_left_out", "Tools in lists of MCP servers that cannot be used.", "reason"
-        )
-        self.cache = Counter("antiphon_cache_lookups", "Looks into the response cache.", "outcome")
+        self.tools = Counter("antiphon_tool_calls", "Calls of server-side tools.", "kind", "outcome")
+        self.mcp_left_out = Counter("antiphon_mcp_tools_left_out", "Unusable tools in lists of MCP servers.", "reason")
+        self.cache = Counter("antiphon_cache_lookups", "Lookups in the response cache.", "outcome")
         self.images = Counter(
-            "antiphon_images_described", "Images in requests to models that see none, by what came of them.", "outcome"
+            "antiphon_images_described", "Images in requests to models without vision, by outcome.", "outcome"
         )
         self.skipped_compactions = Counter(
-            "antiphon_compactions_skipped", "Compactions that would have left a context beyond its threshold.", "model"
+            "antiphon_compactions_skipped", "Compactions skipped because they would not have helped.", "model"
         )
         self.corrections = Counter(
             "antiphon_corrections",
-            "Faults in what models said: repaired, asked for again, or left broken; loops: nudged, or stopped.",
+            "Faults in the output of models: repaired, requested again, or left broken; loops: nudged, or stopped.",
             *("model", "kind", "outcome"),
         )
         self.jobs = Counter(
             "antiphon_background_jobs", "Background responses: claimed here, done here, or lost to another.", "outcome"
         )
-        self.store = Histogram("antiphon_store_seconds", "How long the store took.", "kind", bounds=STORE_SECONDS)
-        self.store_errors = Counter("antiphon_store_errors", "What the store could not do.", "operation")
+        self.store = Histogram("antiphon_store_seconds", "Duration of store operations.", "kind", bounds=STORE_SECONDS)
+        self.store_errors = Counter("antiphon_store_errors", "Failed store operations.", "operation")
         self.loop_stalls = Histogram(
             "antiphon_loop_stall_seconds",
-            "How long the event loop took to answer its watchdog, which asks four times per second.",
+            "Delay of the event loop, measured by its watchdog four times per second.",
             bounds=STALL_SECONDS,
         )
-        self.webhooks = Counter("antiphon_webhook_deliveries", "Tries to deliver a webhook.", "outcome")
+        self.webhooks = Counter("antiphon_webhook_deliveries", "Attempts to deliver a webhook.", "outcome")
         self.tenant_responses = Counter("antiphon_tenant_responses", "Responses by tenant.", "tenant", "status")
         self.tenant_tokens = Counter("antiphon_tenant_tokens", "Tokens by tenant.", "tenant", "kind")
-        self.websockets = Gauge("antiphon_websocket_connections", "WebSocket connections that are open.")
+        self.websockets = Gauge("antiphon_websocket_connections", "Open WebSocket connections.")
 
     def all(self) -> list[Metric]:
         """Return every metric."""
@@ -86,7 +84,7 @@ class Measures:
 
 
 class ModelNames:
-    """Which models are called by their names outside: those that a backend lists, or an operator does."""
+    """Which models are counted by their public names: those that a backend or an operator lists."""
 
     def __init__(self, models: ModelRegistry) -> None:
         self._models = models
@@ -113,9 +111,9 @@ class ResponseMetrics(Observer):
     measures: Measures
     names: ModelNames
     clock: Clock
-    """Never goes back, in seconds."""
+    """A monotonic clock, in seconds."""
     _spoken: set[ResponseRecord] = field(default_factory=set)
-    """The streams whose model has said something."""
+    """The streams with output from the model."""
 
     def spoke(self, call: Call) -> None:
         """See `Observer.spoke`; a response's first token is that of its first call."""
@@ -131,7 +129,7 @@ class ResponseMetrics(Observer):
         self.measures.calls.values[call.target.state.name, outcome] += 1
 
     def returned(self, use: ToolUse) -> None:
-        """See `Observer.returned`. What a client or a server calls a tool is no label."""
+        """See `Observer.returned`. A tool name from a client or a server is not a label."""
         if use.hosted is not None and use.is_over:
             self.measures.tools.add(use.hosted, "failed" if use.error else "completed")
 
@@ -179,14 +177,14 @@ def known(
     def each(name: str, text: str, of: Callable[[BackendState], float], kind: str = "gauge") -> Known:
         return Known(f"antiphon_backend_{name}", text, "backend", look=by_backend(of), kind=kind)
 
-    in_flight = "Responses that are being made."
+    in_flight = "Responses in progress."
     return [
         Known("antiphon_responses_in_flight", in_flight, look=lambda: {(): responses_in_flight()}),
         each("in_flight", "Requests that a backend has now.", lambda served: served.slots.usage.in_use),
         each("queue", "Requests that wait for a backend.", lambda served: served.slots.usage.waiting),
         each("oldest_wait_seconds", OLDEST, lambda served: served.slots.usage.oldest_wait),
-        each("up", "Whether a backend is asked: 0 where it was taken out.", is_up),
-        each("ejections", "Times that a backend was taken out.", lambda served: served.health.ejections, "counter"),
+        each("up", "Whether a backend is called: 0 if it is ejected.", is_up),
+        each("ejections", "Times that a backend was ejected.", lambda served: served.health.ejections, "counter"),
         each("prompt_bytes", "Bytes of prompts of sessions.", lambda served: served.prompts.size, "counter"),
         each("prompt_reused_bytes", REUSED, lambda served: served.prompts.reused, "counter"),
         each("prompt_breaks", BREAKS, lambda served: served.prompts.breaks, "counter"),
@@ -194,9 +192,9 @@ def known(
     ]
 
 
-REUSED = "Bytes of these prompts with which the prompt of the turn before began too."
-BREAKS = "Prompts that did not continue the prompt of the turn before."
-OLDEST = "For how long the first of the waiting operations has waited; 0 where none waits."
+REUSED = "Bytes of these prompts that repeat the beginning of the previous turn's prompt."
+BREAKS = "Prompts that did not continue the prompt of the previous turn."
+OLDEST = "Time that the first of the waiting operations has waited; 0 if none waits."
 
 
 def _shared(usage: Callable[[], Mapping[str, Usage]]) -> list[Known]:

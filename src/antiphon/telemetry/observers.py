@@ -1,4 +1,4 @@
-"""What happens to responses, as metrics, traces and the log receive it: one record of each, filled in as it is made."""
+"""Reports responses to metrics, traces and the log: one record of each, filled in while the response runs."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
@@ -19,73 +19,73 @@ CacheStatus = Literal["hit", "miss"]
 
 
 class Span(Struct, eq=False):
-    """One call of a model or use of a tool, in the timeline of a response. Times are of the monotonic clock."""
+    """One model call or tool call, in the timeline of a response. Times are of the monotonic clock."""
 
     kind: Literal["call", "tool"]
     name: str
-    """The backend's, as clients see it, or the tool's."""
+    """The name of the backend, as clients see it, or of the tool."""
     began: float
     first: float | None = None
-    """When the first byte of the answer came."""
+    """When the first byte of the answer arrived."""
     ended: float | None = None
     error: str = ""
     """The error's code."""
     message: str = ""
     """The error's text, as clients see it."""
     body: bytes = b""
-    """What the backend received; empty for a tool, and where it is not kept."""
+    """The request that the backend received; empty for a tool, and if it is not stored."""
 
 
 class ResponseRecord(Struct, eq=False):
-    """One response. It is handed over when the response begins, and again when it has ended."""
+    """One response. Observers receive it when the response begins, and again when it has ended."""
 
     response: Response
-    """As it stood when the record was handed over; in the end it is final and durable, or was given up."""
+    """Its state when the record was passed on; at the end it is final and durable, or was abandoned."""
     target: Target
     """The model and backend that are called, or that answered."""
     output: Callable[[], Sequence[Item]]
-    """Returns the items that are done."""
+    """Returns the completed items."""
     is_stream: bool = False
     is_background: bool = False
     is_resumed: bool = False
     """An earlier attempt began it."""
     ignored_tools: Sequence[str] = ()
-    """Types of tools that the model is not offered, since only a server can run them."""
+    """Types of tools that are not offered to the model, because only a server can run them."""
     began: float = 0.0
     """When it was begun, in seconds of the monotonic clock."""
     model: str = ""
-    """The model that was asked, by the name that clients know."""
+    """The requested model, by the name that clients know."""
     cache: CacheStatus | None = None
-    """What the cache was to it; None where the cache has no part in it."""
+    """The result of the cache lookup; None if the cache is not used."""
     notes: Sequence[Note] = ()
-    """What was wrong in what the model said, and what was done about it."""
+    """Faults in the model's output, and their corrections."""
     skipped_compactions: int = 0
     """Times that the context was too long for `compact_threshold`, and a compaction would not have helped."""
     tenant: str = ""
-    """The tenant that it is made for; empty without an API key."""
+    """Its tenant; empty without an API key."""
     spans: list[Span] = []
-    """What it waited for, in order; empty where it is not timed."""
+    """Its model and tool calls, in order; empty if it is not timed."""
     outcome: str = ""
-    """Its status in the end, `queued` where another is to make it, `refused` where the client got an error instead."""
+    """Its final status, `queued` if another worker runs it, `refused` if the client received an error instead."""
 
 
 class Call(Struct, eq=False):
-    """One call of a model. What came of it is filled in once that is known."""
+    """One model call. The outcome is filled in once it is known."""
 
     record: ResponseRecord | None
-    """The response that it is made for; None where a client's own request is passed on."""
+    """The response that it belongs to; None if a client's own request is passed on."""
     target: Target
     body: Mapping[str, Any]
-    """What the backend is asked."""
+    """The request to the backend."""
     operation: Operation = "chat"
     ending: Finish | None = None
-    """How the answer ended, where it was read to its end."""
+    """How the answer ended, if it was read to its end."""
     error: AntiphonError | None = None
-    """Why there is no answer, or no whole one."""
+    """Why there is no answer, or an incomplete one."""
     has_calls: bool = False
     """Whether the model calls tools."""
     span: Span | None = None
-    """Its place in the timeline of the response, where that is kept."""
+    """Its span in the timeline of the response, if that is recorded."""
     sent: bytes = b""
     """`body` as it is sent."""
 
@@ -96,28 +96,28 @@ class Call(Struct, eq=False):
 
 
 class ToolUse(Struct, eq=False):
-    """One use of a tool that this server runs itself."""
+    """One call of a server-side tool."""
 
     record: ResponseRecord
     name: str
     kind: str
-    """`function`, `extension` or `datastore`, in the words of the conventions for traces."""
+    """`function`, `extension` or `datastore`, in the terms of the conventions for traces."""
     call_id: str | None = None
     hosted: Kind | None = None
     """Which hosted tool of the API it is, if any."""
     is_over: bool = False
-    """Whether it came to its end, well or not; what is broken off does not."""
+    """Whether it was completed, successfully or not; false if it was cancelled."""
     error: AntiphonError | None = None
-    """Why it came to nothing."""
+    """Why it failed."""
     span: Span | None = None
-    """Its place in the timeline of the response, where that is kept."""
+    """Its span in the timeline of the response, if that is recorded."""
 
 
 class Observer:
-    """Receives every response that this process makes. Each method returns at once and never raises.
+    """Receives every response that this process runs. Each method returns at once and never raises.
 
-    The order of one response: `queued` where it is made in the background; `began`; for each call of the model `asked`,
-    `spoke` once its first byte is there, and `answered`; for each use of a tool of this server `used` and `returned`;
+    The order for one response: `queued` if it runs in the background; `began`; for each model call `asked`,
+    `spoke` once its first byte has arrived, and `answered`; for each server-side tool call `used` and `returned`;
     then `ended`.
     """
 
@@ -125,29 +125,29 @@ class Observer:
         """A response was put into the queue, by the request that is being served."""
 
     def began(self, record: ResponseRecord) -> None:
-        """A response is being made."""
+        """A response is running."""
 
     def asked(self, call: Call) -> None:
-        """A backend is about to be asked, by this task."""
+        """A backend is about to be called, by this task."""
 
     def spoke(self, call: Call) -> None:
-        """It began to answer."""
+        """The backend began to answer."""
 
     def answered(self, call: Call) -> None:
-        """Its answer is over."""
+        """Its answer has ended."""
 
     def used(self, use: ToolUse) -> None:
         """A tool begins to run."""
 
     def returned(self, use: ToolUse) -> None:
-        """It has ended."""
+        """The tool has ended."""
 
     def ended(self, record: ResponseRecord) -> None:
         """The response has ended."""
 
 
 class Observers:
-    """Several, as what is to be called for each thing that happens: only methods that an observer has of its own."""
+    """Combines several observers, as lists of callables for each event: only methods that an observer overrides."""
 
     def __init__(self) -> None:
         self.queued: tuple[Callable[[str], None], ...] = ()
@@ -160,7 +160,7 @@ class Observers:
         self.ended: tuple[Callable[[ResponseRecord], None], ...] = ()
 
     def add(self, observer: Observer) -> None:
-        """Hand over to this one too, from now on."""
+        """Add this one too, from now on."""
         for name in vars(self):
             if getattr(type(observer), name) is not getattr(Observer, name):
                 setattr(self, name, (*getattr(self, name), getattr(observer, name)))

@@ -1,6 +1,6 @@
-"""What the system knows of this process, under the names that Prometheus's own clients use, and which build it is.
+"""Facts of the operating system about this process, under the names of Prometheus's own clients, and the build.
 
-Read when metrics are scraped, in some 50 µs. What the system does not offer (`/proc` is Linux's) has no numbers.
+Read when metrics are scraped, in some 50 µs. Facts that the system does not offer (`/proc` is Linux's) have no values.
 """
 
 import os
@@ -29,18 +29,18 @@ def process_metrics() -> list[Known]:
         return Known(f"process_{name}", text, look=lambda: _read(of), kind=kind)
 
     return [
-        Known("antiphon_build_info", "The version that runs; always 1.", "version", "python", look=lambda: build),
+        Known("antiphon_build_info", "The running version; always 1.", "version", "python", look=lambda: build),
         each("cpu_seconds", "CPU time that the process has used.", time.process_time, "counter"),
         each("resident_memory_bytes", "Physical memory that the process uses.", lambda: _memory(1)),
         each("virtual_memory_bytes", "Virtual memory of the process.", lambda: _memory(0)),
         each("open_fds", "File descriptors that the process has open.", open_files),
-        each("max_fds", "File descriptors that it may open.", lambda: resource.getrlimit(resource.RLIMIT_NOFILE)[0]),
+        each("max_fds", "Maximum number of file descriptors.", lambda: resource.getrlimit(resource.RLIMIT_NOFILE)[0]),
         each("start_time_seconds", "When the process started, in Unix time.", lambda: _started(os.getpid())),
     ]
 
 
 def open_files(folder: Path = PROC / "self/fd") -> float:
-    """Return the number of open files. Linux has it as the size of a folder since 6.2; before, they are counted."""
+    """Return the number of open files. Since 6.2, Linux has it as the size of a folder; before, they are counted."""
     return folder.stat().st_size or len(os.listdir(folder))  # noqa: PTH208 - names are enough
 
 
@@ -56,7 +56,7 @@ def _memory(field: int) -> float:
 
 @cache
 def _started(pid: int) -> float:
-    """Return when a process started: ticks since the machine was booted, and when that was."""
+    """Return when a process started: ticks since the machine was booted, and the time of the boot."""
     ticks = float((PROC / f"{pid}/stat").read_text().rpartition(")")[2].split()[19])
     booted = next(line for line in (PROC / "stat").read_text().splitlines() if line.startswith("btime "))
     return float(booted.split()[1]) + ticks / _TICKS

@@ -1,11 +1,11 @@
-"""HTTP requests: how many there were, and how long they took. One update of one record counts for both metrics."""
+"""HTTP requests: their number and their duration. One update of one record counts for both metrics."""
 
 from collections.abc import Iterator, Sequence
 
 from antiphon.telemetry.kinds import MODEL_SECONDS, Labels, Sample, Spread, spreads
 
 HTTP_SECONDS = (0.005, 0.01, 0.025, *MODEL_SECONDS)
-"""Bounds for a request: 5 ms to 10 minutes. A stream lasts as long as its model speaks."""
+"""Buckets for a request: 5 ms to 10 minutes. A stream lasts as long as its model generates."""
 
 
 class RequestCounter:
@@ -31,7 +31,7 @@ class RequestSeconds:
     """The durations of the same requests, by route and class of status, such as `2xx`."""
 
     name, kind = "antiphon_http_request_seconds", "histogram"
-    text = "From the beginning of a request to the end of its reply."
+    text = "Time from the start of a request to the end of its reply."
     names: Labels = ("route", "status_class")
     bounds: Sequence[float] = HTTP_SECONDS
 
@@ -48,7 +48,7 @@ class RequestSeconds:
 
 
 def class_of(status: str) -> str:
-    """Return the class of a status; `gone` for a client that disconnected before there was one."""
+    """Return the class of a status; `gone` for a client that disconnected before the response."""
     return f"{status[0]}xx" if status.isdecimal() else status
 
 

@@ -1,4 +1,4 @@
-"""Times what the store does, and counts what it could not do."""
+"""Times the operations of the store, and counts its failures."""
 
 import time
 from collections.abc import Awaitable, Callable
@@ -48,12 +48,12 @@ WRITES = {
 
 
 def timed(store: Store, measures: Measures) -> Store:
-    """Return the store, whichever it is, with every call timed and every failure counted."""
+    """Return any store with every call timed and every failure counted."""
     return cast("Store", _Timed(store, measures))
 
 
 class _Timed:
-    """Stands before a store. Attributes that are not timed are the store's own."""
+    """Wraps a store. Attributes that are not timed are the store's own."""
 
     def __init__(self, store: Store, measures: Measures) -> None:
         self._store, self._measures = store, measures

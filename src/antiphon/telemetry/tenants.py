@@ -1,4 +1,4 @@
-"""Responses and tokens by tenant, for an operator who asks for these metrics: `metrics_tenants`."""
+"""Responses and tokens by tenant, for operators who enable these metrics: `metrics_tenants`."""
 
 from dataclasses import dataclass, field
 

@@ -1,4 +1,4 @@
-"""Times the calls of models and tools of each response, for the timeline that is stored with it."""
+"""Times the model calls and tool calls of each response, for the timeline that is stored with it."""
 
 import time
 
@@ -6,9 +6,9 @@ from antiphon.telemetry.observers import Call, Observer, Span, ToolUse
 
 
 class Timeline(Observer):
-    """Adds a span to the record of a response for each call of a model and each use of a tool.
+    """Adds a span to the record of a response for each model call and each tool call.
 
-    With `keeps_bodies`, the span of a call has what the backend received.
+    With `keeps_bodies`, the span of a model call contains the request that the backend received.
     """
 
     def __init__(self, *, keeps_bodies: bool = False) -> None:

@@ -1,8 +1,8 @@
 """Checks for your own servers, clients and stores.
 
-`check_event_stream` returns what is wrong in a stream of Responses events, `assert_event_stream` raises if anything is,
-`fold` rebuilds the response from it, and `RULES` are the rules.
-`check_store` tests a store of your own, `check_sandbox` a sandbox of your own.
+`check_event_stream` returns what is wrong in a stream of Responses events, `assert_event_stream` raises if anything is
+wrong, `fold` rebuilds the response from it, and `RULES` are the rules. `check_store` tests your own store,
+`check_sandbox` your own sandbox.
 """
 
 from antiphon.testing.events.check import assert_event_stream, check_event_stream

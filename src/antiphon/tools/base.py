@@ -1,4 +1,4 @@
-"""What the engine asks of the tools that this server runs itself, whatever is behind them."""
+"""The interface between the engine and server-side tools."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,97 +12,97 @@ from antiphon.protocol.tools import CodeInterpreterTool, FileSearchTool, McpTool
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """One call that the model made, to be carried out."""
+    """One call by the model, to be executed."""
 
     tool: Tool
-    """As the request gives it, with what it lends: `authorization` goes to the tool's own origin, nowhere else."""
+    """The tool in the request, with its credentials: `authorization` is sent to the tool's own origin only."""
     name: str
     """Which function: an MCP server's tool, `web_search`, `open_page`, `find_in_page`, or `file_search`."""
     arguments: Mapping[str, Any]
     tenant: str = ""
     was_provided: Callable[[str], bool] = lambda text: False
-    """Whether a text stands word for word in what the model was given, by its user or by tools.
+    """Whether a text occurs word for word in the data that the model received, from its user or from tools.
 
-    What it made up itself may carry off what it knows (threat 22).
+    A text that the model invented could leak data that it knows (threat 22).
     """
     sources: Sources = field(default_factory=dict)
-    """What the model was given to cite until now, in its order.
+    """The sources that the model can cite so far, in order.
 
-    Uses side by side add to it: it is to be read when the outcome is made, with nothing awaited from then on.
+    Parallel calls add to it: read it when the outcome is created, and await nothing after that.
     """
     window: int | None = None
-    """Tokens of the model's window, None where that is not known."""
+    """Tokens of the model's window, None if unknown."""
     container_id: str = ""
     """The container of the response, for code and shell commands; empty for all other tools."""
     conversation: Callable[[], Sequence[InputItem]] = list
     """Returns the items of the conversation so far, for its images and files.
 
-    For images, those that stand before the call, with calls that are still executed.
+    For images, those before the call, including calls that are still being executed.
     """
     report: Callable[[Mapping[str, Any]], None] = lambda fields: None
     """Shows the client progress of the call, in the fields of an event: a partial image."""
     is_stored: bool = False
-    """Whether the response is stored, so that what the call makes can be kept with it."""
+    """Whether the response is stored, so that the results of the call can be stored with it."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What came of a use."""
+    """The outcome of a call."""
 
     said: str | Sequence[InputText | InputImage]
-    """What the model is told, also of a failure."""
+    """The text that the model receives, also after a failure."""
     fields: Mapping[str, Any]
-    """What the call's item shows in the end.
+    """The final fields of the call's item.
 
     `output` and `error` of an `mcp_call`, `action` (with all its `sources`) and `results` of a `web_search_call`,
-    `queries` and `results` of a `file_search_call`, and those of an `image_generation_call`; the engine leaves out what
-    the client did not ask for by `include`.
+    `queries` and `results` of a `file_search_call`, and those of an `image_generation_call`; the engine omits the
+    fields that the client did not request by `include`.
     """
     is_failed: bool = False
     sources: Sources = field(default_factory=dict)
-    """What the model may cite from now on, beside what it could before."""
+    """The sources that the model can cite from now on, in addition to the previous ones."""
     files: Sequence[MadeFile] = ()
-    """Files of a container that the call made or changed, which the model may link to."""
+    """Files of a container that the call created or changed, which the model can link to."""
 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """The tools of a server, each `{name, description, input_schema, annotations}`; or why there are none."""
+    """The tools of a server, each `{name, description, input_schema, annotations}`; or the error."""
 
     tools: Sequence[Mapping[str, Any]] = ()
     error: str = ""
     status: int = 0
-    """The HTTP status with which the server refused, 0 where it refused in another way."""
+    """The HTTP status of the error, 0 if it has none."""
 
 
 class HostedTool(Protocol):
     """One kind of tool, for all requests of this process."""
 
     def check(self, tool: Tool, path: str = "tools") -> None:
-        """Raise `ClientError` (400) where this tool cannot be used as it is given; nothing is asked for that.
+        """Raise `ClientError` (400) if the tool in the request is invalid; sends no request.
 
         `path` is the tool's, as errors name it.
         """
         ...
 
     async def run(self, use: Use) -> ToolResult:
-        """Carry out one call. Every failure is an outcome, in bounded time; only a cancellation is raised."""
+        """Execute one call. Every failure is an outcome, in bounded time; only a cancellation is raised."""
         ...
 
     async def close(self) -> None:
-        """Let go of everything."""
+        """Release all resources."""
         ...
 
 
 class ToolServers(HostedTool, Protocol):
-    """Servers that say themselves which tools they have (specification section 6, `mcp`)."""
+    """Servers that list their own tools (specification section 6, `mcp`)."""
 
     def description(self, tool: McpTool) -> str:
-        """Return what the settings say of a server, empty where they say nothing."""
+        """Return the description of a server in the settings, or an empty text."""
         ...
 
     async def list(self, tool: McpTool, tenant: str = "") -> Listing:
-        """Return the tools of a server, all of them; asked anew only once what is known is old. Raises nothing."""
+        """Return all tools of a server, from the cache unless that is out of date. Raises nothing."""
         ...
 
 
@@ -129,16 +129,16 @@ class ContainerTools(HostedTool, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CodeState:
-    """How the sandbox of this process is, for the status, metrics and the console."""
+    """The state of this process's sandbox, for the status, metrics and the console."""
 
     sandbox: str
-    """What the settings name; empty where they name none."""
+    """The name in the settings; empty if they configure none."""
     problem: str = ""
-    """Why the tools are left out, in a sentence that names the cure; empty where they work."""
+    """Why the tools are disabled, in a sentence with the remedy; empty if they work."""
     kernels: int = 0
-    """Machines that run now, between calls too."""
+    """Running machines, including idle ones between calls."""
     running: int = 0
-    """Calls that run now."""
+    """Running calls."""
     waiting: int = 0
     """Calls that wait for their tenant's turn."""
     memory: int = 0
@@ -146,4 +146,4 @@ class CodeState:
     calls: Mapping[str, int] = field(default_factory=dict)
     """Calls that ended since the start of the process, by `Ending` of the sandbox, or `failed`."""
     rejections: Mapping[str, int] = field(default_factory=dict)
-    """Calls that were not run, by their reason."""
+    """Calls that were not run, by reason."""

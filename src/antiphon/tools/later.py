@@ -1,4 +1,4 @@
-"""Hosted tools that are loaded by the first request that has them."""
+"""Hosted tools that are loaded by the first request that uses them."""
 
 from collections.abc import Awaitable, Callable
 from typing import Generic, TypeVar
@@ -10,7 +10,7 @@ Built = TypeVar("Built", bound=HostedTool)
 
 
 class HostedToolLater(Generic[Built]):
-    """A tool that is built by `build` for the first request that has it. It is a `HostedTool`."""
+    """A tool that is built by `build` for the first request that uses it. It is a `HostedTool`."""
 
     def __init__(self, build: Callable[[], Built]) -> None:
         self._build = build
@@ -44,7 +44,7 @@ class FileSearchLater(HostedToolLater[FileSearches]):
 
 
 class ContainerToolsLater(HostedToolLater[ContainerTools]):
-    """The tools that run code. `release` is called at the end if no request had one. It is a `ContainerTools`."""
+    """The tools that run code. `release` is called at the end if no request used one. It is a `ContainerTools`."""
 
     def __init__(self, build: Callable[[], ContainerTools], release: Callable[[], Awaitable[None]]) -> None:
         super().__init__(build)

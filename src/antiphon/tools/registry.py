@@ -1,4 +1,4 @@
-"""The tools that this server runs itself, and how far a response may go with them."""
+"""The server-side tools, and the limits of a response with them."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -26,21 +26,21 @@ KINDS: Mapping[Kind, type[Tool]] = {
     "shell": ShellTool,
     "image_generation": ImageGenerationTool,
 }
-"""The tool of the API behind each kind of call."""
+"""The API's tool for each kind of call."""
 
 
 @dataclass(slots=True)
 class Toolset:
-    """What is behind each kind of hosted tool, and the limits of one response."""
+    """The implementation of each kind of hosted tool, and the limits of one response."""
 
     web_search: HostedTool | None = None
     mcp: ToolServers | None = None
     rounds: int = 64
-    """Times that the model may ask for tools of this server."""
+    """How often the model can call server-side tools."""
     seconds: float = 1800.0
-    """For how long it may."""
+    """The time limit in seconds."""
     needs_lists: bool = True
-    """A response fails where the tools of a server cannot be listed; otherwise it goes on without them."""
+    """A response fails if the tools of a server cannot be listed; otherwise it continues without them."""
     file_search: FileSearches | None = None
     code: ContainerTools | None = None
     images: HostedTool | None = None
@@ -61,29 +61,29 @@ class Toolset:
         self.served = frozenset(KINDS[kind] for kind in self._behind)
 
     def of(self, kind: Kind) -> HostedTool | None:
-        """Return what carries out calls of this kind."""
+        """Return the implementation for calls of this kind."""
         return self._behind.get(kind)
 
     def runs(self, tool: Tool) -> bool:
-        """Whether calls of the tool are carried out here."""
+        """Whether calls of the tool are executed here."""
         return any(is_of(kind, tool) for kind in self._behind)
 
     def check(self, tools: Iterable[Tool]) -> None:
-        """Raise `ClientError` (400) for the first tool that cannot be used as it is given."""
+        """Raise `ClientError` (400) for the first invalid tool."""
         for number, tool in enumerate(tools):
             for kind, behind in self._behind.items():
                 if is_of(kind, tool):
                     behind.check(tool, f"tools[{number}]")
 
     async def check_stores(self, tools: Iterable[Tool], tenant: str) -> None:
-        """Raise `ClientError` for a vector store that cannot be searched: 404 where it is unknown, 400 if expired."""
+        """Raise `ClientError` for a vector store that cannot be searched: 404 if it is unknown, 400 if expired."""
         if self.file_search is not None:
             for tool in tools:
                 if isinstance(tool, FileSearchTool):
                     await self.file_search.check_stores(tool, tenant)
 
     def described(self, request: CreateResponse) -> CreateResponse:
-        """Return the request with what the settings say of its servers, where it says nothing of them itself."""
+        """Return the request with the settings' descriptions of its servers, if it has none itself."""
         mcp = self.mcp
         if mcp is None or not any(isinstance(tool, McpTool) for tool in request.tools or ()):
             return request
@@ -96,11 +96,11 @@ class Toolset:
         return replace(request, tools=tools)
 
     async def close(self) -> None:
-        """Let go of everything."""
+        """Release all resources."""
         for behind in {id(each): each for each in self._behind.values()}.values():
             await behind.close()
 
 
 def is_of(kind: Kind, tool: Tool) -> bool:
-    """Whether calls of this kind are calls of the tool; a shell that the client runs is no kind of this server's."""
+    """Whether calls of this kind are calls of the tool; a shell that the client runs is not server-side."""
     return isinstance(tool, KINDS[kind]) and (not isinstance(tool, ShellTool) or tool.is_hosted)

@@ -1,1 +1,1 @@
-"""Both APIs, each translated into the other: requests one way, answers the other way. No I/O."""
+"""Translates both APIs into each other: requests in one direction, responses in the other. No I/O."""

@@ -1,7 +1,7 @@
-"""Repairs a JSON object that a model broke, where there is no doubt what it meant.
+"""Repairs a JSON object that a model broke, if its meaning is certain.
 
-The json_repair library reads whatever looks like JSON, and guesses where it must. So its reading counts only if nothing
-was added, lost or moved: `_is_certain` has the rules.
+The json_repair library reads anything that resembles JSON, and guesses if necessary. So its result counts only if
+nothing was added, lost or moved: `_is_certain` has the rules.
 """
 
 import re
@@ -11,10 +11,10 @@ from typing import Any
 import msgspec
 
 REPAIRER = "json_repair"
-"""The module that repairs. It takes 70 ms to load, so a server loads it beside its event loop when it is needed."""
+"""The module that repairs. It takes 70 ms to load, so a server loads it outside the event loop when it is needed."""
 
 LONGEST = 8_000
-"""Characters of a text that is repaired, on the event loop: 32,000 took the library up to 160 ms."""
+"""Longest text in characters that is repaired, on the event loop: the library needed up to 160 ms for 32,000."""
 
 _FENCE = re.compile(r"\A\s*```[a-zA-Z]{0,10}\s*\n|\n?\s*```\s*\Z")
 _STRUCTURE = re.compile(r"""[\s"'`\\,:;{}\[\]]+""")
@@ -26,16 +26,16 @@ _ESCAPED_TOKEN = re.compile(r'[{\[,:]\s*\\"')
 _LITERALS = {"True": "true", "False": "false", "None": "null"}
 _LITERAL = re.compile(r"\b(?:True|False|None)\b")
 _BETWEEN = re.compile(r"[\s,;:{}\[\]\w.+-]*")
-"""What may stand between two strings: structure, numbers and literals."""
+"""What can be between two strings: structure, numbers and literals."""
 
 _TOKEN = re.compile(r'("[^"\\]*(?:\\.[^"\\]*)*"?)|\s+', re.DOTALL)
 
 
 def repaired(text: str) -> dict[str, Any] | None:
-    """Return the object that a broken text means for certain, None where there is doubt.
+    """Return the object that a broken text certainly means, None if it is ambiguous.
 
-    What is certain: one escape too many throughout, fences around it, missing or superfluous brackets at its end and
-    commas, single quotes, unquoted names, Python's `True`, quotes and line ends inside a string that lack an escape.
+    Certain are: one escape too many throughout, fences around it, missing or superfluous brackets at its end and
+    commas, single quotes, unquoted names, Python's `True`, and unescaped quotes and line ends in strings.
     """
     if len(text) > LONGEST:
         return None
@@ -46,7 +46,7 @@ def repaired(text: str) -> dict[str, Any] | None:
         return value
     try:
         from json_repair import repair_json  # noqa: PLC0415 - few models ever need it
-    except ImportError:  # it belongs to the extra `correct`
+    except ImportError:  # part of the extra `correct`
         return None
     # Before version 0.64 the library reads `None` as a text.
     for given in dict.fromkeys((text, _with_literals(text))):
@@ -68,7 +68,7 @@ def _object(text: Any) -> dict[str, Any] | None:
 
 
 def continued(sent: str, value: dict[str, Any]) -> str | None:
-    """Return the JSON of an object that begins with what was sent of it, None where no such text has this value."""
+    """Return the JSON of an object that begins with the text already sent, None if no such text has this value."""
     compact = msgspec.json.encode(value).decode()
     before = _TOKEN.sub(r"\1", sent)
     if not compact.startswith(before):
@@ -81,10 +81,10 @@ def continued(sent: str, value: dict[str, Any]) -> str | None:
 
 
 def _is_certain(text: str, value: dict[str, Any]) -> bool:
-    """Whether a reading of the text keeps it.
+    """Whether a repair preserves the text.
 
-    All its characters are there, in their order, but for those that structure JSON. Each string stands between its two
-    quotes, so no blank was lost and none is cut off; each name has a colon behind it; no other text is between them.
+    All its characters are present, in order, except those that structure JSON. Each string is between its two quotes,
+    so no whitespace was lost and none is cut off; each name is followed by a colon; no other text is between them.
     """
     plain, at = _ESCAPE.sub(_unescaped, text), 0
     if _essence(text) != _essence(msgspec.json.encode(value).decode()):
@@ -98,7 +98,7 @@ def _is_certain(text: str, value: dict[str, Any]) -> bool:
 
 
 def _name(name: str, plain: str, at: int) -> tuple[int, int] | None:
-    """Return where a name begins and ends; one with a quote in it is a text that was torn."""
+    """Return where a name begins and ends; a name that contains a quote is a torn text."""
     if '"' in name or "'" in name:
         return None
     found = re.compile(rf"""["']?{re.escape(name)}["']?\s*:""").search(plain, at)
@@ -106,7 +106,7 @@ def _name(name: str, plain: str, at: int) -> tuple[int, int] | None:
 
 
 def _quoted(string: str, plain: str, at: int) -> tuple[int, int] | None:
-    """Return where a string begins and ends, its quotes included."""
+    """Return where a string begins and ends, including its quotes."""
     places = [place for quote in "\"'" if (place := plain.find(quote + string + quote, at)) >= 0]
     return (min(places), min(places) + len(string) + 2) if places else None
 
@@ -116,7 +116,7 @@ def _essence(text: str) -> str:
 
 
 def _with_literals(text: str) -> str:
-    """Return a text with JSON's words for those of Python, also inside strings."""
+    """Return a text with JSON's literals instead of Python's, also inside strings."""
     return _LITERAL.sub(lambda found: _LITERALS[found.group()], text)
 
 

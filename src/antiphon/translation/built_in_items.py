@@ -1,10 +1,10 @@
-"""Calls of built-in tools that the client runs, while their arguments come (specification section 16).
+"""Calls of built-in tools that the client runs, while their arguments arrive (specification section 16).
 
 | Kind | What streams |
 |---|---|
 | `shell` | each command |
 | `apply_patch` | the diff |
-| others | nothing: the item opens when it is whole |
+| others | nothing: the item opens when it is complete |
 """
 
 from collections.abc import Callable
@@ -32,7 +32,7 @@ from antiphon.translation.tool_items import StreamingCall, StreamingCustomCall, 
 
 
 class StreamingShellCall(StreamingCall):
-    """A shell's call: commands one after the other."""
+    """A shell call: commands one after the other."""
 
     def _begin(self) -> None:
         self._prepare()
@@ -95,11 +95,11 @@ class StreamingShellCall(StreamingCall):
 
 
 COMMAND_KEYS = {("commands",), ("command",), ()}
-"""Where a model writes commands: as it was asked to, or as it likes."""
+"""Where models write commands: as the schema defines it, or in other common forms."""
 
 
 class StreamingPatchCall(StreamingCall):
-    """A patch: the item opens once it is known what is done to which file, then the diff grows."""
+    """A patch: the item opens once its operation and its file are known, then the diff grows."""
 
     def _begin(self) -> None:
         self._strings = JsonStrings()
@@ -117,14 +117,14 @@ class StreamingPatchCall(StreamingCall):
         if self._output_index < 0 and {"type", "path"} <= self._known:
             self._open_for(self._fields)
         if self._output_index >= 0:
-            self._tell()
+            self._emit_rest()
 
     def _open_for(self, fields: dict[str, list[str]]) -> None:
         operation = _operation({**_joined(fields), "diff": ""})
         if operation is not None:
             self._open(self._patch("in_progress", operation))
 
-    def _tell(self) -> None:
+    def _emit_rest(self) -> None:
         """Emit the rest of the diff."""
         pieces = self._fields.get("diff", [])
         new = "".join(pieces[self._told :])
@@ -141,11 +141,11 @@ class StreamingPatchCall(StreamingCall):
             return None
         if self._output_index < 0:
             self._open_for(self._fields)
-            self._tell()
+            self._emit_rest()
         if not isinstance(operation, DeleteFile):
             event = events.DiffDone(output_index=self._output_index, item_id=self.id, diff=operation.diff)
             self.writer.emit(event)
-        # The API knows no patch that is incomplete.
+        # The API has no incomplete patch.
         self._close(self._patch(status if status == "completed" else "in_progress", operation))
         return None
 
@@ -170,7 +170,7 @@ def _joined(fields: dict[str, list[str]]) -> dict[str, str]:
 
 
 class StreamingWholeCall(StreamingCall):
-    """A call that is emitted when it is complete: no part of it is of use before."""
+    """A call that is emitted when it is complete, because clients cannot use parts of it."""
 
     def _begin(self) -> None:
         self._is_read = False
@@ -182,7 +182,7 @@ class StreamingWholeCall(StreamingCall):
         """See `StreamingCall.close`."""
         value = read_object(self.arguments or "{}")
         if value is None and self.offer.is_hosted and status == "completed":
-            value = {"query": self.arguments}  # nobody but this server could make something of it
+            value = {"query": self.arguments}  # only this server could use it
         make = _WHOLE[self.offer.kind]
         if value is None or (item := make(self, value, status)) is None:
             _close_unread(self, status)
@@ -193,7 +193,7 @@ class StreamingWholeCall(StreamingCall):
 
 
 def _close_unread(call: StreamingCall, status: Status) -> None:
-    """Tell a call whose arguments make no action as what the model made: a function call of that name."""
+    """Emit a call with unusable arguments as what the model wrote: a function call of that name."""
     plain = StreamingCall(call.writer, call.call_id, call.offer)
     if call.arguments:
         plain.add(call.arguments)
@@ -264,7 +264,7 @@ STREAMING: dict[Kind, type[StreamingCall]] = {
     "apply_patch": StreamingPatchCall,
     **dict.fromkeys(_WHOLE, StreamingWholeCall),
 }
-"""What becomes of a call, by the kind of its tool."""
+"""The class of a call, by the kind of its tool."""
 
 
 def _whole(value: Any) -> int | None:

@@ -1,6 +1,7 @@
-"""Items of models that may break the requested form: checked when they end, and corrected or held if they are wrong.
+"""Items of models that can violate the requested format: checked when they end, and corrected or held if they are
+wrong.
 
-What is wrong and cannot be repaired is requested once more (`runs/corrections.py`): the item is held until then, and
+An item that is wrong and cannot be repaired is requested once more (`runs/corrections.py`): it is held until then, and
 `settle` ends it. What the client has received is final, so a correction counts only if it begins with that.
 """
 
@@ -37,9 +38,9 @@ def can_repair() -> bool:
 
 
 class CheckedCall(StreamingCall):
-    """A function call whose arguments may be broken: they stream as far as they are sound.
+    """A function call with arguments that can be malformed: they stream as far as they are valid.
 
-    Where the backend holds the model to a weaker schema than the tool has, they wait for their end.
+    If the backend enforces a weaker schema than the tool has, the arguments are held until they end.
     """
 
     kind = "arguments"
@@ -51,7 +52,7 @@ class CheckedCall(StreamingCall):
         self._sent: list[str] = []
         self._guard = JsonGuard() if writer.is_heard and offer.check == "json" else None
         self.misfit = ""
-        """What is wrong with the arguments of a call that is held."""
+        """What is wrong with the arguments of a held call."""
         super().__init__(writer, call_id, offer)
 
     @property
@@ -61,7 +62,7 @@ class CheckedCall(StreamingCall):
 
     @property
     def sent(self) -> str:
-        """What the client has of them."""
+        """The arguments that the client has received."""
         return "".join(self._sent)
 
     def close(self, status: Status) -> StreamingCall | None:
@@ -82,7 +83,7 @@ class CheckedCall(StreamingCall):
         return super().close(status)
 
     def fitting(self, items: Sequence[Item]) -> str | None:
-        """Return arguments of another answer that may take the place of these, None where it has none."""
+        """Return arguments of another answer that can replace these, None if it has none."""
         calls = [one for one in items if isinstance(one, FunctionCall) and one.name == self.offer.name]
         value = read_object(calls[0].arguments) if calls and calls[0].status == "completed" else None
         if value is None or self._breaks_schema(value):
@@ -90,7 +91,7 @@ class CheckedCall(StreamingCall):
         return continued(self.sent, value) if self._sent else calls[0].arguments
 
     def settle(self, text: str) -> None:
-        """End the call with these arguments, which begin with what was sent."""
+        """End the call with these arguments, which begin with the text already sent."""
         self._send(text[len(self.sent) :])
         self._arguments = [text]
         super().close("completed")
@@ -105,13 +106,13 @@ class CheckedCall(StreamingCall):
             super()._grow(text)
 
     def _misfit(self) -> str:
-        """Return what is wrong. A loose schema that is sent as it is concerns the backend and the tool alone."""
+        """Return what is wrong. A loose schema that is sent unchanged concerns only the backend and the tool."""
         if not self.is_whole():
             return NO_OBJECT
         return misfit(self.offer.parameters, self.arguments) if self.offer.check == "schema" else ""
 
     def repaired(self) -> str | None:
-        """Return the arguments that these mean for certain, None where there is doubt."""
+        """Return the arguments that these certainly mean, None if they are ambiguous."""
         value = repaired(self.arguments) if self.misfit == NO_OBJECT else None
         if value is None or misfit(self.offer.parameters, msgspec.json.encode(value).decode()):
             return None
@@ -122,27 +123,27 @@ class CheckedCall(StreamingCall):
 
 
 class TextCheck(Struct, frozen=True):
-    """The schema that an answer's text is to fit."""
+    """The schema that the text of an answer must match."""
 
     schema: dict[str, Any]
     is_strict: bool
-    """A text that never fits makes the response fail; else it goes out as it is."""
+    """Whether a text that never matches fails the response; otherwise it is sent as it is."""
     holds: bool
-    """The text waits for its end, so that another may take its place."""
+    """Whether the text is held until its end, so that another can replace it."""
 
     def misfit(self, text: str) -> str:
-        """Return in words why a text does not fit, empty where it does."""
+        """Return in words why a text does not match, empty if it does."""
         return misfit(self.schema, text)
 
     def repaired(self, text: str) -> str | None:
-        """Return the text that fits and that this one means for certain, None where there is none."""
+        """Return the matching text that this one certainly means, None if there is no such text."""
         value = repaired(text)
         fixed = None if value is None else msgspec.json.encode(value).decode()
         return None if fixed is None or self.misfit(fixed) else fixed
 
 
 class CheckedMessage(StreamingMessage):
-    """The message of an answer that is to fit a schema. A refusal, or text beside calls, is not judged."""
+    """The message of an answer that must match a schema. A refusal, or text next to calls, is not checked."""
 
     kind = "text"
     complaint = "The text of an answer does not fit its schema."
@@ -153,7 +154,7 @@ class CheckedMessage(StreamingMessage):
         self._held: list[str] = []
         self._held_logprobs: list[dict[str, Any]] = []
         self.is_told = not check.holds
-        """The client has the text as it came."""
+        """Whether the client has received the text unchanged."""
         self.misfit = ""
         """What is wrong with the text."""
         self.text = ""
@@ -161,7 +162,7 @@ class CheckedMessage(StreamingMessage):
 
     @property
     def failure(self) -> BackendError | None:
-        """Return the error of the response that has such a text."""
+        """Return the error of the response with such a text."""
         if self._check is None or not self._check.is_strict:
             return None
         text = f"{BREAKS_SCHEMA} {self.misfit}{TWICE if self._check.holds else ''}"
@@ -187,13 +188,13 @@ class CheckedMessage(StreamingMessage):
 
     def annotate(self, annotation: dict[str, Any]) -> None:
         """See `StreamingMessage.annotate`."""
-        self._tell("".join(self._held), self._held_logprobs)
+        self._emit_text("".join(self._held), self._held_logprobs)
         super().annotate(annotation)
 
     def release(self) -> None:
-        """This text is not the structured answer: it is sent as it comes, unchecked."""
+        """Mark the text as not being the structured answer: it is sent as it arrives, unchecked."""
         self._check = None
-        self._tell("".join(self._held), self._held_logprobs)
+        self._emit_text("".join(self._held), self._held_logprobs)
 
     def close(self, status: Status) -> "StreamingMessage | None":
         """See `StreamingMessage.close`."""
@@ -213,7 +214,7 @@ class CheckedMessage(StreamingMessage):
         return None
 
     def fitting(self, items: Sequence[Item]) -> str | None:
-        """Return the text of another answer that may take this one's place, None where it has none."""
+        """Return the text of another answer that can replace this one, None if it has none."""
         said = [part for one in items if isinstance(one, Message) for part in one.content]
         text = "".join(part.text for part in said if isinstance(part, OutputText)).strip()
         if not text or self._check is None:
@@ -221,19 +222,19 @@ class CheckedMessage(StreamingMessage):
         return text if not self._check.misfit(text) else self._check.repaired(text)
 
     def repaired(self) -> str | None:
-        """Return the text that this one means for certain and that fits, None where there is none."""
+        """Return the matching text that this one certainly means, None if there is no such text."""
         return self._check.repaired(self.text) if self._check is not None else None
 
     def settle(self, text: str) -> None:
-        """End the message with this text, unless the client has another already."""
+        """End the message with this text, unless the client has already received another."""
         if not self.is_told:
             self._end(text, "completed")
 
     def _end(self, text: str, status: Status) -> None:
-        self._tell(text, self._held_logprobs if text == "".join(self._held) else [])
+        self._emit_text(text, self._held_logprobs if text == "".join(self._held) else [])
         super().close(status)
 
-    def _tell(self, text: str, logprobs: list[dict[str, Any]]) -> None:
+    def _emit_text(self, text: str, logprobs: list[dict[str, Any]]) -> None:
         if not self.is_told:
             self.is_told, self._held = True, []
             if text:

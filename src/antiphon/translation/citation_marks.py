@@ -1,4 +1,4 @@
-"""The marks by which a model cites, as they stand in a text: numbers in brackets, links, URLs, ids of files."""
+"""The marks by which a model cites in a text: numbers in brackets, links, URLs, ids of files."""
 
 import re
 from dataclasses import dataclass, field
@@ -6,12 +6,12 @@ from typing import Literal
 from urllib.parse import SplitResult, unquote, urlsplit
 
 LONGEST = 2_000
-"""Characters that a citation may have; a bracket that is open for longer opens none."""
+"""Characters of a citation; a bracket that stays open for longer opens none."""
 DEEPEST = 8
-"""Brackets and spans of code that may be open at once; beyond, the outermost opens nothing."""
+"""Brackets and code spans that can be open at once; beyond that, the outermost opens nothing."""
 
 RUN = 64
-"""Backquotes that are one mark; more are several."""
+"""Backquotes of one mark; more are several marks."""
 
 FILE_MARK = re.compile(r"<\|(file-[A-Za-z0-9_-]{1,64})\|>")
 MARK = re.compile(rf"\\[^\n]|`{{1,{RUN}}}|~{{3,{RUN}}}|[\[\]()【】\n]|https?://|<\|file-[A-Za-z0-9_-]{{1,64}}\|>")
@@ -19,22 +19,22 @@ FENCE_MARK = re.compile(rf"`{{3,{RUN}}}|~{{3,{RUN}}}|\n")
 URL_END = re.compile(r"[\s<>\"`\[\]()【】|\\^{}\u3001\u3002\u300d\u300f\uff01\uff09\uff0c\uff1b\uff1f]")
 _FILE_CUT = r"<(?:\|(?:f(?:i(?:l(?:e(?:-[A-Za-z0-9_-]{0,64}\|?)?)?)?)?)?)?"
 _CUT = rf"(?P<cut>(?:\\|`{{1,{RUN - 1}}}|~{{1,{RUN - 1}}}|h(?:t(?:t(?:p(?:s?(?::/?)?)?)?)?)?|{_FILE_CUT})\Z)|"
-"""An end of the text that the next characters may make something else of."""
+"""An end of the text that further characters can turn into something else."""
 MARK_OR_CUT, FENCE_MARK_OR_CUT = (re.compile(_CUT + mark.pattern) for mark in (MARK, FENCE_MARK))
 LINK = re.compile(r"\s*<?(https?://[^\s<>]+)>?(?:\s+(?:\"[^\"]*\"|'[^']*'|\([^)]*\)))?\s*")
 NUMBERS = {
     "[": re.compile(r"\s*\d{1,4}(?:\s*[,;\u3001\uff0c]\s*\d{1,4})*\s*"),
-    # Models of the gpt-oss family name lines after a dagger.
+    # Models of the gpt-oss family write line numbers after a dagger.
     "【": re.compile(r"\s*\d{1,4}(?:\s*[,;\u3001\uff0c]\s*\d{1,4})*\s*(?:†[^】]*)?"),
 }
 LONGEST_NUMBERS = 64
 _BEGIN = r"\s*(?:\d{1,4}(?:\s*[,;\u3001\uff0c]\s*\d{1,4})*\s*(?:[,;\u3001\uff0c]\s*)?)?"
 NUMBERS_BEGIN = {"[": re.compile(_BEGIN), "【": re.compile(_BEGIN + "(?:†[^】]*)?")}
-"""What may become such numbers with the next characters."""
+"""Texts that further characters can turn into such numbers."""
 CLOSED_BY = {"]": "[", "】": "【"}
 AFTER_URL = ".,;:!?'*_~"
 LINE_BEGIN = " \t\r>-*+0123456789."
-"""What may stand before a fence in its line: marks of quotes and lists."""
+"""What can precede a fence on its line: marks of quotes and lists."""
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 Kind = Literal["[", "【", "(", "`"]
@@ -42,7 +42,7 @@ Kind = Literal["[", "【", "(", "`"]
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A citation at this place of the text. `sources` are places, from 0, in the order of what may be cited."""
+    """A citation at this position in the text. `sources` are positions, from 0, in the order of the citable sources."""
 
     start: int
     end: int
@@ -51,20 +51,20 @@ class Found:
 
 @dataclass(slots=True)
 class Frame:
-    """Something that is open: a link's text, its destination `(`, a span of code."""
+    """An open construct: the text of a link, its destination `(`, a code span."""
 
     kind: Kind
     start: int
     inner: int
     """Where its content begins."""
     held: list[Found] = field(default_factory=list)
-    """What counts only if the frame comes to nothing."""
+    """Citations that count only if the frame comes to nothing."""
     depth: int = 0
-    """Of parentheses in a destination, backquotes of a span of code."""
+    """The number of parentheses in a destination, or of backquotes of a code span."""
 
 
 def normal_url(url: str) -> str:
-    """Return what is the same for URLs that lead to the same page."""
+    """Return a key that is the same for URLs that lead to the same page."""
     try:
         parts = urlsplit(url)
         host, port = (parts.hostname or "").rstrip("."), parts.port

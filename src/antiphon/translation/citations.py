@@ -1,9 +1,9 @@
-"""Citations: where a text that streams by cites what the model was given to cite (specification section 5, Annotation).
+"""Citations: where a streamed text cites the sources that the model received (specification section 5, Annotation).
 
 A model cites by a Markdown link, with or without parentheses around it, by a bare URL, by the number of a source,
-`[3]`, `[3, 5]`, `【3】`, or by the id of a file, `<|file-abc|>`. What stands in code is none. Whether a bracket begins
-a citation is known only at its end, so what is found inside waits in a frame until then: a link's text may hold a
-number, a span of code may hold a link.
+`[3]`, `[3, 5]`, `【3】`, or by the id of a file, `<|file-abc|>`. Code contains no citations. Whether a bracket begins
+a citation is known only at its end, so citations inside it wait in a frame until then: the text of a link can contain a
+number, a code span can contain a link.
 """
 
 import re
@@ -35,10 +35,10 @@ from antiphon.translation.citation_marks import (
 
 
 class Citations:
-    """The citations of one `output_text` part. Its text may be cut anywhere; a part has one of these of its own."""
+    """The citations of one `output_text` part. Its text can be split anywhere; each part has its own instance."""
 
     def __init__(self, sources: Sources) -> None:
-        """`sources` holds what may be cited; a number in the text is a place in its order."""
+        """`sources` are the citable sources; a number in the text is a position in this order."""
         self._sources = dict(sources)
         self._text = ""
         self._offset = 0
@@ -55,15 +55,15 @@ class Citations:
         self._link: Found | None = None
 
     def feed(self, delta: str) -> Sequence[dict[str, Any]]:
-        """Return the annotations that became complete with this text; their indexes count from the part's begin."""
+        """Return the annotations that this text completed; their indexes count from the beginning of the part."""
         return [one for found in self.find(delta) for one in self.annotations(found, found.start, found.end)]
 
     def finish(self) -> Sequence[dict[str, Any]]:
-        """Return the annotations that only the end of the text made complete."""
+        """Return the annotations that only the end of the text completed."""
         return [one for found in self.find_rest() for one in self.annotations(found, found.start, found.end)]
 
     def find(self, delta: str) -> Sequence[Found]:
-        """Return the citations that became complete with this text, in its order; places count from its begin."""
+        """Return the citations that this text completed, in its order; positions count from its beginning."""
         if not self._sources:
             return ()
         self._text += delta
@@ -72,7 +72,7 @@ class Citations:
         return self._taken()
 
     def find_rest(self) -> Sequence[Found]:
-        """Return the citations that only the end of the text made complete."""
+        """Return the citations that only the end of the text completed."""
         if not self._sources:
             return ()
         self._scan(MARK, FENCE_MARK)
@@ -83,14 +83,14 @@ class Citations:
         return self._taken()
 
     def is_mark(self, found: Found) -> bool:
-        """Whether nothing but files is cited: such a mark is cut out of the text."""
+        """Whether only files are cited: their marks are removed from the text."""
         return all(isinstance(self._known[number][1], CitedFile) for number in found.sources)
 
     def _cites_a_file(self, found: Found) -> bool:
         return any(isinstance(self._known[number][1], CitedFile) for number in found.sources)
 
     def annotations(self, found: Found, start: int, end: int) -> Iterator[dict[str, Any]]:
-        """Give the annotations of a citation that stands here in the text that the client receives."""
+        """Yield the annotations of a citation at this position in the text that the client receives."""
         for number in found.sources:
             url, source = self._known[number]
             if isinstance(source, CitedFile):
@@ -102,7 +102,7 @@ class Citations:
 
     @property
     def undecided(self) -> int:
-        """The place of the first mark of a file that is not complete, or may be none; else the end of the text."""
+        """The position of the first file mark that is incomplete or undecided; otherwise the end of the text."""
         end = self._offset + len(self._text)
         begins = [frame.start for frame in self._frames if self._may_be_numbers(frame, end)]
         frames = (*self._frames, self._label) if self._label else self._frames
@@ -136,7 +136,7 @@ class Citations:
         return {file_id: number for number, file_id in reversed(files)}
 
     def _scan(self, marks: re.Pattern[str], fence_marks: re.Pattern[str]) -> None:
-        """Look at all of the text, but for an end that these marks say is cut."""
+        """Scan all of the text, except an end that these marks show to be incomplete."""
         is_whole = True
         while is_whole and self._at < len(self._text):
             self._settle(self._text[self._at])
@@ -188,7 +188,7 @@ class Citations:
             self._release(1)
 
     def _end_line(self, *, is_blank: bool) -> None:
-        """No destination goes on in the next line, nothing at all in the next paragraph."""
+        """A destination ends with its line, and every construct ends with its paragraph."""
         if is_blank:
             self._release(len(self._frames))
         while self._frames and self._frames[-1].kind == "(":
@@ -206,7 +206,7 @@ class Citations:
                 self._open(Frame("`", place, place + len(mark), depth=len(mark)))
 
     def _scan_code(self, marks: re.Pattern[str]) -> bool:
-        """A block of code ends with a line that has nothing but its fence, or a longer one."""
+        """A code block ends with a line that consists of its fence, or of a longer one."""
         mark = marks.search(self._text, self._at)
         self._pass(mark.start() if mark else len(self._text))
         self._may_close = self._may_close and self._is_line_blank
@@ -218,7 +218,7 @@ class Citations:
             self._may_close = self._is_info = False
             self._is_line_blank = True
         elif self._is_info and mark[0][0] == self._fence[0] == "`":
-            # What names the language has no backquote: this was a span.
+            # The name of a language has no backquote, so this was a span.
             self._fence = ""
         else:
             self._may_close = self._is_line_blank = self._is_line_blank and mark[0].startswith(self._fence)
@@ -276,7 +276,7 @@ class Citations:
             self._keep([found])
 
     def _settle(self, following: str) -> None:
-        """Decide what only the next character tells: whether a link follows a text, a parenthesis a link."""
+        """Decide what only the next character shows: whether a link follows a text, a parenthesis a link."""
         if self._link:
             found, self._link = self._link, None
             is_wrapped = following == ")"
@@ -297,7 +297,7 @@ class Citations:
         else:
             self._end_url()
             return
-        # It is part of the URL, and of the destination that the URL may be.
+        # It is part of the URL, and of the destination that the URL can be.
         self._at += 1
         self._meet(stop[0], self._offset + stop.start())
 
@@ -320,12 +320,12 @@ class Citations:
         (self._frames[-1].held if self._frames else self._done).extend(found)
 
     def _drop(self, frame: Frame) -> None:
-        """The innermost frame came to nothing: what it held counts for the one around it."""
+        """The innermost frame came to nothing: its citations count for the enclosing frame."""
         self._frames.remove(frame)
         self._keep(frame.held)
 
     def _release(self, count: int) -> None:
-        """So many of the outermost frames came to nothing."""
+        """This number of the outermost frames came to nothing."""
         for frame in self._frames[:count]:
             self._done.extend(frame.held)
         del self._frames[:count]
@@ -335,7 +335,7 @@ class Citations:
             self._release(1)
 
     def _forget(self) -> None:
-        """Let go of the text that no citation can begin in; one character is kept, a parenthesis perhaps."""
+        """Drop the text in which no citation can begin; one character is kept, because it can be a parenthesis."""
         self._expire(self._offset + self._at)
         here = self._offset + self._at
         open_since = [frame.start for frame in (*self._frames[:1], *([self._label] if self._label else []))]

@@ -1,7 +1,7 @@
-"""A text as the client receives it: marks that cite files are cut out of it, and become annotations at their places.
+"""A text as the client receives it: marks that cite files are removed, and become annotations at their positions.
 
-What may be such a mark waits until that is known, and so do blanks, since a mark takes the blank before it along. The
-rest of the text goes out as it comes.
+Text that can be such a mark waits until that is decided, and so does whitespace, because a mark removes the space
+before it. The rest of the text is sent as it arrives.
 """
 
 import re
@@ -13,26 +13,28 @@ from antiphon.translation.citation_marks import Found
 from antiphon.translation.citations import Citations
 
 Piece = str | dict[str, Any]
-"""Text to send, or an annotation of what was sent."""
+"""Text to send, or an annotation of text already sent."""
 
 _BLANKS = re.compile(r"[ \t\u00a0]{1,8}\Z")
 
 
 class CitedText:
-    """The text of one `output_text` part. However it is cut, the pieces say the same; a part has one of its own."""
+    """The text of one `output_text` part. The result does not depend on how it is split; each part has its own
+    instance.
+    """
 
     def __init__(self, sources: Sources) -> None:
         self._citations = Citations(sources)
         self._cuts_marks = any(isinstance(one, CitedFile) for one in sources.values())
         self._held = ""
-        """What the model said, and the client did not receive yet."""
+        """Text of the model that was not sent yet."""
         self._start = 0
-        """Where that begins in what the model said."""
+        """Where that text begins in the text of the model."""
         self._length = 0
         """Characters that the client received."""
 
     def feed(self, delta: str) -> Sequence[Piece]:
-        """Return what is to be sent once the model has said this, in order."""
+        """Return what to send after this text of the model, in order."""
         if not self._cuts_marks:
             return [delta, *self._citations.feed(delta)]
         self._held += delta
@@ -41,7 +43,7 @@ class CitedText:
         return pieces
 
     def finish(self) -> Sequence[Piece]:
-        """Return what is still to be sent at the end of the text."""
+        """Return what is left to send at the end of the text."""
         if not self._cuts_marks:
             return self._citations.finish()
         pieces = self._pieces(self._citations.find_rest())
@@ -62,12 +64,12 @@ class CitedText:
         return pieces
 
     def _without_blanks(self, place: int) -> int:
-        """Return where the blanks before a place begin."""
+        """Return where the whitespace before a position begins."""
         blanks = _BLANKS.search(self._held, 0, max(0, place - self._start))
         return place - len(blanks[0]) if blanks else place
 
     def _send(self, pieces: list[Piece], place: int) -> None:
-        """Send what the model said up to a place."""
+        """Send the text of the model up to a position."""
         text = self._held[: max(0, place - self._start)]
         if text:
             pieces.append(text)

@@ -22,16 +22,16 @@ from antiphon.translation.json_strings import JsonStrings, Path
 from antiphon.translation.tool_items import read_object
 
 PLAIN_PLACES: frozenset[Path] = frozenset({("code",), ()})
-"""Where a string is the code for certain: `code` of the object that was asked for, or nothing but a string."""
+"""Where a string is certainly the code: `code` of the object that the schema defines, or a bare string."""
 
-# What never gives characters back (`*+`) is read once: of many blanks, too.
+# Possessive (`*+`), so that it is read once, even with many blanks.
 _FENCED = re.compile(
     r"\s*+```[ \t]*+[A-Za-z0-9_+-]*+[ \t]*+\r?\n(?P<code>.*?)(?:\r?\n[ \t]*```\s*|```\s*)?\Z", re.DOTALL
 )
 
 
 class StreamingCode(HostedCall):
-    """A call of the code interpreter: the code streams as plain text."""
+    """A code interpreter call: the code streams as plain text."""
 
     item_type = "code_interpreter_call"
     unreadable = 'There is no code in the arguments. Put the Python code into "code".'
@@ -40,9 +40,9 @@ class StreamingCode(HostedCall):
         self._strings = JsonStrings()
         self._place: Path | None = None
         self._waiting = ""
-        """The beginning of the code, as long as it may be none of it."""
+        """The beginning of the code, while it can still turn out not to be code."""
         self._is_wrapped = False
-        """The code is in a Markdown fence, or in JSON once more: it is sent when it is whole."""
+        """The code is in a Markdown fence, or in JSON once more: it is sent when it is complete."""
         self._sent: list[str] = []
         super()._begin()
 
@@ -82,7 +82,7 @@ class StreamingCode(HostedCall):
         """See `HostedCall.use`."""
         return {"code": self.code} if self.code.strip() else None
 
-    def _tell_arguments(self) -> None:
+    def _emit_arguments(self) -> None:
         if not self._sent:
             self._send(code_of(self.arguments))
         self._end_code()
@@ -105,7 +105,9 @@ class StreamingCode(HostedCall):
         return kept
 
     def apart(self, fields: Mapping[str, Any]) -> dict[str, Any]:
-        """See `HostedCall.apart`. Figures are large, and no later turn reads them from here unless its model sees."""
+        """See `HostedCall.apart`. Figures are large, and later turns read them from here only if the model sees
+        images.
+        """
         return {} if self.writer.view.code_outputs else {"outputs": fields.get("outputs", [])}
 
     def _item(self, status: Any, fields: Mapping[str, Any]) -> CodeInterpreterCall:
@@ -116,7 +118,7 @@ class StreamingCode(HostedCall):
 
 
 class StreamingContainerShell(HostedCall, StreamingShellCall):
-    """A call of a hosted shell. It stays open until its commands have run; its output is an item behind it."""
+    """A hosted shell call. It stays open until its commands have run; its output is a separate item after it."""
 
     item_type = "shell_call"
     unreadable = 'There is no command in the arguments. Put the command lines into "commands".'
@@ -139,14 +141,14 @@ class StreamingContainerShell(HostedCall, StreamingShellCall):
         action = {name: value for name, value in msgspec.to_builtins(self._action).items() if value is not None}
         return action if self._action.commands else None
 
-    def _tell_arguments(self) -> None:
+    def _emit_arguments(self) -> None:
         self._action = self._finished()
 
     def _cut(self) -> None:
         self._action = self._finished()
 
     def drop(self) -> None:
-        """See `HostedCall.drop`. Its output says so too: a call without an output would wait for the client."""
+        """See `HostedCall.drop`. Its output says so as well: a call without an output would wait for the client."""
         super().drop()
         self._show("incomplete", [])
 
@@ -178,7 +180,7 @@ class StreamingContainerShell(HostedCall, StreamingShellCall):
         self.outputs = [(index, item)]
 
     def _item(self, status: Any, fields: Mapping[str, Any]) -> Item:
-        # The API knows no shell call that failed.
+        # The API has no failed shell call.
         known: Status = status if status != "failed" else "completed" if fields.get("output") else "incomplete"
         call = self._shell(known, self._action)
         environment = {"type": "container_reference", "container_id": self.container_id}
@@ -186,11 +188,11 @@ class StreamingContainerShell(HostedCall, StreamingShellCall):
 
 
 CONTAINER_CALLS: dict[Kind, type[HostedCall]] = {"code_interpreter": StreamingCode, "shell": StreamingContainerShell}
-"""What becomes of a call that runs in a container, by the kind of its tool."""
+"""The class of a call that runs in a container, by the kind of its tool."""
 
 
 def code_of(arguments: str) -> str:
-    """Return the code in a call's arguments, however the model wrote it."""
+    """Return the code in a call's arguments, in whatever form the model wrote it."""
     try:
         value = msgspec.json.decode(arguments)
     except (ValueError, RecursionError):
@@ -199,7 +201,7 @@ def code_of(arguments: str) -> str:
         value = read_object(value) or value
     try:
         return without_fence(_text_of(value))
-    except RecursionError:  # a decoder goes deeper than Python does
+    except RecursionError:  # a decoder nests deeper than Python allows
         return ""
 
 

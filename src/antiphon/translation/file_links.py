@@ -1,7 +1,7 @@
-"""Citations of files that code made in a container (specification section 5, Annotation).
+"""Citations of files that code created in a container (specification section 5, Annotation).
 
-Models link such a file by its path, with the scheme `sandbox:` before it. The link stays in the text, and the citation
-covers its destination.
+Models link to such a file by its path, with the scheme `sandbox:` before it. The link stays in the text, and the
+citation covers its destination.
 
 | In the text | Cited |
 |---|---|
@@ -9,7 +9,7 @@ covers its destination.
 | `sandbox:/mnt/data/a.png` outside of a link, in code too | all of it |
 | `[name](/mnt/data/a.png)` or `[name](file:///mnt/data/a.png)` | the destination |
 | `/mnt/data/a.png` outside of a link | not: it is as often a path in an explanation or in code |
-| a path that code made nothing at | not |
+| a path without a file that code created | not |
 """
 
 import re
@@ -21,35 +21,37 @@ from urllib.parse import unquote
 from antiphon.protocol.sources import MadeFile
 
 _BEGIN = re.compile(r"(?:sandbox:|(?<=\()<?(?:file:)?(?=/)|(?<=\(<)(?:file:)?(?=/))/{0,3}(?=mnt/data/)")
-"""What stands before the path: a scheme, or the parenthesis that begins a link's destination."""
+"""What precedes the path: a scheme, or the parenthesis that begins a link's destination."""
 
 _SPLIT = re.compile(r"[\s<>\"'`()\[\]{}|\\]")
 _END = re.compile(rf"{_SPLIT.pattern}|\Z")
-"""What ends a path that names no file with such a character."""
+"""Characters that end a path, unless the name of a file has such a character."""
 
 AFTER = ".,;:!?*_~"
-"""What may stand right behind a path that is no part of it."""
+"""What can follow a path directly without being part of it."""
 
 FOLDER = "/mnt/data/"
 
 LONGEST = 3 * 255
-"""Characters of a path behind the folder, percent-encoded."""
+"""Characters of a path below the folder, percent-encoded."""
 
 MOST_AFTER = 4
-"""Characters of `AFTER` that may stand behind a path."""
+"""Characters of `AFTER` that can follow a path."""
 
 MOST_LINKS = 200
-"""Links of a text that are looked at: a model may write any number of them."""
+"""Links of a text that are checked: a model can write any number of them."""
 
 
 class FileLinks:
-    """Finds the citations in the texts of one answer. A figure that no text links to is cited by the first of them."""
+    """Finds the citations in the texts of one answer. A figure without a link in any text is cited by the first
+    text.
+    """
 
     def __init__(self, files: Sequence[MadeFile]) -> None:
         self._files = {file.path.removeprefix(FOLDER): file for file in files}
         self._figures = [file for file in files if file.is_figure]
         self._lengths = sorted({len(name) for name in self._files if _SPLIT.search(name)})
-        """Of names that a path in a text does not end behind."""
+        """Names that a path in a text does not end after."""
 
     def annotations(self, text: str) -> list[dict[str, Any]]:
         """Return the citations of a whole text: of figures that were only shown, then of files in their order."""
@@ -72,14 +74,14 @@ class FileLinks:
         return found
 
     def _name_at(self, text: str, at: int) -> str:
-        """Return the name as it stands in the text, empty where it is no file's."""
+        """Return the name in the text, empty if it is not that of a file."""
         end = _END.search(text, at, at + LONGEST)
         name = text[at : end.start() if end else len(text)]
         for _ in range(MOST_AFTER):
             if self._is_known(name) or name[-1:] not in AFTER:
                 break
             name = name[:-1]
-        # A name may have blanks and parentheses in it.
+        # A name can contain spaces and parentheses.
         longer = [each for size in self._lengths if size > len(name) and (each := text[at : at + size]) in self._files]
         return max(longer, key=len, default=name if self._is_known(name) else "")
 

@@ -1,7 +1,7 @@
-"""Files in a request that were read for it: their text, the images of their pages, or their data.
+"""Files of a request that were read for it: their text, the images of their pages, or their data.
 
-The translation waits for nothing. Where it needs a file that was not read yet it raises `UnreadFile`; the run reads the
-files, and the translation is begun again (`runs/attachments.py`). So requests without files never look for them.
+The translation does not wait. If it needs a file that was not read yet, it raises `UnreadFile`; the run reads the files
+and starts the translation again (`runs/attachments.py`). So requests without files never check for them.
 """
 
 from collections.abc import Sequence
@@ -16,11 +16,11 @@ Form = Literal["text", "pages", "data"]
 """What a backend needs of a file: its text; its text and images of its pages; its content, to read it itself."""
 
 GONE = "[Something stood here that this model cannot read.]"
-"""What stands for a file of an earlier turn that cannot be read."""
+"""Replaces an unreadable file of an earlier turn."""
 
 
 PAST = "input"
-"""The path in errors about files of earlier turns, which have no place in the request."""
+"""The path in errors about files of earlier turns, which have no position in the request."""
 
 
 class ReadFile(Struct, frozen=True):
@@ -30,19 +30,19 @@ class ReadFile(Struct, frozen=True):
     """The part of the request. It is kept, because files are found by its identity."""
     name: str = ""
     text: str = ""
-    """The text in its frame; the model is shown it as it is."""
+    """The text in its frame, as the model receives it."""
     images: Sequence[str] = ()
     """Pages, as `data:` URLs."""
     data: str = ""
     """The content, as a `data:` URL."""
     error: ClientError | None = None
-    """Why it could not be read, with the path of the part."""
+    """Why the file is unreadable, with the path of the part."""
     is_opaque: bool = False
-    """It has no text that is read here, but a model that reads files may read it."""
+    """The file has no text that can be read here, but a model that reads files can read it."""
 
 
-class UnreadFile(Exception):  # noqa: N818 - no failure: the file is read, and the translation begun again
-    """A file has to be read before the request can be translated."""
+class UnreadFile(Exception):  # noqa: N818 - not a failure: the file is read, and the translation starts again
+    """A file must be read before the request can be translated."""
 
     def __init__(self, part: InputFile, form: Form) -> None:
         super().__init__(form)
@@ -51,15 +51,15 @@ class UnreadFile(Exception):  # noqa: N818 - no failure: the file is read, and t
 
 
 class ReadFiles:
-    """The files of one request, by the part and the form. Empty at first."""
+    """The files of one request, by part and form. Empty at first."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[int, Form], ReadFile] = {}
         self.used = 0
-        """How often a file was found: more than before where what was translated has files in it."""
+        """How many times a file was found: higher than before if what was translated contains files."""
 
     def add(self, file: ReadFile, form: Form) -> None:
-        """Add a file that was read in this form, or could not be read."""
+        """Add a file that was read in this form, or that is unreadable."""
         self._known[id(file.part), form] = file
 
     def has(self, part: InputFile, form: Form) -> bool:
@@ -67,7 +67,7 @@ class ReadFiles:
         return (id(part), form) in self._known
 
     def find(self, part: InputFile, form: Form) -> ReadFile:
-        """Return a file, which may have an error. Raises `UnreadFile`."""
+        """Return a file, possibly with an error. Raises `UnreadFile`."""
         found = self._known.get((id(part), form))
         if found is None:
             raise UnreadFile(part, form)

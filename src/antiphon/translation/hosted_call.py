@@ -1,4 +1,4 @@
-"""What every call of a tool that this server runs has, while the model writes it and while it is carried out."""
+"""The common base of calls of tools that this server runs, while the model writes them and while they run."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -13,37 +13,39 @@ from antiphon.protocol.sources import MadeFile, Sources
 from antiphon.translation.tool_items import StreamingCall, read_object
 
 APART = "~"
-"""Stands between two sealed states of one item. The second is large, and opened only where a client asks for it."""
+"""Separates two sealed states of one item. The second is large, and opened only if a client requests it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What came of a call: the fields that its item shows, and what the model reads in this and every later turn."""
+    """The result of a call: the fields that its item shows, and the text that the model reads in this and later
+    turns.
+    """
 
     fields: Mapping[str, Any] = field(default_factory=dict)
     said: Any = ""
     """Text, or parts as they go to the model."""
     sources: Sources = field(default_factory=dict)
-    """What the model may cite of it."""
+    """What the model can cite of it."""
     first: int = 0
-    """How many there were to cite before."""
+    """How many citable sources there were before."""
     is_failed: bool = False
     files: Sequence[MadeFile] = ()
-    """Files of a container that the call made or changed."""
+    """Files of a container that the call created or changed."""
     apart: str = ""
-    """What `HostedCall.apart` returns, sealed."""
+    """The result of `HostedCall.apart`, sealed."""
 
 
 class HostedCall(StreamingCall, ABC):
-    """What every call of this server's own tools has: it stays open until `end`."""
+    """The common base of calls of this server's own tools: a call stays open until `end`."""
 
     item_type = ""
     joins_next = False
-    """The call after it is of the same answer."""
+    """Whether the next call belongs to the same answer."""
     unreadable = "The arguments are not a JSON object."
-    """What the model reads where `use` returns None."""
+    """The text that the model reads if `use` returns None."""
     outputs: Sequence[tuple[int, Item]] = ()
-    """Items of their own that `end` emitted behind the call's item, by their output indexes."""
+    """Separate items that `end` emitted after the call's item, by their output indexes."""
 
     def _begin(self) -> None:
         self._open_held(self._item("in_progress", {}))
@@ -53,18 +55,18 @@ class HostedCall(StreamingCall, ABC):
         """Wait."""
 
     def close(self, status: Status) -> StreamingCall | None:
-        """End what the model says of the call. Returns the call, to be carried out, unless it was cut."""
+        """End the arguments of the call. Returns the call, to be run, unless it was truncated."""
         if status != "completed":
             self._cut()
             self.drop()
             return None
-        self._tell_arguments()
+        self._emit_arguments()
         self.writer.waiting[self._output_index] = self.drop
         return self
 
     @property
     def output_index(self) -> int:
-        """The place of its item."""
+        """The output index of its item."""
         return self._output_index
 
     @property
@@ -73,35 +75,35 @@ class HostedCall(StreamingCall, ABC):
         return self.offer.container_id or self.writer.containers.get(self.offer.kind, "")
 
     def use(self) -> Mapping[str, Any] | None:
-        """Return the arguments as the tool takes them, None where they cannot be read."""
+        """Return the arguments in the form of the tool, None if they are unreadable."""
         return read_object(self.arguments)
 
     def fill(self, arguments: str) -> None:
-        """Take arguments that are known: one event has all of them."""
+        """Set arguments that are known: one event has all of them."""
         self._arguments = [arguments]
         self._length = len(arguments)
 
     def run(self) -> None:
-        """It is being carried out."""
+        """Mark the call as running."""
 
     def report(self, fields: Mapping[str, Any]) -> None:
         """Show the client progress of the call."""
 
     def end(self, result: Result) -> Item:
-        """It was carried out; return its item."""
+        """Finish the call with its result; return its item."""
         item = self._item("failed" if result.is_failed else "completed", result.fields)
         self._step("failed" if result.is_failed else "completed")
         return self._end(item, result)
 
     def drop(self) -> None:
-        """The call is not executed."""
+        """Drop the call: it is not run."""
         self._close(self._item("incomplete", {}))
 
-    def _tell_arguments(self) -> None:
-        """Say that they are whole."""
+    def _emit_arguments(self) -> None:
+        """Mark the arguments as complete."""
 
     def _cut(self) -> None:
-        """Say how far they came."""
+        """Emit the rest of the arguments."""
 
     def _open_held(self, item: Item) -> None:
         self._open(item)
@@ -121,18 +123,18 @@ class HostedCall(StreamingCall, ABC):
         return ended
 
     def apart(self, fields: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the fields that are kept with the item and that its client does not see unless it asks later."""
+        """Return the fields that are stored with the item and returned only if its client requests them later."""
         return {}
 
     def _sealed(self, result: Result) -> str:
-        """Return what is kept with the item."""
+        """Return the data that is stored with the item."""
         blob, apart = self.writer.seal(self._kept(result)), result.apart
         if not apart and (fields := self.apart(result.fields)):
             apart = self.writer.seal(fields)
         return f"{blob}{APART}{apart}" if apart else blob
 
     def _kept(self, result: Result) -> dict[str, Any]:
-        """Return what the model sees of the call on later turns."""
+        """Return what the model sees of the call in later turns."""
         kept: dict[str, Any] = {
             "call": {
                 "id": self.call_id,
@@ -148,4 +150,4 @@ class HostedCall(StreamingCall, ABC):
 
     @abstractmethod
     def _item(self, status: Any, fields: Mapping[str, Any]) -> Any:
-        """Return the item as it is with this status."""
+        """Return the item in its current state, with this status."""

@@ -1,13 +1,13 @@
 """Calls of tools that this server runs (specification section 16): open while the model writes them, held until they
-were carried out, and told one after the other.
+have run, and emitted one after the other.
 
 | Kind | What streams |
 |---|---|
 | `mcp` | the arguments |
-| `mcp`, where the client is asked before | nothing: an `mcp_approval_request` that is whole when it opens |
-| `web_search`, `file_search` | nothing but the steps |
+| `mcp` that needs an approval | nothing: an `mcp_approval_request` that is complete when it opens |
+| `web_search`, `file_search` | only the steps |
 | `code_interpreter` | the code (`container_items.py`) |
-| `shell` in a container | each command, then what each printed (`container_items.py`) |
+| `shell` in a container | each command, then the output of each (`container_items.py`) |
 | `image_generation` | the steps, and partial images |
 """
 
@@ -31,7 +31,7 @@ from antiphon.translation.writer import ResponseWriter
 
 
 class StreamingMcpCall(HostedCall):
-    """A call of another server's tool."""
+    """A call of an MCP server's tool."""
 
     item_type = "mcp_call"
 
@@ -39,7 +39,7 @@ class StreamingMcpCall(HostedCall):
         event = events.McpArgumentsDelta(output_index=self._output_index, item_id=self.id, delta=delta)
         self._emit_padded(event, delta)
 
-    def _tell_arguments(self) -> None:
+    def _emit_arguments(self) -> None:
         if not self.arguments.strip():
             self.add("{}")
         self._cut()
@@ -62,7 +62,7 @@ class StreamingMcpCall(HostedCall):
 
 
 class StreamingWebCall(HostedCall):
-    """A search of the web, or a page that is opened."""
+    """A web search, or a page that is opened."""
 
     item_type = "web_search_call"
 
@@ -91,7 +91,7 @@ class StreamingFileSearch(HostedCall):
         self._step("searching")
 
     def _kept(self, result: Result) -> dict[str, Any]:
-        # A client may ask for the results later (`stored/responses.py`).
+        # A client can request the results later (`stored/responses.py`).
         results = {} if result.is_failed else {"results": result.fields.get("results", [])}
         return super()._kept(result) | results
 
@@ -101,7 +101,7 @@ class StreamingFileSearch(HostedCall):
 
 
 class StreamingImage(HostedCall):
-    """An image that is made. It opens without a result (recorded)."""
+    """An image generation call. It opens without a result (recorded)."""
 
     item_type = "image_generation_call"
 
@@ -120,7 +120,7 @@ class StreamingImage(HostedCall):
     def _item(self, status: Any, fields: Mapping[str, Any]) -> ImageGenerationCall:
         if status == "in_progress":
             return ImageGenerationCall(id=self.id, status=status)
-        from antiphon.protocol.kept_images import note_kept  # noqa: PLC0415 - few responses make images
+        from antiphon.protocol.kept_images import note_kept  # noqa: PLC0415 - few responses generate images
 
         made = {name: value for name, value in fields.items() if name != "kept"}
         item = ImageGenerationCall(id=self.id, status=status, **{"result": None, **made})
@@ -133,18 +133,18 @@ OPENING: dict[str, dict[str, str]] = {
     "open_page": {"type": "open_page"},
     "find_in_page": {"type": "find_in_page", "url": "", "pattern": ""},
 }
-"""What is known of each action when its item opens, by the function's name."""
+"""The known fields of each action when its item opens, by the function's name."""
 
 
 class ApprovalRequest(HostedCall):
-    """A call that waits for the client's word; it is emitted when it is complete."""
+    """A call that waits for the client's approval; it is emitted when it is complete."""
 
     item_type = "mcp_approval_request"
 
     def _begin(self) -> None:
         self.id = self.writer.new_id("mcpr")
 
-    def _tell_arguments(self) -> None:
+    def _emit_arguments(self) -> None:
         self._open_held(self._item("", {}))
 
     def drop(self) -> None:
@@ -165,14 +165,14 @@ HOSTED: dict[Kind, type[HostedCall]] = {
     "file_search": StreamingFileSearch,
     "image_generation": StreamingImage,
 }
-"""What becomes of a call that this server carries out, by the kind of its tool."""
+"""The class of a call that this server runs, by the kind of its tool."""
 
 IN_CONTAINERS: frozenset[Kind] = frozenset({"code_interpreter", "shell"})
 """Kinds of calls that run in a container."""
 
 
 def carries_out(offer: Offer) -> bool:
-    """Whether this server runs the tool itself, beside searching for tools."""
+    """Whether this server runs the tool itself, except for tool search."""
     return offer.is_hosted and (offer.kind in HOSTED or offer.kind in IN_CONTAINERS)
 
 
@@ -195,7 +195,7 @@ def streaming(writer: ResponseWriter, call_id: str, offer: Offer) -> StreamingCa
 
 
 def begin(writer: ResponseWriter, call_id: str, offer: Offer, arguments: str) -> HostedCall:
-    """Return a call whose arguments are known before: the client approved it, or an earlier attempt began it."""
+    """Return a call with known arguments: the client approved it, or an earlier attempt began it."""
     call = _kind_of(offer)(writer, call_id, offer)
     call.fill(arguments)
     call.close("completed")

@@ -25,9 +25,9 @@ from antiphon.translation.writer import GrowingText, ResponseWriter, padding
 
 
 class StreamingMessage:
-    """The assistant's message: text and refusals, a part for each stretch of a kind.
+    """The assistant's message: text and refusals, a part for each consecutive stretch of a kind.
 
-    Where its text cites one of the `sources`, it is annotated.
+    Text that cites one of the `sources` is annotated.
     """
 
     def __init__(self, writer: ResponseWriter, sources: Sources | None = None) -> None:
@@ -35,17 +35,17 @@ class StreamingMessage:
         self._sources = sources
         self._cited: CitedText | None = None
         self._spare: list[dict[str, Any]] = []
-        """The log probabilities of text that was not sent yet, or was cut."""
+        """The log probabilities of text that was not sent yet, or was truncated."""
         self.id = writer.new_id("msg")
         self._output_index = writer.open_item(Message(id=self.id, status="in_progress", role="assistant", content=[]))
         self._content: list[Any] = []
         self._text: GrowingText | None = None
-        """The part that is open, where it is text."""
+        """The open part, if it is text."""
         self._refusal: list[str] | None = None
-        """The part that is open, where it is a refusal."""
+        """The open part, if it is a refusal."""
         self._annotations: Annotations | None = None
         self.steady: GrowingText | None = None
-        """The open text, where what it grows by is all that is told of it."""
+        """The open text, if it only grows by plain appending."""
 
     def add_text(self, delta: str, logprobs: list[dict[str, Any]] | None = None) -> None:
         """Append text with the log probabilities of its tokens."""
@@ -56,10 +56,10 @@ class StreamingMessage:
             return
         text.add([delta], logprobs)
         if self.steady is None:
-            self._tell_annotations(text)
+            self._emit_annotations(text)
 
     def add_refusal(self, delta: str) -> None:
-        """Append words of a refusal."""
+        """Append text to a refusal."""
         if self._refusal is None:
             self._close_part()
             self._refusal = []
@@ -68,19 +68,19 @@ class StreamingMessage:
         self._writer.emit(events.RefusalDelta(**self._place(), delta=delta))
 
     def annotate(self, annotation: dict[str, Any]) -> None:
-        """Annotate the text, in a new part where there is none yet. What is past the text so far waits for it."""
+        """Annotate the text, in a new part if none exists yet. An annotation beyond the text so far waits for it."""
         text = self._text or self._open_text()
         self._annotations = self._annotations or Annotations()
         self._annotations.add(annotation)
-        self._tell_annotations(text)
+        self._emit_annotations(text)
 
     @property
     def pieces(self) -> list[str]:
-        """The text of the part that is open, in a list that grows."""
+        """The pieces of the open part's text, a list that grows."""
         return self._text.pieces if self._text is not None else []
 
     def close(self, status: Status) -> "StreamingMessage | None":
-        """End the message. Returns it where something is still to be done about it."""
+        """End the message. Returns it if it needs further processing."""
         self._close_part()
         item = Message(id=self.id, status=status, role="assistant", content=self._content)
         self._writer.close_item(self._output_index, item)
@@ -114,7 +114,7 @@ class StreamingMessage:
         if self._writer.cite_files is not None:
             for annotation in self._writer.cite_files("".join(text.pieces)):
                 self.annotate(annotation)
-        self._tell_annotations(text, is_over=True)
+        self._emit_annotations(text, is_over=True)
         annotations = self._annotations.told if self._annotations else []
         part = OutputText(text="".join(text.pieces), annotations=annotations, logprobs=text.logprobs)
         self._writer.emit(events.OutputTextDone(**self._place(), text=part.text, logprobs=text.logprobs))
@@ -125,14 +125,14 @@ class StreamingMessage:
             if isinstance(piece, str):
                 logprobs, self._spare = self._spare, []
                 text.add([piece], logprobs)
-                self._tell_annotations(text)
+                self._emit_annotations(text)
             else:
                 self.annotate(piece)
 
-    def _tell_annotations(self, text: GrowingText, *, is_over: bool = False) -> None:
+    def _emit_annotations(self, text: GrowingText, *, is_over: bool = False) -> None:
         if self._annotations is None:
             return
-        for index, annotation in self._annotations.tell(text.length, is_over=is_over):
+        for index, annotation in self._annotations.due(text.length, is_over=is_over):
             self._writer.emit(events.AnnotationAdded(**self._place(), annotation_index=index, annotation=annotation))
         self.steady = text if self._cited is None and not self._annotations.are_waiting else None
 
@@ -141,7 +141,7 @@ class StreamingMessage:
 
 
 class StreamingCompaction:
-    """What stands for everything before it: it is told that it is being made, then it is there."""
+    """An item that represents everything before it: first it is in progress, then complete."""
 
     def __init__(self, writer: ResponseWriter) -> None:
         self._writer = writer
@@ -156,7 +156,7 @@ class StreamingCompaction:
 
 
 class StreamingReasoning:
-    """What the model thinks: one part of raw text, or of summary where the client asked for summaries."""
+    """The model's reasoning: one part of raw text, or of summary if the client requested summaries."""
 
     def __init__(self, writer: ResponseWriter) -> None:
         self._writer = writer
@@ -174,7 +174,7 @@ class StreamingReasoning:
 
     @property
     def pieces(self) -> list[str]:
-        """The reasoning so far, in a list that grows."""
+        """The pieces of the reasoning so far, a list that grows."""
         return self._text
 
     def add(self, delta: str) -> None:
@@ -196,7 +196,7 @@ class StreamingReasoning:
         self._writer.emit(event)
 
     def close(self, status: Status, state: ReasoningState) -> None:
-        """End the reasoning. What the backend wants to see of it again becomes its `encrypted_content`."""
+        """End the reasoning. The data that the backend expects back becomes its `encrypted_content`."""
         text = self.text
         item = Reasoning(id=self.id, status=status, summary=[], content=[])
         if text and self._summary:

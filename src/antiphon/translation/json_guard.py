@@ -1,8 +1,8 @@
-"""How much of a JSON object may be sent on while a model still writes it.
+"""How much of a JSON object can be sent while a model still writes it.
 
-What the client has received is final, and a model may break its JSON. So text is sent as far as any repair keeps it:
-within a string at once; the quote that ends a string, a comma, or a number only once what follows proves that it was
-meant so. From the first error on nothing goes out.
+What the client has received is final, and a model can write malformed JSON. So text is sent as far as any repair
+preserves it: within a string at once; the quote that ends a string, a comma, or a number only when the next token
+proves that it was meant so. After the first error nothing more is sent.
 """
 
 import re
@@ -15,7 +15,9 @@ _SCALAR = re.compile(r"[^ \t\r\n,:\[\]{}\"'\\]+")
 _SOUND = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null")
 
 LONGEST_HELD = 4096
-"""Characters that wait for what follows: blanks, or a number. More of them is an error, and keeps the work linear."""
+"""Characters that wait for what follows: whitespace, or a number. More of them are an error, which keeps the work
+linear.
+"""
 
 _NEXT: dict[str, dict[str, str]] = {
     "object": {"{": "first name"},
@@ -27,26 +29,26 @@ _NEXT: dict[str, dict[str, str]] = {
     "after": {",": "next", "}": "after", "]": "after"},
     "over": {},
 }
-"""By what is expected: the tokens that may come, and what is expected then. `0` is a number or a literal."""
+"""By expectation: the possible tokens, and the next expectation. `0` is a number or a literal."""
 
 
 class JsonGuard:
-    """Reads a JSON object in pieces, in linear time; `is_broken` once it is no JSON."""
+    """Reads a JSON object in pieces, in linear time; `is_broken` once it is not JSON."""
 
     def __init__(self) -> None:
         self.is_broken = False
         self._expected = "object"
         self._open: list[str] = []
         self._is_name = False
-        """The string that is being read, or was read last, is a name."""
+        """Whether the string that is being read, or was read last, is a name."""
         self._in_text = False
         self._text = ""
-        """What was not sent yet."""
+        """Text that was not sent yet."""
         self._at = 0
-        """How far of that was read."""
+        """How much of that was read."""
 
     def feed(self, piece: str) -> str:
-        """Take a piece; return what may be sent now."""
+        """Add a piece; return what can be sent now."""
         if self.is_broken:
             return ""
         self._text += piece
@@ -62,7 +64,7 @@ class JsonGuard:
         return sent
 
     def _read_text(self) -> int:
-        """Read on within a string; return how far the text may be sent."""
+        """Continue within a string; return how far the text can be sent."""
         text = self._text
         safe = self._at = _PLAIN.match(text, self._at).end()  # type: ignore[union-attr]
         if safe == len(text):
@@ -77,7 +79,7 @@ class JsonGuard:
         return safe
 
     def _read_token(self) -> int:
-        """Read a token; return how far the text may be sent."""
+        """Read a token; return how far the text can be sent."""
         text = self._text
         at = _BLANK.match(text, self._at).end()  # type: ignore[union-attr]
         if at == len(text):
@@ -101,7 +103,7 @@ class JsonGuard:
         return at if mark == "0" else self._at
 
     def _nests(self, mark: str) -> bool:
-        """Open or close a level; return whether it is the one that is open."""
+        """Open or close a level; return whether it is the open one."""
         if mark in "{[":
             self._open.append(mark)
         elif mark in "}]":

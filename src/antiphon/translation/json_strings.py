@@ -1,7 +1,7 @@
-"""The strings inside a JSON text, read while the text comes, in whatever cuts (specification section 16).
+"""The strings inside a JSON text, read while the text arrives, however it is split (specification section 16).
 
 A custom tool's input, a shell's commands and a patch's diff are JSON strings to a chat model and plain text to the
-client, who gets them as they grow.
+client, which receives them as they grow.
 """
 
 import re
@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 Path = tuple[str | int, ...]
-"""Where in the value a string stands: keys and indexes from the root."""
+"""The position of a string in the value: keys and indexes from the root."""
 
 Piece = tuple[Path, str, bool]
 """A stretch of one string, and whether that was its end."""
@@ -22,7 +22,7 @@ _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 
 
 class JsonStrings:
-    """Reads a JSON text that comes in pieces. What is no JSON ends the reading; `is_broken` then says so."""
+    """Reads a JSON text that arrives in pieces. Malformed JSON ends the reading; `is_broken` is then true."""
 
     def __init__(self) -> None:
         self.is_broken = False
@@ -31,12 +31,12 @@ class JsonStrings:
         self._held = ""
         """The beginning of an escape that waits for its end."""
         self._high = ""
-        """The first half of a surrogate pair that waits for the other."""
+        """The first half of a surrogate pair that waits for the second."""
         self._key: list[str] | None = None
         """The pieces of the key that is being read; None while a value is."""
 
     def feed(self, text: str) -> list[Piece]:
-        """Take text; return what strings it holds, stretch by stretch."""
+        """Add text; return its stretches of strings."""
         text, self._held = self._held + text, ""
         pieces: list[Piece] = []
         at = 0
@@ -48,7 +48,7 @@ class JsonStrings:
     def _path(self) -> Path:
         return tuple(level["at"] for level in self._stack)
 
-    # Where in the text we are. Each takes what is there and returns where it stopped.
+    # The position in the text. Each method reads what is available and returns where it stopped.
 
     def _value(self, text: str, at: int, pieces: list[Piece]) -> int:
         at = self._skip(text, at)
@@ -112,7 +112,7 @@ class JsonStrings:
         is_unicode = text[at + 1 : at + 2] == "u"
         size = 6 if is_unicode else 2
         digits = text[at + 2 : at + size]
-        if _NO_DIGITS.search(digits):  # no escape: a model that writes TeX, or a path, means what it says
+        if _NO_DIGITS.search(digits):  # not an escape: a model that writes TeX, or a path, means it literally
             self._say(self._joined("\\u"), pieces)
             return at + 2
         if len(text) - at < size:
@@ -135,7 +135,7 @@ class JsonStrings:
             self._say(self._joined("\ufffd" if "\udc00" <= char <= "\udfff" else char), pieces)
 
     def _joined(self, text: str) -> str:
-        """Return what to say; a half of a pair that stayed alone is no character."""
+        """Return the text to emit; an unpaired half is not a character."""
         alone, self._high = self._high, ""
         return ("\ufffd" if alone else "") + text
 

@@ -1,4 +1,6 @@
-"""What a backend's refusal teaches: a parameter that it does not take, a field that it misses (lessons L33 and L55)."""
+"""What a backend's rejection teaches: a parameter that it does not accept, a field that it misses (lessons L33,
+L55).
+"""
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -18,10 +20,10 @@ _SCHEMA_STATUSES = _STATUSES | {500}
 
 _ALWAYS_SENT = frozenset({"model", "messages", "tools", "stream"})
 _STRICT = frozenset({"tools", "response_format"})
-"""What has a `strict` inside."""
+"""Parameters that contain `strict`."""
 
 _ALSO_CALLED = {"chat_template": "chat_template_kwargs"}
-"""What servers name instead of the parameter: vLLM, with the tokenizer of Mistral."""
+"""Names that servers use instead of the parameter's: vLLM, with the tokenizer of Mistral."""
 
 _NAME = r"[`'\"“{\[(#/]{0,4}\b([A-Za-z_][\w.\[\]/]{0,80})"
 _LONGEST = 10_000
@@ -48,7 +50,7 @@ _NO_TOOLS = (
     r"tools param requires --jinja",  # llama.cpp
     r"tool[ _]choice\b[^.]{0,40} requires --",  # vLLM without --enable-auto-tool-choice or --tool-call-parser
 )
-"""How servers say that they, or their model, take no tools at all."""
+"""Messages of servers that they, or their model, do not support tools at all."""
 
 _MISSING = re.compile(
     r"(?:missing )?`?(reasoning_content|reasoning)`?"
@@ -56,7 +58,7 @@ _MISSING = re.compile(
     re.IGNORECASE,
 )
 _SPEAKING_KEYS = ("error", "errors", "message", "msg", "detail", "details", "description", "metadata", "raw")
-"""Where a server speaks for itself. Elsewhere it may quote the request, and a request must not teach."""
+"""Keys in which a server speaks for itself. Elsewhere it can quote the request, and a request must not teach."""
 
 _EXTRA = re.compile(r"extra_forbidden|extra inputs are not permitted", re.IGNORECASE)
 _REFUSES = re.compile(
@@ -74,7 +76,7 @@ _TYPES = (
     r"tag NAME['\"`]? found using",  # pydantic, of a union
     r"(?:should|must) be [^.;]{1,80}?(?:got|found|received|['\"]input['\"]):? NAME",  # pydantic, as text
 )
-"""How servers refuse a type of tools or items. Near such words alone a name counts: a message may quote the request."""
+"""How servers reject a type of tools or items. A name counts only near such words: a message can quote the request."""
 
 _SCHEMA_WORDINGS = (
     r"json schema conversion failed|pattern must start with",  # llama.cpp
@@ -83,24 +85,24 @@ _SCHEMA_WORDINGS = (
     r"unimplemented keys|not supported by (?:xgrammar|guidance|llguidance|outlines|lm-format-enforcer)",  # vLLM
     r"schema (?:\w{1,20} ){0,3}(?:unsupported|not supported)|unsupported (?:json )?schema",
 )
-"""How servers say that they can make no grammar of a schema."""
+"""Messages of servers that they cannot convert a schema into a grammar."""
 
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 @cache
 def _compiled(wordings: tuple[str, ...]) -> Sequence[re.Pattern[str]]:
-    """Return these wordings compiled, at the first refusal: it takes as long as a hundredth of a server's start."""
+    """Return these patterns compiled, at the first rejection: it takes a hundredth of a server's start."""
     return [re.compile(wording.replace("NAME", _NAME), re.IGNORECASE) for wording in wordings]
 
 
 def refused_parameter(status: int, body: bytes, sent: Mapping[str, Any]) -> str | None:
-    """Return what to do differently when asking again, None where the error is about something else.
+    """Return what to change in a retry, None if the error is about something else.
 
-    `body` is the error as it came and `sent` the Chat request. The answer is one of `sent`'s optional keys, or `strict`
-    (of functions and schemas), or `messages.` and a reasoning field, each to be left out; or `+` and a reasoning field
-    that every answer with calls must have; or `tools`, which are then described in the prompt. `Dialect.taught`
-    knows what each means.
+    `body` is the error as received and `sent` the Chat request. The result is one of `sent`'s optional keys, or
+    `strict` (of functions and schemas), or `messages.` and a reasoning field, each to be omitted; or `+` and a
+    reasoning field that every answer with calls must have; or `tools`, which are then described in the prompt.
+    `Dialect.taught` knows what each means.
     """
     if "tools" in sent and status in _NO_TOOLS_STATUSES and _takes_no_tools(body):
         return "tools"
@@ -111,19 +113,19 @@ def refused_parameter(status: int, body: bytes, sent: Mapping[str, Any]) -> str 
 
 
 def _takes_no_tools(body: bytes) -> bool:
-    texts = [one[:_LONGEST] for one in _heard(_decoded(body)) if isinstance(one, str)]
+    texts = [one[:_LONGEST] for one in _statements(_decoded(body)) if isinstance(one, str)]
     return any(wording.search(text) for wording in _compiled(_NO_TOOLS) for text in texts)
 
 
 def refused_schema(status: int, body: bytes | str, sent: Mapping[str, Any]) -> str | None:
-    """Return the lesson of an error about a schema, None where the error is about something else.
+    """Return the lesson of an error about a schema, None if the error is about something else.
 
-    `body` is the error as it came and `sent` the Chat request. The lesson is `schema:` and the group of
-    `to_chat.schemas.GROUPS` that the error names, else the first group that `sent` has; `Dialect.taught` knows it.
+    `body` is the error as received and `sent` the Chat request. The lesson is `schema:` and the group of
+    `to_chat.schemas.GROUPS` that the error names, otherwise the first group that `sent` has; `Dialect.taught` knows it.
     """
     if status not in _SCHEMA_STATUSES:
         return None
-    said = " ".join(one for one in _heard(_decoded(body)) if isinstance(one, str))[:_LONGEST]
+    said = " ".join(one for one in _statements(_decoded(body)) if isinstance(one, str))[:_LONGEST]
     if not any(wording.search(said) for wording in _compiled(_SCHEMA_WORDINGS)):
         return None
     used = groups_in(schemas_in(sent))
@@ -139,14 +141,16 @@ def _names_group(said: str, group: Group) -> bool:
 
 
 def refused_types(body: bytes, names: Collection[str]) -> frozenset[str]:
-    """Return which of these types of tools and items the server itself says that it does not take.
+    """Return which of these types of tools and items the server itself reports as unsupported.
 
-    `body` is the error as it came.
+    `body` is the error as received.
     """
-    heard = (
-        name for one in _heard(_decoded(body)) for name in (_type_in(one) if isinstance(one, dict) else _types(one))
+    found = (
+        name
+        for one in _statements(_decoded(body))
+        for name in (_type_in(one) if isinstance(one, dict) else _types(one))
     )
-    return frozenset(names) & frozenset(heard)
+    return frozenset(names) & frozenset(found)
 
 
 def _types(text: str) -> Iterator[str]:
@@ -156,7 +160,7 @@ def _types(text: str) -> Iterator[str]:
 
 
 def _type_in(error: dict[str, Any]) -> Iterator[str]:
-    """Yield the type that stands where FastAPI says that another one should."""
+    """Yield the type that FastAPI reports as found instead of another."""
     where, given = error.get("loc"), error.get("input")
     if isinstance(where, list) and where and where[-1] == "type" and isinstance(given, str):
         yield given
@@ -170,26 +174,26 @@ def _decoded(body: bytes | str) -> Any:
 
 
 def _names(error: Any) -> Iterator[str]:
-    """Yield the names that an error accuses, the most explicit first."""
-    for one in _heard(error):
+    """Yield the names that an error blames, the most explicit first."""
+    for one in _statements(error):
         yield from _in_table(one) if isinstance(one, dict) else _in_text(one)
 
 
-def _heard(error: Any, depth: int = 0) -> Iterator[dict[str, Any] | str]:
+def _statements(error: Any, depth: int = 0) -> Iterator[dict[str, Any] | str]:
     """Yield the tables and texts in which a server speaks. Servers nest envelopes, some as JSON in text."""
     if isinstance(error, dict) and depth < 8:
         yield error
         for key in _SPEAKING_KEYS:
-            yield from _heard(error.get(key), depth + 1)
+            yield from _statements(error.get(key), depth + 1)
     elif isinstance(error, list) and depth < 8:
         for value in error:
-            yield from _heard(value, depth + 1)
+            yield from _statements(value, depth + 1)
     elif isinstance(error, str):
         inner = _decoded(error) if error.lstrip().startswith(("{", "[")) else error
         if isinstance(inner, str):
             yield error
         else:
-            yield from _heard(inner, depth + 1)
+            yield from _statements(inner, depth + 1)
 
 
 def _in_table(error: dict[str, Any]) -> Iterator[str]:
@@ -213,12 +217,12 @@ def _in_text(text: str) -> Iterator[str]:
 
 
 def _only_a_value(text: str) -> bool:
-    """Tell whether one value is refused and others are not: that is the client's to correct."""
+    """Return whether one value is rejected and others are not: the client must correct that."""
     return bool(_VALUE.search(text)) and "only the default" not in text.lower()
 
 
 def _match(name: str, sent: Mapping[str, Any]) -> str | None:
-    """Return the optional thing in `sent` that `name`, a path in any notation, stands for."""
+    """Return the optional key in `sent` that `name`, a path in any notation, means."""
     if name.startswith("+"):
         return name if _lacks(name[1:], sent) else None
     steps = [step for step in re.split(r"[.\[\]/]+", _CAMEL.sub("_", name).lower().removeprefix("body.")) if step]

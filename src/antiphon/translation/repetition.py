@@ -1,17 +1,17 @@
-"""Does a text that grows only repeat itself? A counter with bounded memory, linear in the text."""
+"""Detects whether a growing text only repeats itself: a counter with bounded memory, linear in the text."""
 
 LEAST = 8
-"""Times that a stretch is repeated before that is a loop."""
+"""Repetitions of a stretch that make a loop."""
 
 PROBE = 32
 """Characters at the end of the text that are searched for in the text before them: a period repeats them."""
 
 TRIES = 64
-"""Occurrences that are looked at: within a period the probe may occur by itself."""
+"""Occurrences that are checked: within a period the probe can occur by chance."""
 
 
 class RepetitionWatch:
-    """Looks at a text from time to time; a loop is `longest` characters that are one stretch, again and again."""
+    """Checks a text from time to time; a loop is `longest` characters that repeat one stretch."""
 
     def __init__(self, longest: int) -> None:
         self._longest = max(longest, LEAST * PROBE)
@@ -20,7 +20,7 @@ class RepetitionWatch:
         self._tail = ""
 
     def is_looping(self, pieces: list[str]) -> bool:
-        """Take the pieces of the text so far, which only grow; another list is another text."""
+        """Add the pieces of the text so far, which only grow; another list is another text."""
         if pieces is not self._pieces:
             self._pieces, self._seen, self._tail = pieces, 0, ""
         new = "".join(pieces[self._seen :])
@@ -30,7 +30,7 @@ class RepetitionWatch:
 
 
 def _repeats(text: str) -> bool:
-    """Whether a text is one stretch, at least `LEAST` times."""
+    """Whether a text repeats one stretch, at least `LEAST` times."""
     start = len(text) - PROBE
     probe = text[start:]
     at = start

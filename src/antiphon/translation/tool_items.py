@@ -1,7 +1,7 @@
-"""Calls of a client's own tools while their arguments come, and what every call has (specification section 16).
+"""Calls of a client's own tools while their arguments arrive, and the base of all calls (specification section 16).
 
-A function call streams its arguments. A custom tool's call streams the text inside them; it is held until it is whole
-where a grammar is to be fitted.
+A function call streams its arguments. A custom tool's call streams the text inside them; it is held until it is
+complete if a grammar must be matched.
 """
 
 from collections.abc import Sequence
@@ -35,14 +35,14 @@ PREFIXES: dict[Kind, str] = {
     "code_interpreter": "ci",
     "image_generation": "ig",
 }
-"""How the id of each kind's call begins."""
+"""The prefix of the ids of each kind's calls."""
 
 
 Named = TypeVar("Named", FunctionCall, CustomToolCall)
 
 
 class StreamingCall:
-    """A function call, and what every call has. Its tool is known from the start."""
+    """A function call, and the base of all calls. Its tool is known from the start."""
 
     def __init__(self, writer: ResponseWriter, call_id: str, offer: Offer) -> None:
         self.writer = writer
@@ -71,7 +71,7 @@ class StreamingCall:
         return (not last or last.endswith("}")) and read_object(self.arguments) is not None
 
     def add(self, delta: str) -> None:
-        """Append to the arguments. A backend that says them all again at the end is not believed twice."""
+        """Append to the arguments. A backend that repeats all of them at the end is ignored."""
         if len(delta) == self._length and delta == self.arguments and self.is_whole():
             return
         self._arguments.append(delta)
@@ -79,7 +79,7 @@ class StreamingCall:
         self._grow(delta)
 
     def close(self, status: Status) -> "StreamingCall | None":
-        """End the call. Returns it where something is still to be done with it before its item ends."""
+        """End the call. Returns it if it needs further processing before its item ends."""
         # Clients parse arguments as JSON.
         if status == "completed" and not self.arguments.strip():
             self.add("{}")
@@ -89,7 +89,7 @@ class StreamingCall:
         self._close(self._function(status, arguments))
         return None
 
-    # What each kind does in its own way.
+    # Specific to each kind.
 
     def _begin(self) -> None:
         self._open(self._function("in_progress", ""))
@@ -98,7 +98,7 @@ class StreamingCall:
         event = events.ArgumentsDelta(output_index=self._output_index, item_id=self.id, delta=delta)
         self._emit_padded(event, delta)
 
-    # What they share.
+    # Common to all kinds.
 
     def _open(self, item: Item) -> None:
         self._output_index = self.writer.open_item(item)
@@ -112,9 +112,9 @@ class StreamingCall:
         self.writer.emit(event)
 
     def _named(self, call: Named) -> Named:
-        """Return a call with what is told of its tool beside the name."""
-        if self.offer.told_namespace:
-            call.namespace = self.offer.told_namespace
+        """Return a call with the fields of its tool in addition to the name."""
+        if self.offer.shown_namespace:
+            call.namespace = self.offer.shown_namespace
         if self.offer.is_async:
             call.async_ = True
         return call
@@ -125,7 +125,7 @@ class StreamingCall:
 
 
 class StreamingCustomCall(StreamingCall):
-    """A custom tool's call: the text is what stands in the first string of the arguments, else all of them."""
+    """A custom tool's call: the text is the first string of the arguments, otherwise all of them."""
 
     kind = "custom_input"
     complaint = "The input of a custom tool does not fit its grammar."
@@ -137,7 +137,7 @@ class StreamingCustomCall(StreamingCall):
         self._place: Path | None = None
         self.is_told = self.offer.misfit is None
         self.misfit = ""
-        """What is wrong with the input of a call that is held."""
+        """What is wrong with the input of a held call."""
         self._open(self._custom("in_progress", ""))
 
     def _grow(self, delta: str) -> None:
@@ -150,9 +150,9 @@ class StreamingCustomCall(StreamingCall):
     def _say(self, piece: str) -> None:
         self._text.append(piece)
         if self.is_told:
-            self._tell(piece)
+            self._emit_delta(piece)
 
-    def _tell(self, piece: str) -> None:
+    def _emit_delta(self, piece: str) -> None:
         event = events.CustomInputDelta(output_index=self._output_index, item_id=self.id, delta=piece)
         self._emit_padded(event, piece)
 
@@ -175,18 +175,18 @@ class StreamingCustomCall(StreamingCall):
         return "".join(self._text)
 
     def fitting(self, items: Sequence[Item]) -> str | None:
-        """Return the input of another answer that fits, None where it has none."""
+        """Return the matching input of another answer, None if it has none."""
         calls = [one for one in items if isinstance(one, CustomToolCall) and one.status == "completed"]
         fits = bool(calls) and self.offer.misfit is not None and not self.offer.misfit(calls[0].input)
         return calls[0].input if fits else None
 
     def settle(self, text: str) -> None:
-        """End a call that was held, with this input."""
+        """End a held call with this input."""
         self._end("completed", text)
 
     def _end(self, status: Status, text: str) -> None:
         if text and not self.is_told:
-            self._tell(text)
+            self._emit_delta(text)
         event = events.CustomInputDone(output_index=self._output_index, item_id=self.id, input=text)
         self.writer.emit(event)
         self._close(self._custom(status, text))
@@ -197,7 +197,7 @@ class StreamingCustomCall(StreamingCall):
 
 
 def bare(arguments: str) -> str:
-    """Return the input that a model wrote without the string that was asked for."""
+    """Return the input that a model wrote without the string of the schema."""
     value = read_object(arguments)
     if value is None:
         return arguments
@@ -206,7 +206,7 @@ def bare(arguments: str) -> str:
 
 
 def read_object(text: str) -> dict[str, Any] | None:
-    """Return the JSON object in a text, None where there is none."""
+    """Return the JSON object in a text, None if it contains none."""
     try:
         value = msgspec.json.decode(text)
     except (ValueError, RecursionError):

@@ -1,8 +1,8 @@
-"""Bytes on both sides: a backend's answer comes in, the events of a response go out.
+"""Bytes on both sides: a backend's answer arrives, the events of a response are sent.
 
-An answer is a stream of server-sent events or one JSON object, fed in any cut; a response is written as server-sent
-events (specification section 7; the WHATWG's event stream format). What the data of an event says is read by an
-`AnswerStream`, one for each API that backends have.
+An answer is a stream of server-sent events or one JSON object, fed in any split; a response is written as server-sent
+events (specification section 7; the WHATWG's event stream format). An `AnswerStream`, one for each API of backends,
+reads the data of an event.
 """
 
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ def encode(events: Sequence[Event]) -> bytes:
     >>> encode([types.Keepalive(sequence_number=3)])
     b'event: keepalive\\ndata: {"type":"keepalive","sequence_number":3}\\n\\n'
     """
-    if len(events) == 1:  # what most reads of a backend's stream become
+    if len(events) == 1:  # the result of most reads of a backend's stream
         kind = type(events[0])
         return (_heads.get(kind) or _head(kind)) + _encode(events[0]) + END
     frames: list[bytes] = []
@@ -59,7 +59,7 @@ DONE = b"[DONE]"
 """How Chat Completions streams end."""
 
 END = b"\n\n"
-"""What ends an event whose empty line the backend omitted, and adds nothing to others."""
+"""Ends an event if the backend omitted its empty line, and adds nothing to others."""
 
 
 _LINE_FEEDS = repeat(b"\n")
@@ -68,9 +68,9 @@ _LINE_FEEDS = repeat(b"\n")
 class EventDecoder:
     """Turns bytes into the data of server-sent events.
 
-    It accepts any line ending, comments, data over several lines, a byte order mark, and bytes that are cut anywhere.
+    It accepts any line ending, comments, data over several lines, a byte order mark, and bytes split anywhere.
     Events without data are ignored. `feed` and `finish` raise `BackendError` if an event exceeds `MAX_EVENT` bytes.
-    The work is linear in the bytes, however they are cut.
+    The work is linear in the bytes, however they are split.
 
     >>> from antiphon import EventDecoder
     >>> decoder = EventDecoder()
@@ -89,14 +89,14 @@ class EventDecoder:
         self._ended_in_return = False
 
     def feed(self, data: bytes) -> list[bytes]:
-        """Take bytes; return the data of each event that they complete."""
-        # `find`, since `in` raises and clears an error inside for bytes: it takes twice the time.
+        """Add bytes; return the data of each event that they complete."""
+        # `find`, because `in` raises and clears an error internally for bytes: it takes twice the time.
         has_return = data.find(b"\r") >= 0 or self._ended_in_return
         line_feed, size = data.find(b"\n"), len(data)
         is_line = line_feed == size - 2 and data[:6] == b"data: " and data[-1:] == b"\n" and 8 < size <= MAX_EVENT
         if is_line and not (has_return or self._line_size or self._data):
             self._started = True
-            return [data[6:-2]]  # one event of one line, as most reads of a backend's stream are
+            return [data[6:-2]]  # one event with one line, as in most reads of a backend's stream
         if has_return:
             data = self._plain_line_ends(data)
             line_feed = data.find(b"\n")
@@ -105,9 +105,9 @@ class EventDecoder:
                 data = b"".join([*self._line, data])
             end = data.rfind(b"\n\n")
             if end > 0 and data[:6] == b"data: " and not self._data and len(data) <= MAX_EVENT:
-                # Each event has one line in all but a few streams: it is what stands between the line ends.
+                # Each event has one line in nearly all streams: the text between the line ends.
                 events = data[6:end].split(b"\n\ndata: ")
-                # To count all line feeds would take twice the time: `count` looks at each byte.
+                # Counting all line feeds would take twice the time: `count` looks at each byte.
                 has_others = data.find(b"\n", end + 2) >= 0 or sum(map(bytes.find, events, _LINE_FEEDS)) != -len(events)
                 if not has_others and b"" not in events:
                     rest = data[end + 2 :]
@@ -125,7 +125,7 @@ class EventDecoder:
         return events
 
     def finish(self) -> list[bytes]:
-        """Say that no more bytes come; return the data of an event whose empty line the backend omitted."""
+        """End the stream; return the data of an event if the backend omitted its empty line."""
         return self.feed(END)
 
     def _read(self, lines: list[bytes]) -> list[bytes]:
@@ -134,7 +134,7 @@ class EventDecoder:
             lines[0] = lines[0].removeprefix(b"\xef\xbb\xbf")
         events, data, size = [], self._data, self._data_size
         for line in lines:
-            if line[:6] == b"data: ":  # what all but a few send
+            if line[:6] == b"data: ":  # nearly all
                 data.append(line[6:])
                 size += len(line)
             elif not line:
@@ -149,7 +149,9 @@ class EventDecoder:
         return events
 
     def _plain_line_ends(self, data: bytes) -> bytes:
-        """Return the data with line feeds only. One that follows a return in the bytes before is half a line end."""
+        """Return the data with line feeds only. One that follows a carriage return in the bytes before is half a
+        line end.
+        """
         if not data:
             return data
         if self._ended_in_return:
@@ -166,33 +168,33 @@ def _check(size: int) -> None:
 # A backend's answer.
 
 MAX_PLAIN_ANSWER = 64 * 1024 * 1024
-"""Bytes of a plain answer; a backend that sends more is broken or hostile."""
+"""Bytes of a non-streamed answer; a backend that sends more is broken or hostile."""
 
 FinishReason = Literal["completed", "max_output_tokens", "content_filter", "steered", "max_messages"]
 
 
 class Finish(Struct):
-    """How a backend's answer ended: well, short, or with an error."""
+    """How a backend's answer ended: complete, truncated, or with an error."""
 
     outcome: FinishReason
     usage: Usage | None
     error: AntiphonError | None = None
     held: Sequence[StreamingCall | StreamingMessage] = ()
-    """Items that are still open: calls that this server performs, and items to correct."""
+    """Items that are still open: calls that this server runs, and items to correct."""
     are_used_up: bool = False
-    """Calls that this server would have carried out were not heard: there were enough."""
+    """Whether calls that this server would have run were dropped because the limit was reached."""
     note: Note | None = None
     """What was done about a model that repeats itself."""
 
 
 class AnswerStream(Protocol):
-    """What makes events of one backend answer, whichever API the backend speaks."""
+    """Creates events from one backend answer, whichever API the backend implements."""
 
     error: BackendError | None
 
     @property
     def is_over(self) -> bool:
-        """Whether the answer said that it has ended, or failed."""
+        """Whether the answer reported its end, or failed."""
 
     @property
     def has_calls(self) -> bool:
@@ -200,29 +202,29 @@ class AnswerStream(Protocol):
 
     @property
     def preopened(self) -> bool:
-        """Whether the model's template opens `<think>`, as far as is known now."""
+        """Whether the model's template opens `<think>`, as far as known."""
 
     def read(self, data: bytes) -> None:
-        """Take the data of one event, or a plain answer. Raises `BackendError` for what cannot be read."""
+        """Read the data of one event, or a non-streamed answer. Raises `BackendError` for unreadable data."""
 
     def read_run(self, events: Sequence[bytes], start: int) -> int:
-        """Take the event at `start`, with those that follow where they can be read together; return how many."""
+        """Read the event at `start`, with those that follow if they can be read together; return how many."""
 
     def take_text(self, data: bytes) -> Finish | None:
-        """Take a plain answer without events, where it is only a text; return how it ended.
+        """Read a non-streamed answer without events, if it is only a text; return how it ended.
 
-        None: it is one to `read`.
+        None: it must be passed to `read`.
         """
 
     def finish(self, done: bool = False) -> Finish:
-        """Say that no more comes, `done` if the backend said `[DONE]`; return how the answer ended."""
+        """End the answer, `done` if the backend sent `[DONE]`; return how the answer ended."""
 
 
 class AnswerReader:
     """Feeds a backend's bytes to an `AnswerStream`: an event stream, or one JSON object (`is_json`).
 
-    `feed` the bytes as they come, until `is_over` or there are no more; then `finish`. What cannot be read becomes
-    the answer's error, never an exception.
+    `feed` the bytes as they arrive, until `is_over` or there are no more; then `finish`. Unreadable data becomes the
+    answer's error, never an exception.
     """
 
     def __init__(self, stream: AnswerStream, is_json: bool = False) -> None:
@@ -234,10 +236,10 @@ class AnswerReader:
         self.chunks = 0
         """Events of the stream that were read so far."""
         self.is_over = False
-        """Whether the backend said `[DONE]` or failed: what may still come is of no interest."""
+        """Whether the backend sent `[DONE]` or failed: anything after it is ignored."""
 
     def feed(self, part: bytes) -> None:
-        """Take bytes."""
+        """Add bytes."""
         try:
             if self._decoder is None:
                 self._parts.append(part)
@@ -260,12 +262,12 @@ class AnswerReader:
             self.fail(error)
 
     def fail(self, error: BackendError) -> None:
-        """Say that no more bytes come because of this error."""
+        """End the answer because of this error."""
         self._stream.error = self._stream.error or error
         self.is_over = True
 
     def finish(self) -> Finish:
-        """Say that no more bytes come; return how the answer ended."""
+        """End the answer; return how it ended."""
         try:
             if self._decoder is None:
                 self._done = True

@@ -1,8 +1,8 @@
-"""The one place that numbers things.
+"""The only place that assigns numbers.
 
 A `ResponseWriter` lives as long as one response, however many backend calls that response takes. Sequence numbers,
-output indexes and the final `output` are made here and nowhere else, so they cannot disagree:
-`fold(events) == terminal response == stored response == GET == plain reply`.
+output indexes and the final `output` are created here and nowhere else, so they cannot disagree: `fold(events) ==
+terminal response == stored response == GET == plain reply`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -27,9 +27,9 @@ _encode = msgspec.json.Encoder().encode
 
 
 def padding(delta: str) -> str:
-    """Return what fills a delta up to a multiple of 16 bytes as it is written (specification section 4, `obfuscation`).
+    """Return the padding that fills a delta to a multiple of 16 written bytes (specification section 4, `obfuscation`).
 
-    Bytes are what somebody sees who watches the line, and what a new line, a quote or a foreign letter takes differs.
+    An observer of the network sees bytes, and a line break, a quote or a non-ASCII letter takes more of them.
     """
     return PADDINGS[len(_encode(delta)) - len('""') & 15]
 
@@ -38,7 +38,7 @@ COUNTED = frozenset({WebSearchCall, ImageGenerationCall})
 """Items of the tools in usage counts."""
 
 Seal = Callable[[dict[str, Any]], str]
-"""Makes an `encrypted_content` of what a backend wants to see again on the next turn."""
+"""Creates an `encrypted_content` from the data that a backend expects back on the next turn."""
 
 
 CiteFiles = Callable[[str], Sequence[dict[str, Any]]]
@@ -48,37 +48,37 @@ Moment = tuple[int, type[Any] | None, float]
 """When an item was opened, with its output index and its type, or closed, without a type."""
 
 Note = tuple[str, str]
-"""What of an answer was wrong (`arguments`, `text`, `custom_input`, `loop`), and what was done about it."""
+"""What was wrong in an answer (`arguments`, `text`, `custom_input`, `loop`), and what was done about it."""
 
 
 class View(Struct, frozen=True):
-    """What of a response its client asked to see (specification sections 2 and 10.5)."""
+    """The optional parts of a response that its client requested (specification sections 2 and 10.5)."""
 
     summary: bool = False
-    """Raw reasoning goes out as summary parts."""
+    """Whether raw reasoning is sent as summary parts."""
     encrypted: bool = False
-    """Reasoning items carry their `encrypted_content`."""
+    """Whether reasoning items have their `encrypted_content`."""
     sources: bool = False
-    """Searches of the web tell which pages they found."""
+    """Whether web searches have the pages that they found."""
     results: bool = False
-    """They tell what they found there."""
+    """Whether web searches have their results."""
     file_results: bool = False
-    """Items of file searches have their results."""
+    """Whether file searches have their results."""
     code_outputs: bool = False
-    """Calls of the code interpreter show their outputs."""
+    """Whether code interpreter calls have their outputs."""
     logprobs: bool = True
     rivals: int = 20
-    """How many alternatives to each token; llama-cpp-python sends one more than it is asked for."""
+    """How many alternatives to each token; llama-cpp-python sends one more than requested."""
     obfuscation: bool = False
-    """Deltas are padded, so that their size tells little of their text."""
+    """Whether deltas are padded, so that their size reveals little of their text."""
 
 
 class ResponseWriter(Struct):
     """Writes one response's events.
 
     Call `start` (or `queue`, and `begin` later), then open and close items through `stream.items`, then one of
-    `complete`, `stop_short`, `fail` and `cancel`, then `end`. `take` drains the events made since the last call;
-    `response` is the response as it stands; `error` is what made it fail.
+    `complete`, `stop_short`, `fail` and `cancel`, then `end`. `take` drains the events emitted since the last call;
+    `response` is its current state; `error` is the reason for a failure.
 
     >>> from antiphon import Response, ResponseWriter
     >>> from antiphon.ids import new_id, now
@@ -97,44 +97,46 @@ class ResponseWriter(Struct):
     """Each reasoning item's `encrypted_content` by item id, shown to the client or not."""
     error: AntiphonError | None = None
     is_heard: bool = True
-    """Whether somebody takes the events. Without, none are kept, and a text makes none."""
+    """Whether the events are taken. If not, none are kept, and a text creates none."""
     newest: int = -1
     """The output index of the item opened last, -1 before the first."""
     tells_error: bool = True
-    """Whether an `error` goes before `response.failed`."""
+    """Whether an `error` precedes `response.failed`."""
     notes: list[Note] = field(default_factory=list)
-    """What was corrected in what the model said."""
+    """What was corrected in the model's output."""
     moments: list[Moment] | None = None
     """When items were opened and closed, by the clock `now`; None if no observer needs it."""
     waiting: dict[int, Callable[[], None]] = field(default_factory=dict)
-    """Closes an item that waits for more than its answer, by its output index: for a response that ends before."""
+    """Closes an item that waits for more than its answer, by its output index: for a response that ends earlier."""
     _gate: int | None = None
     """The item that is held open: events of later ones wait until it closes (specification section 16)."""
     _behind: dict[int, list[events.Event]] = field(default_factory=dict)
-    """What waits behind the gate, by output index."""
+    """Events that wait behind the gate, by output index."""
     _output: list[Item | None] = field(default_factory=list)
     next_number: int = 0
-    """The number that the next event gets."""
+    """The number of the next event."""
     _kept: int = 0
     """How many items an earlier attempt had closed."""
     _again: int = 0
-    """How many of those this attempt has made again, unseen."""
+    """How many of those this attempt has repeated, without emitting them."""
     loads_later: bool = False
-    """An item that needs a module which is not loaded is held, since a server loads modules beside its event loop."""
+    """Whether an item that needs a module which is not loaded is held, because a server loads modules outside its
+    event loop.
+    """
     containers: Mapping[Kind, str] = {}
-    """The container in which calls run, by the kind of their tool; empty where the request has no such tool."""
+    """The container in which calls run, by the kind of their tool; empty if the request has no such tool."""
     cite_files: CiteFiles | None = None
-    """Returns the citations of files that code made, where there are any to cite."""
+    """Returns the citations of files that code created, if there are any."""
     pending: list[events.Event] = field(default_factory=list)
     """The events to take."""
 
     def aside(self) -> "ResponseWriter":
-        """Return a writer for what the client of this one does not see."""
+        """Return a writer for events that the client of this one does not see."""
         view = View(logprobs=False)
         return ResponseWriter(self.response, self.new_id, self.now, lambda state: "", view, is_heard=False)
 
     def emit(self, event: events.Event) -> None:
-        """Number an event and queue it, where somebody takes it."""
+        """Number an event and queue it, if events are taken."""
         if not self.is_heard:
             return
         if self._kept and getattr(event, "output_index", self._kept) < self._kept:
@@ -152,15 +154,15 @@ class ResponseWriter(Struct):
         return pending
 
     def rewind(self, number: int) -> None:
-        """Give the numbers from here on again: the events that had them were never sent."""
+        """Reuse the numbers from here on: the events that had them were never sent."""
         self.next_number = number
 
     def resume(self, kept: Sequence[Item], number: int, settled: int = 0) -> None:
-        """Take over where an earlier attempt was lost: these items stand, and the next event gets this number.
+        """Continue where an earlier attempt was lost: these items remain, and the next event receives this number.
 
-        The first `settled` of them are not made again: it goes on after them. Of the others the model is asked again,
-        so it makes again what it had made. An item that is of the same kind as the one that stands in its place is not
-        told; with the first that is not, or that comes after the last, new ones begin.
+        The first `settled` of them are not repeated: the response continues after them. For the others the model is
+        called again, so it repeats them. An item of the same kind as the one in its position is not emitted; new items
+        begin with the first that differs, or that comes after the last.
         """
         self._output = list(kept)
         self._kept = len(kept)
@@ -186,7 +188,7 @@ class ResponseWriter(Struct):
         return output_index
 
     def add_item(self, item: Item) -> None:
-        """Take an item that came whole."""
+        """Emit an item that arrived whole."""
         if self.is_heard or self._kept:
             self.close_item(self.open_item(item), item)
             return
@@ -194,7 +196,9 @@ class ResponseWriter(Struct):
         self._output.append(item)
 
     def hold(self, output_index: int) -> None:
-        """Have later items wait until this one closes: it stays open while its tool runs, and one follows another."""
+        """Make later items wait until this one closes: it stays open while its tool runs, and items are emitted in
+        order.
+        """
         if self._gate is None:
             self._gate = output_index
 
@@ -211,7 +215,7 @@ class ResponseWriter(Struct):
             self._open_gate()
 
     def _open_gate(self) -> None:
-        """Tell what waited, item by item, up to the first that is not closed: it is the next gate."""
+        """Emit the waiting events, item by item, up to the first item that is not closed: it is the next gate."""
         self._gate = None
         for index in sorted(self._behind):
             for event in self._behind.pop(index):
@@ -221,7 +225,7 @@ class ResponseWriter(Struct):
                 return
 
     def since(self, output_index: int) -> list[tuple[int, Item | None]]:
-        """The items from a place on, each with its own; None for one that is open."""
+        """The items from a position on; None for one that is open."""
         return list(enumerate(self._output))[output_index:]
 
     @property
@@ -230,12 +234,12 @@ class ResponseWriter(Struct):
         return list(filter(None, self._output))
 
     def between(self, before: int, newest: int) -> list[Item]:
-        """Return the items closed so far that were opened behind `before`, up to `newest`, as `newest` counts them."""
+        """Return the closed items that were opened after `before`, up to `newest`, as `newest` counts them."""
         return list(filter(None, self._output[before + 1 : newest + 1]))
 
     @property
     def made(self) -> list[Item]:
-        """The items closed so far that this attempt has made."""
+        """The closed items that this attempt has created."""
         return self.output[: self._again] if self._again < self._kept else self.output
 
     # The life of the response.
@@ -255,31 +259,31 @@ class ResponseWriter(Struct):
         self.emit(events.InProgress(response=self.response))
 
     def keepalive(self) -> None:
-        """Emit a `keepalive`: the backend is silent, the stream is not dead."""
+        """Emit a `keepalive`: the backend is idle, the stream is alive."""
         self.emit(events.Keepalive())
 
-    # How it ended is decided first, and told by `end` once it is durable.
+    # How it ended is decided first, and emitted by `end` once it is durable.
 
     def complete(self, usage: Usage | None) -> None:
-        """It ended well. Without a count from the backend the usage is zero: clients break on null."""
+        """Complete the response. Without a count from the backend the usage is zero: clients break on null."""
         self._finish("completed", usage or Usage(), completed_at=int(self.now()))
 
     def stop_short(self, reason: Any, usage: Usage | None) -> None:
-        """It ended early, for a reason of `IncompleteDetails`."""
+        """End the response early, for a reason of `IncompleteDetails`."""
         self._finish("incomplete", usage or Usage(), incomplete_details=IncompleteDetails(reason=reason))
 
     def fail(self, error: AntiphonError, usage: Usage | None = None) -> None:
-        """It failed."""
+        """Fail the response."""
         self.error = error
         response_error = ResponseError(code=_failure_code(error), message=error.message)
         self._finish("failed", usage, error=response_error)
 
     def cancel(self, usage: Usage | None = None) -> None:
-        """It was given up: nobody listens any more."""
+        """Cancel the response: no client receives it any more."""
         self._finish("cancelled", usage)
 
     def end(self) -> None:
-        """Emit the terminal event; before `response.failed` the `error`, nested with the flat fields beside."""
+        """Emit the terminal event; before `response.failed` the `error`, nested and with the flat fields."""
         if not self.is_heard:
             return
         if self.error is not None and self.tells_error:
@@ -328,7 +332,7 @@ class GrowingText(Struct):
     """The log probabilities of its tokens so far."""
 
     def add(self, deltas: Sequence[str], logprobs: list[dict[str, Any]] | None = None) -> None:
-        """Append texts that came together, each a delta of its own; the log probabilities are those of all of them."""
+        """Append texts that arrived together, each as its own delta; the log probabilities are those of all of them."""
         self.pieces += deltas
         self.length += sum(map(len, deltas))
         if logprobs:
@@ -362,7 +366,7 @@ def _is_alike(kept: Item | None, item: Item) -> bool:
 
 
 def _failure_code(error: AntiphonError) -> str:
-    """A response's error always has a code; `invalid_prompt` tells Codex that trying again is of no use."""
+    """A response's error always has a code; `invalid_prompt` makes Codex stop retrying."""
     return error.code or ("invalid_prompt" if isinstance(error, ClientError) else "server_error")
 
 
@@ -370,6 +374,6 @@ TERMINAL: dict[str, Any] = {
     "completed": events.Completed,
     "incomplete": events.Incomplete,
     "failed": events.Failed,
-    # The API has no event for it: clients that know `incomplete` stop there, and the response says what it is.
+    # The API has no event for it: clients that know `incomplete` stop there, and the response has the actual status.
     "cancelled": events.Incomplete,
 }

@@ -62,7 +62,7 @@ class Reply(Struct, eq=False):
 
 def too_large(limit: int) -> BackendError:
     """Return the error for a response of more than `limit` bytes."""
-    return BackendError(f"The backend's response is larger than {limit} bytes.")
+    return BackendError(f"The backend's answer is larger than {limit} bytes.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -331,7 +331,7 @@ class Target:
             return self.state.native.window(self.model)
         return self.profile.context_window if self.profile else None
 
-    def takes(self, names: Collection[str]) -> bool:
+    def accepts(self, names: Collection[str]) -> bool:
         """Whether parameters with these names, which are not in the API, are forwarded and were not rejected."""
         return self.state.passthrough.issuperset(names) and self.refused.isdisjoint(names)
 

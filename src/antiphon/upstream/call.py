@@ -138,14 +138,14 @@ async def attempt(
     rename: Rename = str,
     on_refusal: Callable[[Refusal], None] = report,
     records_status: bool = False,
-    takes_any_status: bool = False,
+    any_status: bool = False,
 ) -> UpstreamReply[Record] | None:
     """Send the request to the route's target; None if it must be sent again, to the route's new target.
 
     The caller has acquired a slot of the route; it is released if None is returned. Raises `AntiphonError` if no
     backend is reachable. An answer of 400 or above that no failover can fix is passed to `on_refusal`, which raises or
     finds another way. It is recorded as the client will receive it, with `records_status` with the original status.
-    With `takes_any_status` it is a reply like any other, and does not affect the backend's health.
+    With `any_status` it is a reply like any other, and does not affect the backend's health.
     """
     target = route.target
     upstream = UpstreamReply(route, target, record, observer)
@@ -161,7 +161,7 @@ async def attempt(
             if not route.fail_over(unanswered(error), error):
                 raise
             return None
-        if reply.status < 400 or takes_any_status:
+        if reply.status < 400 or any_status:
             is_accepted = True
             if route.probed is not None and reply.status < 400:
                 route.lift()
@@ -185,7 +185,7 @@ async def call(
     record: Callable[[Target], Record],
     begin: Callable[[Reply], Awaitable[Begun]],
     *,
-    takes_any_status: bool = False,
+    any_status: bool = False,
 ) -> tuple[UpstreamReply[Record], Begun]:
     """Send the request until a backend begins its answer; return that, to be closed, and the result of `begin`.
 
@@ -197,7 +197,7 @@ async def call(
             route.redirect()
         sent = body(route.target)
         await route.acquire()
-        upstream = await attempt(route, path, sent, observer, record(route.target), takes_any_status=takes_any_status)
+        upstream = await attempt(route, path, sent, observer, record(route.target), any_status=any_status)
         if upstream is None:
             continue
         begun = False

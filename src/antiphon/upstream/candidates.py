@@ -31,7 +31,7 @@ class Candidates(tuple[Target, ...]):
         Raises `ClientError` (400, `unknown_parameter`) if no backend of the model accepts them all: an answer from a
         fallback alone would change the model because of a parameter.
         """
-        able = [target for target in self if target.takes(parameters)]
+        able = [target for target in self if target.accepts(parameters)]
         if not any(target.name == self[0].name for target in able):
             from antiphon.protocol.validation.type_errors import unknown_field  # noqa: PLC0415 - for mistakes alone
 
@@ -41,8 +41,8 @@ class Candidates(tuple[Target, ...]):
     def _not_taken(self, parameters: Collection[str]) -> str:
         """Return a parameter that no backend of the model accepts, else one that the first of them does not accept."""
         own = [target for target in self if target.name == self[0].name]
-        by_all = (name for name in parameters if not any(target.takes([name]) for target in own))
-        by_first = (name for name in parameters if not own[0].takes([name]))
+        by_all = (name for name in parameters if not any(target.accepts([name]) for target in own))
+        by_first = (name for name in parameters if not own[0].accepts([name]))
         return next(by_all, None) or next(by_first)
 
 

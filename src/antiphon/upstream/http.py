@@ -138,12 +138,12 @@ class HttpBackend:
 
     async def get(self, path: str) -> Reply:
         """See `Backend.get`."""
-        exchange = await self._asked(path)
+        exchange = await self._get(path)
         return HttpReply(exchange.response.status, exchange.response.headers, exchange, self._idle_timeout)
 
     async def list_models(self) -> Listing:
         """See `Backend.list_models`. Ollama, llama.cpp and others answer `{"data": […]}`, Together a bare list."""
-        exchange = await self._asked("/models")
+        exchange = await self._get("/models")
         try:
             status = exchange.response.status
             if status != 200:
@@ -164,7 +164,7 @@ class HttpBackend:
         if self._pool is not None:
             await self._pool.close()
 
-    async def _asked(self, path: str) -> Exchange:
+    async def _get(self, path: str) -> Exchange:
         """GET a path; the whole response has one time limit."""
         head = self._heads.get(("GET", path)) or self._head("GET", path)
         try:

@@ -15,7 +15,7 @@ from antiphon.errors import BackendError, ClientError, log
 from antiphon.protocol.chat import error_code
 from antiphon.translation.ollama.answer import NativeAnswer
 from antiphon.translation.ollama.model import OllamaModel, enough, next_window, read_model
-from antiphon.translation.ollama.request import CHAT, NativeOptions, asked_window, native_request
+from antiphon.translation.ollama.request import CHAT, NativeOptions, native_request, requested_window
 from antiphon.translation.to_chat.cut_prompts import is_longer
 from antiphon.upstream.backend import Backend, Listing, Reply
 
@@ -52,7 +52,7 @@ class _Known(Struct):
     """When it was called last, in seconds of the loop's clock."""
 
 
-class _Asked(Struct, frozen=True):
+class _ChatRequest(Struct, frozen=True):
     """A Chat request, and the window that it needs."""
 
     body: dict[str, Any]
@@ -125,11 +125,11 @@ class OllamaBackend:
 
     async def _chat(self, body: bytes) -> Reply:
         """Call the model; retry with a larger window while the server reports that the prompt does not fit."""
-        asked = await asyncio.to_thread(_asked, body) if len(body) > MUCH else _asked(body)
+        asked = await asyncio.to_thread(_read_request, body) if len(body) > MUCH else _read_request(body)
         name = str(asked.body.get("model"))
         known = await self._look_up(name)
         limit = self._limit(name, known.model)
-        needed = max(asked.needed + known.model.thoughts, asked_window(asked.body))
+        needed = max(asked.needed + known.model.thoughts, requested_window(asked.body))
         if needed > limit and not known.model.is_remote and is_longer(asked.body, limit):
             return _refusal(too_small(limit), OVERFLOW)
         while True:
@@ -238,9 +238,9 @@ def too_small(limit: int) -> str:
     )
 
 
-def _asked(body: bytes) -> _Asked:
+def _read_request(body: bytes) -> _ChatRequest:
     request = msgspec.json.decode(body, type=dict[str, Any])
-    return _Asked(request, enough(request))
+    return _ChatRequest(request, enough(request))
 
 
 async def _body(reply: Reply, answer: NativeAnswer, *, is_stream: bool) -> AsyncGenerator[bytes, None]:

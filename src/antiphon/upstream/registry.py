@@ -147,7 +147,7 @@ class ModelRegistry:
         """Whether a request for this model would be sent to a backend, by the current state."""
         return bool(self._serving(name)) or self._silent() is not None
 
-    def takes(self, name: str) -> bool:
+    def accepts(self, name: str) -> bool:
         """Whether any backend may accept the parameter of this name, which is not in the API."""
         return any(state.may_take(name) for state in self.backends)
 
@@ -269,8 +269,8 @@ class ModelRegistry:
         that does not know the name reports that itself.
         """
         only = self.backends[0] if len(self.backends) == 1 else None
-        is_asked = only is not None and only.models and only.backend.url and INSISTED_ON.match(model)
-        return only if is_asked else None
+        is_suitable = only is not None and only.models and only.backend.url and INSISTED_ON.match(model)
+        return only if is_suitable else None
 
     def _none_for(self, model: str, *, suggests: bool) -> Exception:
         if self.backends and all(state.error for state in self.backends):

@@ -255,7 +255,7 @@ class Route:
         state = target.state
         if state.health.pauses and state.health.pause(now, target.model, self._tenant):
             return False
-        return is_free or self._is_patient or not state.slots.is_limited or state.slots.takes(self._tenant)
+        return is_free or self._is_patient or not state.slots.is_limited or state.slots.admits(self._tenant)
 
     def _candidate(self, target: Target, rank: int, now: float) -> Candidate:
         state = target.state

@@ -1,1 +1,1 @@
-"""Telling other servers that a background response has ended (specification section 12)."""
+"""Notifies other servers that a background response has ended (specification section 12)."""

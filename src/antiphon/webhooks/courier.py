@@ -1,4 +1,4 @@
-"""Takes deliveries out of the outbox and brings them to their endpoints, again and again until they are received."""
+"""Reads deliveries from the outbox and sends them to their endpoints, with retries until they are received."""
 
 import asyncio
 import random
@@ -20,41 +20,41 @@ if TYPE_CHECKING:
     from antiphon.outbound.client import Client
 
 TIMEOUT = 10.0
-"""Seconds that an endpoint has to answer, its lookup included, but not the wait for the lookup."""
+"""Seconds that an endpoint has to answer, including DNS, but not the wait for the lookup."""
 
 HOLD = 60
-"""Seconds for which no other process may attempt a claimed delivery."""
+"""Seconds for which no other process can attempt a claimed delivery."""
 
 LONGEST_ATTEMPT = 45.0
-"""Seconds that an attempt may take, its wait for a lookup included: it ends before another process repeats it."""
+"""Seconds that an attempt can take, including the wait for a lookup: it ends before another process repeats it."""
 
 AT_ONCE = 64
-"""Attempts at once. They wait for other servers and cost next to no CPU."""
+"""Concurrent attempts. They wait for other servers and need almost no CPU."""
 
 LOOK_FOR = 256
-"""Deliveries that one look into the outbox finds."""
+"""Deliveries that one read of the outbox returns."""
 
 LOOK_EVERY = 1.0
-"""Seconds between looks into the outbox."""
+"""Seconds between reads of the outbox."""
 
 FIRST_WAIT = 5.0
 LONGEST_WAIT = 6 * 3600.0
-"""Seconds between tries: five, doubled each time, up to six hours, with up to a fifth more or less by chance."""
+"""Seconds between attempts: five, doubled each time, up to six hours, with up to a fifth of random jitter."""
 
 GIVEN_UP_AFTER = 72 * 3600
 """Seconds."""
 
 FEATURE = "Webhooks"
-"""What the extra `webhooks` is for, in errors."""
+"""The purpose of the extra `webhooks`, for errors."""
 
 USER_AGENT = "OpenAI/1.0 (+https://platform.openai.com/docs/webhooks)"
-"""Receivers that look for it take no other (specification section 12)."""
+"""Receivers that check it accept no other (specification section 12)."""
 
 
-def webhook_reach(*, takes_private: bool, look_up: LookUp | None = None) -> Reach:
-    """Return where webhooks may be delivered: to public addresses, or anywhere."""
+def webhook_reach(*, allows_private: bool, look_up: LookUp | None = None) -> Reach:
+    """Return the permitted addresses of webhooks: public ones, or all."""
     look_up = look_up or Lookups(lookup_turns())
-    return Reach(ANYWHERE if takes_private else (), setting="webhook_private_addresses", look_up=look_up)
+    return Reach(ANYWHERE if allows_private else (), setting="webhook_private_addresses", look_up=look_up)
 
 
 def wait_after(attempts: int, chance: float) -> float:
@@ -68,10 +68,10 @@ def delivery_turns() -> FairScheduler:
 
 
 class Courier:
-    """Delivers what is due, from `start` to `close`. Every process has one; the store sees that none do it twice.
+    """Delivers due events, from `start` to `close`. Every process has one; the store prevents duplicate deliveries.
 
-    An attempt begins as soon as its tenant's turn has come, however long others still take. Until then nothing is
-    claimed in the store, so that another process may deliver it first.
+    An attempt begins as soon as its tenant's turn has come, regardless of slow ones. Until then nothing is
+    claimed in the store, so that another process can deliver it first.
     """
 
     def __init__(
@@ -93,18 +93,18 @@ class Courier:
         self._client: Client | None = None
         self._task: asyncio.Task[None] | None = None
         self._attempts: dict[str, asyncio.Task[None]] = {}
-        """By the delivery's id: those that wait for their turn, and those that are being made."""
+        """By the delivery's id: those that wait for their turn, and those in progress."""
         self._has_more = False
-        """Whether the outbox has more deliveries than the last look found."""
+        """Whether the outbox has more deliveries than the last read returned."""
         self._needed = asyncio.Event()
-        """Set when it is time to look for them."""
+        """Set when it is time to read the outbox."""
 
     def start(self) -> None:
-        """Begin to deliver."""
+        """Start to deliver."""
         self._task = asyncio.create_task(self._deliver())
 
     async def close(self) -> None:
-        """Deliver no more; what was under way is tried again by another, or later."""
+        """Stop delivering; deliveries in progress are retried by another process, or later."""
         tasks = [*([self._task] if self._task else []), *self._attempts.values()]
         for task in tasks:
             task.cancel()
@@ -114,13 +114,13 @@ class Courier:
     async def test(self, endpoint: WebhookEndpoint, delivery_id: str, body: bytes) -> int:
         """Send one event now, in its tenant's turn; return the status.
 
-        Raises `NoRoomError` where too much waits, and what `send` raises.
+        Raises `NoRoomError` if the queue is full, and the errors of `send`.
         """
         async with self._turns.slot(endpoint.tenant):
             return await self.send(endpoint, delivery_id, body)
 
     async def send(self, endpoint: WebhookEndpoint, delivery_id: str, body: bytes) -> int:
-        """Send one event now; return the status. Raises `ClientError` or `OSError` where it cannot be sent."""
+        """Send one event now; return the status. Raises `ClientError` or `OSError` if it cannot be sent."""
         timestamp = int(self._now())
         secrets = [endpoint.secret]
         if endpoint.old_secret is not None and endpoint.old_secret_until > timestamp:
@@ -136,7 +136,7 @@ class Courier:
         return await client.post(endpoint.url, body, headers, endpoint.tenant)
 
     async def _load(self) -> "Client":
-        """Make the client, for the first delivery. Raises `ClientError` if its packages are not installed."""
+        """Create the client, for the first delivery. Raises `ClientError` if its packages are not installed."""
         if error := missing("webhooks", FEATURE):
             raise error
         module = await load("antiphon.outbound.client")
@@ -154,7 +154,7 @@ class Courier:
                     if one.id not in self._attempts:
                         self._begin(one)
             except StoreError as error:
-                log.debug("Webhooks wait for the store: %s", error)
+                log.debug("Cannot read the outbox of webhooks: %s", error)
             with suppress(TimeoutError):
                 async with asyncio.timeout(LOOK_EVERY):
                     await self._needed.wait()
@@ -179,9 +179,9 @@ class Courier:
                 if delivery is not None:
                     await self._try(delivery)
         except NoRoomError:
-            """The store has it, and a later look finds it again."""
+            """The delivery is in the store, and a later read finds it again."""
         except StoreError as error:
-            log.debug("A webhook waits for the store: %s", error)
+            log.debug("Cannot record the delivery of a webhook: %s", error)
 
     async def _try(self, delivery: Delivery) -> None:
         trouble = await self._trouble(delivery)
@@ -198,12 +198,12 @@ class Courier:
             log.warning("A webhook for %s failed, and will not be retried: %s", delivery.endpoint.id, trouble)
 
     async def _trouble(self, delivery: Delivery) -> str:
-        """Send a delivery; return why it was not received, empty where it was."""
+        """Send a delivery; return the reason if it was not received, empty if it was."""
         try:
             async with asyncio.timeout(LONGEST_ATTEMPT):
                 status = await self.send(delivery.endpoint, delivery.id, delivery.body)
         except TimeoutError:
-            return "its name was not looked up in time"
+            return "its name was not resolved in time"
         except (ClientError, OSError) as error:
             return str(error)
         return "" if 200 <= status < 300 else f"it answered with status {status}"

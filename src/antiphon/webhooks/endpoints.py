@@ -17,12 +17,12 @@ from antiphon.webhooks.courier import FEATURE, Courier
 from antiphon.webhooks.sign import hint, new_secret
 
 OVERLAP = 24 * 3600
-"""Seconds for which the old secret signs beside the new one, where that is asked."""
+"""Seconds for which the old secret also signs after a rotation, if requested."""
 
 SECRET_BYTES = 32
 
 MOST = 20
-"""Endpoints that a tenant may have by default: each event is delivered to all of them."""
+"""Default number of endpoints of a tenant: each event is delivered to all of them."""
 
 
 @dataclass(slots=True)
@@ -35,12 +35,12 @@ class Endpoints:
     now: Clock
     reach: Reach
     most: int = MOST
-    """Endpoints that a tenant may have."""
+    """Maximum number of endpoints of a tenant."""
 
     async def create(self, tenant: str, request: CreateWebhookEndpoint) -> dict[str, Any]:
         """Create an endpoint; its secret is shown now and never again.
 
-        Raises `ClientError` (400) for a bad URL, where the tenant has as many endpoints as it may have, and where this
+        Raises `ClientError` (400) for an invalid URL, if the tenant has reached its maximum of endpoints, and if this
         server cannot deliver.
         """
         if error := missing("webhooks", FEATURE):
@@ -59,13 +59,13 @@ class Endpoints:
         )
         if not await self.store.put_endpoint(endpoint, self.most):
             raise ClientError(
-                f"You have {self.most} webhook endpoints, which is as many as this server allows. Delete one first.",
+                f"You have {self.most} webhook endpoints, which is the maximum on this server. Delete one first.",
                 code="webhook_endpoint_limit_reached",
             )
         return shown(endpoint, with_secret=True)
 
     async def list(self, tenant: str, query: EndpointsQuery) -> dict[str, Any]:
-        """Return a page, newest first. Raises `ClientError` (400) where `after` is no endpoint."""
+        """Return a page, newest first. Raises `ClientError` (400) if `after` is not an endpoint."""
         found = await self.store.endpoints(tenant)
         if query.after is not None:
             ids = [one.id for one in found]
@@ -86,7 +86,7 @@ class Endpoints:
         return shown(await self._load(tenant, endpoint_id))
 
     async def update(self, tenant: str, endpoint_id: str, request: UpdateWebhookEndpoint) -> dict[str, Any]:
-        """Change what is given. Raises `ClientError`: 404, 400 for a bad URL."""
+        """Change the fields that are set. Raises `ClientError`: 404, 400 for an invalid URL."""
         endpoint = await self._load(tenant, endpoint_id)
         if request.url is not None:
             check_url(request.url, self.reach)
@@ -101,13 +101,13 @@ class Endpoints:
         return shown(endpoint)
 
     async def delete(self, tenant: str, endpoint_id: str) -> dict[str, Any]:
-        """Forget an endpoint and what was to be delivered there. Raises `ClientError` (404)."""
+        """Delete an endpoint and its pending deliveries. Raises `ClientError` (404)."""
         if not await self.store.delete_endpoint(tenant, endpoint_id):
             raise not_found(endpoint_id)
         return {"id": endpoint_id, "object": "webhook_endpoint.deleted", "deleted": True}
 
     async def rotate(self, tenant: str, endpoint_id: str, *, keeps_old: bool) -> dict[str, Any]:
-        """Give an endpoint a new secret, shown now and never again. Raises `ClientError` (404)."""
+        """Rotate the secret of an endpoint; the new one is shown now and never again. Raises `ClientError` (404)."""
         endpoint, now = await self._load(tenant, endpoint_id), int(self.now())
         endpoint = replace(
             endpoint,
@@ -120,9 +120,9 @@ class Endpoints:
         return shown(endpoint, with_secret=True)
 
     async def test(self, tenant: str, endpoint_id: str, event_type: str) -> dict[str, Any]:
-        """Send an example of an event now; return the status of the answer.
+        """Send a sample event now; return the status of the response.
 
-        Raises `ClientError`: 404, 400 where nobody answers or the address is refused, 429 where too many wait.
+        Raises `ClientError`: 404, 400 if it does not answer or the address is not permitted, 429 if the queue is full.
         """
         endpoint = await self._load(tenant, endpoint_id)
         status = event_type.rpartition(".")[2]
@@ -138,7 +138,7 @@ class Endpoints:
                 headers={"retry-after": str(max(1, math.ceil(error.wait)))},
             ) from error
         except OSError as error:
-            raise ClientError(f"The webhook endpoint cannot be asked: {error}.", code="webhook_unreachable") from error
+            raise ClientError(f"Cannot call the webhook endpoint: {error}.", code="webhook_unreachable") from error
         return {
             "object": "webhook_endpoint.test",
             "success": True,
@@ -155,12 +155,12 @@ class Endpoints:
 
 
 def not_found(endpoint_id: str) -> ClientError:
-    """Return the error for an endpoint that is not there."""
+    """Return the error for an endpoint that does not exist."""
     return ClientError(f"Webhook endpoint with id '{endpoint_id[:100]}' not found.", status=404)
 
 
 def shown(endpoint: WebhookEndpoint, *, with_secret: bool = False) -> dict[str, Any]:
-    """Return an endpoint as its JSON object; the secret only where it is new."""
+    """Return an endpoint as its JSON object; with the secret only if it is new."""
     value = {
         "id": endpoint.id,
         "object": "webhook_endpoint",
@@ -175,7 +175,7 @@ def shown(endpoint: WebhookEndpoint, *, with_secret: bool = False) -> dict[str, 
 
 
 def shown_delivery(delivery: Delivery) -> dict[str, Any]:
-    """Return a delivery as its JSON object, without what it delivers."""
+    """Return a delivery as its JSON object, without its event."""
     endpoint, is_failed = delivery.endpoint, delivery.failed_at is not None
     return {
         "object": "webhook_delivery",

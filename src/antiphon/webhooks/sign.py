@@ -15,12 +15,12 @@ def signature(secrets: Iterable[str], delivery_id: str, timestamp: int, body: by
 
 
 def new_secret(random: bytes) -> str:
-    """Return a secret made of random bytes."""
+    """Return a secret of random bytes."""
     return PREFIX + base64.b64encode(random).decode()
 
 
 def hint(secret: str) -> str:
-    """Return what of a secret may be shown."""
+    """Return the part of a secret that can be shown."""
     return f"{PREFIX}...{secret[-4:]}"
 
 

@@ -182,7 +182,9 @@ async def test_a_sandbox_that_does_not_work_is_a_problem(tmp_path: Path, backend
     _, without_key = await findings(tmp_path)
 
     assert code == 1
-    assert found["sandbox"][0]["text"].startswith("The sandbox 'bubblewrap' does not work: The Python for code, /now")
+    assert found["sandbox"][0]["text"].startswith(
+        "The sandbox 'bubblewrap' does not work: Cannot start the Python for code, /now"
+    )
     assert "needs the key in E2B_API_KEY, which is not set" in without_key["sandbox"][0]["text"]
 
 

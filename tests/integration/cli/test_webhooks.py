@@ -42,7 +42,7 @@ async def test_one_delivery_is_attempted_again_by_the_server_that_runs(
 ) -> None:
     store = await open_store(store_url)
     first, second = await given_up(store, receiver.url, 2)
-    courier = Courier(store, ids.now, webhook_reach(takes_private=True))
+    courier = Courier(store, ids.now, webhook_reach(allows_private=True))
     courier.start()
     done = await antiphon(tmp_path, "webhooks", "retry", first, "--store", store_url)
     await receiver.wait_for(1)

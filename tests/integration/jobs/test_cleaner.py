@@ -77,7 +77,7 @@ async def test_a_purge_of_too_much_is_held_and_reported_once(
     await cleaner.look()
     await cleaner.look()
     assert (await count(store), upkeep.purge_held) == (FREE + 17, 7)
-    told = [one.message for one in caplog.records if "may delete" in one.message]
+    told = [one.message for one in caplog.records if "can delete" in one.message]
     assert len(told) == 1
     assert "At least 7 of about 22 stored responses" in told[0]
     assert "`antiphon purge --yes`" in told[0]

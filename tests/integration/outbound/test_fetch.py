@@ -187,7 +187,7 @@ async def test_a_page_of_another_type_is_not_read(types: list[str]) -> None:
     async with small_web(a=page()) as (site, fetcher):
         kind, said = await trouble(fetcher.fetch(site.url("/a"), types))
 
-    assert (kind, said) == ("wrong_type", "it is of the type text/html, which is not read")
+    assert (kind, said) == ("wrong_type", "it is of the type text/html, which is not supported")
 
 
 async def test_types_may_be_whole_families() -> None:
@@ -293,7 +293,7 @@ async def test_where_nobody_listens_the_page_is_dead() -> None:
     async with small_web() as (site, fetcher):
         port = site.port
     fetcher = Fetcher(Reach(read_networks(["127.0.0.1"])))
-    assert await trouble(fetcher.fetch(f"http://127.0.0.1:{port}/", HTML)) == ("dead", "it could not be reached")
+    assert await trouble(fetcher.fetch(f"http://127.0.0.1:{port}/", HTML)) == ("dead", "it is unreachable")
 
 
 async def test_where_a_name_is_unknown_the_page_is_dead() -> None:
@@ -301,21 +301,21 @@ async def test_where_a_name_is_unknown_the_page_is_dead() -> None:
         raise OSError("nobody knows it")
 
     fetcher = Fetcher(Reach(look_up=unknown))
-    assert await trouble(fetcher.fetch("http://a.example/", HTML)) == ("dead", "it could not be reached")
+    assert await trouble(fetcher.fetch("http://a.example/", HTML)) == ("dead", "it is unreachable")
 
 
 @pytest.mark.parametrize(
     ("said", "reason"),
     [
-        (b"", "it could not be reached"),
-        (b"SSH-2.0-x\r\n", "it could not be reached"),
-        (b"HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: 9\r\n\r\nx", "its answer broke off"),
+        (b"", "it is unreachable"),
+        (b"SSH-2.0-x\r\n", "it is unreachable"),
+        (b"HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: 9\r\n\r\nx", "its response was incomplete"),
         (
             b"HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-type: text/html\r\n\r\nnot packed",
-            "its answer broke off",
+            "its response was incomplete",
         ),
-        (b"HTTP/1.1 200 OK\r\n" + 9000 * b"x: y\r\n" + b"\r\n", "it could not be reached"),
-        (b"HTTP/1.1 200 OK\r\nx: " + 100_000 * b"y" + b"\r\n\r\n", "it could not be reached"),
+        (b"HTTP/1.1 200 OK\r\n" + 9000 * b"x: y\r\n" + b"\r\n", "it is unreachable"),
+        (b"HTTP/1.1 200 OK\r\nx: " + 100_000 * b"y" + b"\r\n\r\n", "it is unreachable"),
     ],
 )
 async def test_an_answer_that_is_none_is_a_dead_page(said: bytes, reason: str) -> None:

@@ -182,8 +182,8 @@ async def test_packages_of_an_environment_are_found(tmp_path: Path) -> None:
     [
         ({"program": "no-such-bwrap"}, "apt-get install bubblewrap"),
         ({"python": "/no/such/python"}, "code_python"),
-        ({"program": "false"}, "does not start"),
-        ({"program": "true"}, "does not start"),
+        ({"program": "false"}, "Cannot start a machine"),
+        ({"program": "true"}, "Cannot start a machine"),
     ],
 )
 async def test_a_sandbox_that_cannot_work_says_why(arguments: dict[str, str], cure: str) -> None:

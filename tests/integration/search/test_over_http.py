@@ -47,7 +47,7 @@ async def test_a_model_that_cannot_embed_fails_the_search_with_its_reason() -> N
         file = ("a.txt", b"The cat sleeps.")
         await stores.files.upload_and_poll(vector_store_id=store, file=file, poll_interval_ms=20)
         broken = True
-        with pytest.raises(openai.InternalServerError, match="The embedding model 'e' answered with 0 vectors"):
+        with pytest.raises(openai.InternalServerError, match="The embedding model 'e' returned 0 vectors"):
             await stores.search(store, query="cat")
 
 

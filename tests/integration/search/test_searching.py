@@ -301,7 +301,7 @@ async def test_a_model_that_makes_no_vectors_fails_the_stores_that_need_it(store
     found = await made.search(asked("cat", stores=("vs_1", "vs_2")))
 
     assert [hit.store_id for hit in found.hits] == ["vs_2"]
-    assert "answered with 0 vectors for 1 texts" in found.failures["vs_1"]
+    assert "returned 0 vectors for 1 texts" in found.failures["vs_1"]
 
 
 async def test_a_full_queue_refuses_a_search_for_a_moment(store: Store, offload: Offload) -> None:
@@ -333,10 +333,10 @@ def test_a_batch_has_so_many_texts_and_characters_at_most() -> None:
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [
-        ({"data": "none"}, "did not answer with embeddings"),
-        ({"data": []}, "answered with 0 vectors for 1 texts"),
-        ({"data": [{"index": 1, "embedding": [1.0]}]}, "answered with 1 vectors for 1 texts"),
-        ({"data": [{"index": 0, "embedding": [0.0, 0.0]}]}, "answered with a vector of length 0"),
+        ({"data": "none"}, "did not return embeddings"),
+        ({"data": []}, "returned 0 vectors for 1 texts"),
+        ({"data": [{"index": 1, "embedding": [1.0]}]}, "returned 1 vectors for 1 texts"),
+        ({"data": [{"index": 0, "embedding": [0.0, 0.0]}]}, "returned a vector of length 0"),
     ],
 )
 async def test_an_answer_without_the_vectors_is_asked_for_again_and_then_an_error(

@@ -156,7 +156,7 @@ async def test_a_stream_that_is_cancelled_comes_to_its_end(stateful: Served, bac
 
 async def test_one_that_waits_in_the_queue_can_be_cancelled(stateful: Served, backend: ReplayBackend) -> None:
     await stateful.host._service.drain()  # type: ignore[attr-defined]
-    stateful.engine.takes_work = True
+    stateful.engine.accepts_work = True
     made = await stateful.sdk.responses.create(**BODY)
 
     assert (await stateful.sdk.responses.cancel(made.id)).status == "cancelled"
@@ -281,7 +281,7 @@ async def test_what_can_be_refused_is_refused_before_it_is_queued(served: Served
 
 async def test_no_more_of_a_tenant_wait_than_may(stateful: Served, backend: ReplayBackend) -> None:
     await stateful.host._service.drain()  # type: ignore[attr-defined]  # what is queued waits
-    stateful.engine.takes_work, stateful.engine.queue_per_tenant = True, 3
+    stateful.engine.accepts_work, stateful.engine.queue_per_tenant = True, 3
     outcomes = await asyncio.gather(*(stateful.post("/responses", json=BODY) for _ in range(10)))
     refused = [body["error"] for status, body in outcomes if status == 429]
     assert sorted(status for status, _ in outcomes) == [200] * 3 + [429] * 7

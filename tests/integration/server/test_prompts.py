@@ -163,7 +163,7 @@ async def test_a_background_response_keeps_the_version_it_was_queued_with(
 ) -> None:
     prompt_id = await made(stateful)
     stateful.engine.drain()
-    stateful.engine.takes_work = True
+    stateful.engine.accepts_work = True
     queued = await stateful.sdk.responses.create(prompt=naming(prompt_id), input="When?", background=True)
     async with stateful.http.delete(f"{stateful.url}/prompts/{prompt_id}") as reply:
         assert reply.status == 200
@@ -272,7 +272,7 @@ async def test_a_text_is_never_read_as_template(stateful: Served, backend: Repla
         (
             {"id": "OURS", "variables": {**VARIABLES, "customer": {"type": "input_image", "image_url": PNG}}},
             *(400, "invalid_value", "prompt.variables.customer"),
-            "Invalid 'prompt.variables.customer': the prompt's instructions can hold text alone, and this is an "
+            "Invalid 'prompt.variables.customer': the prompt's instructions can contain only text, and this is an "
             "'input_image'.",
         ),
     ],

@@ -184,7 +184,7 @@ async def test_a_port_of_another_protocol_is_said_to_be_one() -> None:
             await read(one)
 
 
-@pytest.mark.parametrize(("key_env", "advice"), [("GPU_KEY", "variable GPU_KEY"), ("", "with `key_env`")])
+@pytest.mark.parametrize(("key_env", "advice"), [("GPU_KEY", "variable GPU_KEY"), ("", "Set `key_env`")])
 async def test_a_list_that_the_key_does_not_open_names_where_the_key_is_set(key_env: str, advice: str) -> None:
     async def refuses(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
@@ -426,9 +426,11 @@ async def test_a_rejected_list_of_models_is_told_from_one_that_failed(status: in
 
 @pytest.mark.parametrize("body", [b"404 page not found", b'{"detail": "Not Found"}'])
 async def test_who_is_asked_at_a_url_without_v1_is_asked_about_that(body: bytes) -> None:
-    with pytest.raises(BackendError, match=r"status 404\. Check that its URL is .+ usually ends in /v1\.$"):
+    with pytest.raises(
+        BackendError, match=r"status 404 for its list of models\. Check that its URL is .+ usually ends in /v1\.$"
+    ):
         await listing(body, 404, base="")
-    with pytest.raises(BackendError, match=r"status 404\.$"):
+    with pytest.raises(BackendError, match=r"status 404 for its list of models\.$"):
         await listing(body, 404)
     with pytest.raises(BackendError, match=r"status 500\.$"):
         await listing(body, 500, base="")

@@ -49,7 +49,7 @@ async def end(store: Store, tenant: str) -> None:
 
 @asynccontextmanager
 async def running(store: Store, **options: Any) -> AsyncIterator[Courier]:
-    one = Courier(store, ids.now, webhook_reach(takes_private=True), **options)
+    one = Courier(store, ids.now, webhook_reach(allows_private=True), **options)
     one.start()
     try:
         yield one
@@ -62,7 +62,7 @@ async def running(store: Store, **options: Any) -> AsyncIterator[Courier]:
 async def test_an_old_secret_signs_until_its_time_is_over(left: int, signatures: int) -> None:
     store = await open_store("sqlite://")
     async with receiving() as receiver:
-        one = Courier(store, lambda: NOW, webhook_reach(takes_private=True))
+        one = Courier(store, lambda: NOW, webhook_reach(allows_private=True))
         to = endpoint(receiver.url, old_secret=SECRETS[1], old_secret_until=NOW + left)
         assert await one.send(to, "wh_1", b"{}") == 200
     assert len(receiver.received[0][0]["webhook-signature"].split()) == signatures
@@ -82,7 +82,7 @@ async def test_the_http_client_is_imported_beside_the_event_loop(monkeypatch: py
     monkeypatch.delitem(sys.modules, CLIENT)
     store = await open_store("sqlite://")
     async with receiving() as receiver:
-        one = Courier(store, ids.now, webhook_reach(takes_private=True))
+        one = Courier(store, ids.now, webhook_reach(allows_private=True))
         assert await one.send(endpoint(receiver.url), "wh_1", b"{}") == 200
     await store.close()
     assert len(importing) == 1
@@ -145,7 +145,7 @@ async def test_an_attempt_that_never_ends_is_over_before_another_process_repeats
     async with hanging() as silent, running(store):
         await fill(store, silent, 1)
         (delivery,) = await postponed(store)
-    assert delivery.last_error == "its name was not looked up in time"
+    assert delivery.last_error == "its name was not resolved in time"
     assert couriers.LONGEST_ATTEMPT < couriers.HOLD
 
 
@@ -169,7 +169,7 @@ async def test_a_test_takes_its_tenants_turn() -> None:
     store, turns = await open_store("sqlite://"), FairScheduler(1, 0)
     async with hanging() as silent, running(store, turns=turns) as one:
         await store.put_endpoint(endpoint(silent.url))
-        reach = webhook_reach(takes_private=True)
+        reach = webhook_reach(allows_private=True)
         endpoints = Endpoints(store, one, ids.new_id, ids.now, reach)
         (mine,) = await store.endpoints("a")
         first = asyncio.create_task(endpoints.test("a", mine.id, EVENT))

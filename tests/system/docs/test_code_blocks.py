@@ -1,6 +1,7 @@
 """Every code block of every page runs, or says why it cannot."""
 
 import os
+import shutil
 import subprocess
 import sys
 from functools import cache
@@ -18,12 +19,11 @@ LANGUAGES = {"sh", "toml", "json", "yaml", "text", "python", "ini", "nginx", "ht
 
 @cache
 def why_not() -> str:
-    """Why no process here can have a network of its own; empty where one can."""
-    try:
-        done = subprocess.run([*OWN_NETWORK, "true"], capture_output=True, text=True, check=False)
-    except FileNotFoundError:
-        return "unshare of util-linux is not installed"
-    return done.stderr.strip()
+    """Why the pages cannot run here, such as a missing program; empty if they can."""
+    missing = [program for program in ("unshare", "bash", "curl", "jq") if shutil.which(program) is None]
+    if missing:
+        return f"not installed: {', '.join(missing)}"
+    return subprocess.run([*OWN_NETWORK, "true"], capture_output=True, text=True, check=False).stderr.strip()
 
 
 def run(page: Path, folder: Path) -> "subprocess.CompletedProcess[str]":
@@ -36,7 +36,7 @@ def test_the_blocks_of_a_page_run(page: Path, tmp_path: Path) -> None:
     if not any(block.language != "text" for block in blocks(page.read_text())):
         return
     if why_not():
-        pytest.skip(f"no network namespace: {why_not()}")
+        pytest.skip(f"the pages cannot run: {why_not()}")
     done = run(page, tmp_path)
     assert done.returncode == 0, f"{done.stdout}{done.stderr}"
 
@@ -63,7 +63,7 @@ WRONG = {
 @pytest.mark.parametrize(("complaint", "text"), WRONG.items(), ids=[*WRONG])
 def test_a_wrong_block_is_reported_with_its_line(complaint: str, text: str, tmp_path: Path) -> None:
     if why_not():
-        pytest.skip(f"no network namespace: {why_not()}")
+        pytest.skip(f"the pages cannot run: {why_not()}")
     page = tmp_path / "page.md"
     page.write_text(text)
     done = run(page, tmp_path)

@@ -22,6 +22,17 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with Path(f"{folder}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (folder / "index.html").exists():
-            command = [sys.executable, "-m", "sphinx", "-b", "html", "--quiet", str(ROOT / "docs"), str(folder)]
+            command = [
+                sys.executable,
+                "-m",
+                "sphinx",
+                "-j",
+                "auto",
+                "-b",
+                "html",
+                "--quiet",
+                str(ROOT / "docs"),
+                str(folder),
+            ]
             subprocess.run(command, check=True, timeout=LIMIT, capture_output=True)
     return folder

@@ -112,7 +112,7 @@ async def test_a_job_that_kills_its_workers_fails_after_three(
 ) -> None:
     store = stateful.engine.store
     await stateful.host._service.drain()  # type: ignore[attr-defined]
-    stateful.engine.takes_work = True
+    stateful.engine.accepts_work = True
     _, made = await stateful.post("/responses", json={"model": "m", "input": "q", "background": True, "stream": False})
     for number in range(3):
         assert await store.claim(f"w{number}", 10) is not None
@@ -177,7 +177,7 @@ async def test_replicas_that_do_not_hear_each_other_still_work(
     url = await postgres.database()
     async with serve(DemoBackend(), store=url) as one, serve(DemoBackend(), store=url) as other:
         await one.host._service.drain()  # type: ignore[attr-defined]
-        one.engine.takes_work = True
+        one.engine.accepts_work = True
         body = {"model": "demo", "input": "q", "background": True, "stream": True}
         begun = time.monotonic()
         async with one.http.post(f"{one.url}/responses", json=body) as response:

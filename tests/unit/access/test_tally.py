@@ -6,7 +6,7 @@ import pytest
 
 from antiphon.access import tally as tallying
 from antiphon.access.tally import ImagesTally, Tally
-from antiphon.translation.to_chat.tokens import asked_tokens
+from antiphon.translation.to_chat.tokens import request_tokens
 
 REQUEST = {"model": "m", "messages": [{"role": "user", "content": "Hi"}]}
 
@@ -28,7 +28,7 @@ def test_a_call_of_a_tool_counts_by_its_size() -> None:
 
 def test_an_answer_counts_by_its_size_unless_it_is_too_large_to_look_through(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tallying, "MAX_PLAIN", 800)
-    tokens = asked_tokens(REQUEST)
+    tokens = request_tokens(REQUEST)
     spent = []
     for parts in (2, 3):
         tally = Tally(is_stream=False)

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from antiphon.cache.cached_answer import KeptAnswer, Origin, from_bytes, noted, retell, to_bytes
+from antiphon.cache.cached_answer import KeptAnswer, Origin, from_bytes, noted, replay_answer, to_bytes
 from antiphon.protocol.events import OutputItemAdded, OutputItemDone
 from antiphon.protocol.items.hosted import WebSearchCall
 from antiphon.protocol.response import Response, Usage
@@ -42,7 +42,7 @@ def tell(kept: KeptAnswer, view: View | None = None, ending: Finish | None = Non
     response = Response(id="resp_9", created_at=1, model="m")
     writer = ResponseWriter(response, lambda prefix: f"{prefix}_new{next(numbers)}", lambda: 2.0, str, view or View())
     writer.start()
-    retell(kept, writer)
+    replay_answer(kept, writer)
     conclude(writer, ending or Finish("completed", kept.usage))
     writer.end()
     told: list[dict[str, Any]] = json.loads(msgspec.json.encode(writer.take()))

@@ -78,10 +78,10 @@ def test_what_got_worse_comes_first_with_what_came() -> None:
     assert told(changes(old, new)) == [
         "worse  a:b:worse  passed -> failed: why",
         "worse  a:b:lost  passed -> blocked: why",
-        "worse  a:b:fresh  not asked -> failed: why",
+        "worse  a:b:fresh  not in report -> failed: why",
         "       a:b:better  failed -> passed",
         "       a:b:hidden  skipped -> not offered",
-        "       a:b:gone  passed -> not asked",
+        "       a:b:gone  passed -> not in report",
     ]
 
 

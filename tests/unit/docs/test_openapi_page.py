@@ -34,8 +34,8 @@ def test_an_endpoint_shows_parameters_fields_and_responses() -> None:
     assert "| `Idempotency-Key` | header | string (at most 255 characters) |  |" in text
     assert "**Body**: `application/json`, [CreateResponse](/reference/openapi/schemas.md#createresponse)" in text
     assert "| `temperature` | number (from 0 to 2) or null |  |" in text
-    assert "[Response](/reference/openapi/schemas.md#response)" in text
-    assert "[Error](/reference/openapi/schemas.md#error)" in text
+    response, error = (f"[{name}](/reference/openapi/schemas.md#{name.lower()})" for name in ("Response", "Error"))
+    assert f"**Responses**: `200` {response}, 4xx and 5xx {error}" in text
 
 
 @pytest.mark.parametrize(

@@ -22,9 +22,9 @@ CITY: dict[str, Any] = {
         ('{"name": "Rome", "in": {"name": 1}}', "At $.in.name: 1 is not of type"),
         ("{}", 'At $: "name" is a required property.'),
         ('{"name": "rome"}', "At $.name:"),
-        ("Rome", "It is no JSON: JSON is malformed"),
-        ("", "It is no JSON"),
-        ('{"a":' * 100_000, "It is no JSON"),
+        ("Rome", "It is not JSON: JSON is malformed"),
+        ("", "It is not JSON"),
+        ('{"a":' * 100_000, "It is not JSON"),
     ],
 )
 def test_a_text_that_does_not_fit_says_where(text: str, words: str) -> None:

@@ -113,7 +113,7 @@ def test_unknown_variables_are_named() -> None:
 def test_where_only_text_can_stand_an_image_and_a_file_are_rejected(fields: Any, value: Any) -> None:
     code, param, message = refusal(template(**fields), naming(a=value))
     assert (code, param) == ("invalid_value", "prompt.variables.a")
-    assert f"can hold text alone, and this is an '{value['type']}'." in message
+    assert f"can contain only text, and this is an '{value['type']}'." in message
 
 
 def test_a_variable_may_be_long_and_cannot_multiply_without_bound() -> None:

@@ -73,7 +73,7 @@ parameter is rejected.
 **Forwarded**: parameters outside the Responses API that the backend receives unchanged. `passthrough` of a backend
 [replaces](parameters.md#parameters-of-local-servers) this list.
 """,
-    "Special behavior": """\
+    "Special behaviour": """\
 - **one request at a time**: a new request would interrupt the current stream. All other requests wait, whatever
   `concurrency` says, and Antiphon does not request the list of models in the meantime.
 - **streams hide errors**: a stream that ends without a reason is repeated as a request without streaming.
@@ -145,8 +145,8 @@ COLUMNS: dict[str, dict[str, Callable[[Dialect], str]]] = {
         "Not sent": lambda one: quoted(USUAL - one.accepts),
         "Forwarded": lambda one: quoted(one.passthrough),
     },
-    "Special behavior": {
-        "Behavior": lambda one: ", ".join(
+    "Special behaviour": {
+        "Behaviour": lambda one: ", ".join(
             [*(words for name, words in SPECIAL.items() if getattr(one, name)), *TOOLS[one.tools]]
         )
     },

@@ -17,8 +17,8 @@ INTRODUCTION = """\
 
 # Requirements
 
-[`antiphon verify`](../guides/check-conformance.md) judges a server by {count} requirements, {musts} of which are a `must` of
-the protocol.
+[`antiphon verify`](../guides/check-conformance.md) judges a server by {count} requirements; {musts} of
+them are a `must` of the protocol.
 
 | Level | What it means |
 |---|---|

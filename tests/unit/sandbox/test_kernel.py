@@ -16,7 +16,7 @@ def test_the_first_and_the_last_bytes_are_kept(parts: list[bytes], limit: int) -
         assert text == whole.decode()
     else:
         lost = len(whole) - 2 * half
-        assert text == f"{whole[:half].decode()}\n[… {lost} bytes left out …]\n{whole[-half:].decode()}"
+        assert text == f"{whole[:half].decode()}\n[… {lost} bytes omitted …]\n{whole[-half:].decode()}"
     assert kept.is_full == (len(whole) >= 2 * half)
 
 

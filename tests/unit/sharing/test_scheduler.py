@@ -153,7 +153,7 @@ async def test_one_too_many_is_refused_at_once_with_the_time_to_wait() -> None:
     await crowd.come()
     await crowd.come()
 
-    assert not crowd.scheduler.takes("")
+    assert not crowd.scheduler.admits("")
     with pytest.raises(NoRoomError):
         await crowd.scheduler.enter()
     await crowd.close()
@@ -290,11 +290,11 @@ async def test_a_queue_that_is_longer_by_two_makes_room() -> None:
     crowd = Crowd(FairScheduler(1, 2))
     for tenant in ("noisy", "noisy", "noisy"):
         await crowd.come(tenant)
-    assert crowd.scheduler.takes("quiet")
+    assert crowd.scheduler.admits("quiet")
     await crowd.come("quiet")
 
     assert crowd.refused == ["noisy"]
-    assert not crowd.scheduler.takes("quiet")
+    assert not crowd.scheduler.admits("quiet")
     await crowd.close()
 
 

@@ -95,7 +95,7 @@ def test_who_looks_for_a_fault_is_told_its_message(form: Any) -> None:
     ("error", "told"),
     [
         (StoreError("The store is busy."), "The store is busy."),
-        (ClientError("No 'canary'."), "The request was refused with status 400."),
+        (ClientError("No 'canary'."), "The request was rejected with status 400."),
         (BackendError("It said canary.", gist="It failed."), "It failed."),
         (KeyError("canary"), "KeyError"),
     ],

@@ -137,7 +137,7 @@ async def test_a_refusal_can_be_dealt_with_and_the_request_sent_again() -> None:
 
 async def test_where_any_status_is_taken_no_backend_suffers() -> None:
     field = Field((501, "no"), {"ok": 1})
-    upstream, answer = await field.call(takes_any_status=True)
+    upstream, answer = await field.call(any_status=True)
     await upstream.close()
 
     assert (upstream.reply.status, answer) == (501, b"no")

@@ -1,6 +1,6 @@
-"""A program of its own: reads a file from standard input and writes its text. It runs in a process with limits.
+"""A separate program: reads a file from standard input and writes its text. It runs in a process with limits.
 
-A file may be made to exhaust whatever reads it, and libraries that read such files have been made to take gigabytes of
-memory by a few kilobytes. So each file is read in a process that has a limit for everything, and that nothing else
-depends on. This package imports nothing else of Antiphon, and each format only when a file has it.
+A file can be crafted to exhaust its reader: libraries for such files were made to use gigabytes of
+memory by a few kilobytes. So each file is read in a process with limits on all resources, on which nothing else
+depends. This package imports nothing else of Antiphon, and each format only when a file has it.
 """

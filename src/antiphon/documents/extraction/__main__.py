@@ -1,6 +1,6 @@
 """Reads one line of JSON, then the bytes of a file, from standard input. Writes one line of JSON, then the result.
 
-The line of JSON has `task`, `memory` (bytes of address space), `cpu` (seconds), and what the task needs:
+The line of JSON has `task`, `memory` (bytes of address space), `cpu` (seconds), and the parameters of the task:
 
 - `text`: `filename`, `longest` (bytes). Result: `kind`, `pages`, `is_cut`, then the text in UTF-8.
 - `page`, of the web: `url`, `charset`, `is_html`, `longest` (characters). Result: `title`, `is_cut`, then the text.
@@ -19,7 +19,7 @@ from antiphon.documents.extraction.problem import Problem
 
 try:
     import resource
-except ImportError:  # Windows has none; there the parent's clock is the only limit
+except ImportError:  # not on Windows; there the parent's clock is the only limit
     resource = None  # type: ignore[assignment]
 
 NICENESS = 10
@@ -37,7 +37,7 @@ def text(content: bytes, *, filename: str, longest: int) -> Result:
 
 
 def page(content: bytes, **options: Any) -> Result:
-    """Return the text of a page of the web."""
+    """Return the text of a web page."""
     from antiphon.documents.extraction import page as pages  # noqa: PLC0415 - as above
 
     read = pages.read(content, **options)
@@ -56,7 +56,7 @@ TASKS: Mapping[str, Callable[..., Result]] = {"text": text, "page": page, "pages
 
 
 def limit(memory: int, cpu: int) -> None:
-    """Limit what this process may use, and let the server have a CPU first."""
+    """Limit the resources of this process, and lower its CPU priority below the server's."""
     if hasattr(os, "nice"):
         os.nice(NICENESS)
     if resource is not None:
@@ -72,7 +72,7 @@ def limit(memory: int, cpu: int) -> None:
 
 
 def main() -> None:
-    """Do as the module says."""
+    """Run as the module describes."""
     asked = json.loads(sys.stdin.buffer.readline())
     limit(asked.pop("memory"), asked.pop("cpu"))
     try:

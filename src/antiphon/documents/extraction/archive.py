@@ -11,7 +11,7 @@ MOST_ENTRIES = 5_000
 MOST_RATIO = 200
 """Unpacked bytes for each packed byte; a document's XML has 5 to 50."""
 SMALL = 1024 * 1024
-"""Unpacked bytes up to which the ratio does not matter."""
+"""Unpacked bytes up to which the ratio is not checked."""
 MOST_BYTES = 200 * 1024 * 1024
 """Unpacked bytes of all entries together."""
 CHUNK = 64 * 1024
@@ -21,7 +21,7 @@ _END_SIZE = 22
 _LONGEST_COMMENT = 65_535
 
 BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError, ValueError)
-"""What `zipfile` raises for archives that are damaged, or packed in a way that it does not know."""
+"""The exceptions of `zipfile` for archives that are damaged, or compressed in an unknown way."""
 
 
 def opened(content: bytes) -> zipfile.ZipFile:
@@ -46,7 +46,7 @@ def opened(content: bytes) -> zipfile.ZipFile:
 
 
 def _counted(content: bytes) -> int:
-    """Return how many entries the end of the archive names, so that a list of a million is not even read."""
+    """Return how many entries the end of the archive declares, so that a list of a million is not even read."""
     place = content.rfind(_END, -_END_SIZE - _LONGEST_COMMENT)
     return int.from_bytes(content[place + 10 : place + 12], "little") if place >= 0 else 0
 
@@ -57,7 +57,7 @@ def _check_count(entries: int) -> None:
 
 
 def parts(archive: zipfile.ZipFile, name: str) -> Iterator[bytes]:
-    """Return the bytes of an entry, in parts; nothing where the archive does not have it. Raises `Problem`.
+    """Return the bytes of an entry, in parts; empty if the archive does not have it. Raises `Problem`.
 
     `zipfile` never returns more bytes than the entry announced.
     """

@@ -1,4 +1,4 @@
-"""What the ending of a file's name means. The parent process reads this table too."""
+"""The meaning of file name extensions. The parent process reads this table too."""
 
 from collections.abc import Mapping
 from pathlib import PurePosixPath
@@ -11,17 +11,17 @@ NAMES: Mapping[str, str] = {
     ".ods": "unsupported", ".odp": "unsupported", ".pages": "unsupported", ".numbers": "unsupported",
     ".key": "unsupported", ".epub": "unsupported",
 }  # fmt: skip
-"""Endings of names that do not mean plain text. Every other file is text if it can be decoded."""
+"""Extensions that do not mean plain text. Every other file is text if it can be decoded."""
 
 BY_NAME = frozenset({"text", "html", "csv"})
-"""Kinds of files that have no first bytes of their own: their name decides."""
+"""Kinds of files without characteristic first bytes: their extension decides."""
 
 
 def ending_of(filename: str) -> str:
-    """Return the ending of a name with its dot, in lower case."""
+    """Return the extension of a name with its dot, in lower case."""
     return PurePosixPath(filename.lower()).suffix
 
 
 def is_as_named(kind: str, filename: str) -> bool:
-    """Whether a file with this name would be read as this kind: the same bytes may have several names."""
+    """Whether a file with this name would be read as this kind: the same bytes can have several names."""
     return kind not in BY_NAME or NAMES.get(ending_of(filename), "text") == kind

@@ -1,4 +1,4 @@
-"""Every format that is read: its module, its function, and what a person calls it."""
+"""All supported formats: module, function, and display name."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -19,7 +19,7 @@ FORMATS: Mapping[str, tuple[str, str, str]] = {
     "csv": ("tables", "read_csv", "table"),
     "text": ("plain", "read_text", "file"),
 }
-"""A kind of file -> the module and the function that read it, and what a person calls it."""
+"""A kind of file -> the module and the function that read it, and its display name."""
 
 
 def read(content: bytes, filename: str, longest: int) -> tuple[str, Output]:

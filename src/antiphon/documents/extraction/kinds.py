@@ -1,4 +1,4 @@
-"""What kind of file some bytes are: their first bytes decide, then the name."""
+"""Detects the kind of a file: from its first bytes, then from its name."""
 
 import re
 import zipfile
@@ -13,7 +13,7 @@ MAGIC: tuple[tuple[bytes, str], ...] = (
     (b"\xfe\xff", "text"),
     (b"\xef\xbb\xbf", "text"),
 )
-"""First bytes of formats that are read here. A ZIP archive is looked into, and a PDF may begin later."""
+"""First bytes of supported formats. A ZIP archive is examined, and a PDF can begin later."""
 
 BINARY: tuple[tuple[bytes, str], ...] = (
     (b"\x89PNG", "an image"),
@@ -46,7 +46,7 @@ OPEN_DOCUMENT = b"application/vnd.oasis.opendocument.text"
 
 BINARY_KINDS = {"pdf": "PDF", "docx": "Word document", "pptx": "presentation", "xlsx": "workbook",
                 "odt": "OpenDocument text", "rtf": "RTF document"}  # fmt: skip
-"""Formats with first bytes of their own: a name alone does not make a file one of them."""
+"""Formats with characteristic first bytes: a name alone does not identify them."""
 
 SUPPORTED = "PDF, docx, pptx, xlsx, odt, HTML, RTF, CSV, Markdown, JSON, XML, source code and plain text"
 
@@ -54,7 +54,7 @@ _HTML = re.compile(rb"\s*(?:<!--.{0,2000}?-->\s*)?<(?:!doctype\s+html|html)\b", 
 
 
 def kind_of(content: bytes, filename: str) -> str:
-    """Return the kind of a file, a key of `formats.FORMATS`. Raises `Problem` for one that is not read here."""
+    """Return the kind of a file, a key of `formats.FORMATS`. Raises `Problem` for an unsupported one."""
     ending = ending_of(filename)
     if b"%PDF-" in content[:1024]:
         return "pdf"
@@ -94,6 +94,6 @@ def _mimetype(opened: zipfile.ZipFile) -> bytes:
 
 
 def unsupported(what: str, hint: str = "") -> Problem:
-    """Return the problem of a file in a format that is not read here."""
+    """Return the problem of a file in an unsupported format."""
     rest = f" {hint}" if hint else ""
-    return Problem(f"The file is {what}, which cannot be read.{rest} Supported are: {SUPPORTED}.", "unsupported_file")
+    return Problem(f"The file is {what}, which cannot be read.{rest} Supported: {SUPPORTED}.", "unsupported_file")

@@ -1,4 +1,4 @@
-"""XML with limits, as events: no entities, no deep nesting, nothing loaded from elsewhere."""
+"""XML with limits, as events: no entities, no deep nesting, no external resources."""
 
 from collections.abc import Callable, Iterable, Mapping
 from xml.parsers import expat
@@ -6,7 +6,7 @@ from xml.parsers import expat
 from antiphon.documents.extraction.problem import Problem, damaged
 
 DEEPEST = 500
-"""Elements inside each other."""
+"""Nesting depth of elements."""
 
 Attributes = Mapping[str, str]
 """The attributes of an element by their name without its prefix."""
@@ -18,9 +18,9 @@ def parse(
     end: Callable[[str], None],
     text: Callable[[str], None],
 ) -> None:
-    """Call `start`, `end` and `text` for what is in a document; names come without their prefixes. Raises `Problem`.
+    """Call `start`, `end` and `text` for the content of a document; names have no prefixes. Raises `Problem`.
 
-    A document that declares entities is refused at the declaration: some kilobytes of them can stand for gigabytes.
+    A document that declares entities is rejected at the declaration: some kilobytes of them can expand to gigabytes.
     """
     parser = expat.ParserCreate()
     parser.buffer_text = True
@@ -51,7 +51,7 @@ def parse(
 
 
 def local(name: str) -> str:
-    """Return a name without its prefix: documents may choose their prefixes."""
+    """Return a name without its prefix: documents can choose their prefixes."""
     return name.rpartition(":")[2]
 
 

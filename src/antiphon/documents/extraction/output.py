@@ -2,7 +2,7 @@
 
 
 class Full(Exception):  # noqa: N818 - no error: the text is as long as it may be
-    """The text has reached its limit; what follows is not needed."""
+    """The text has reached its limit; the rest is not needed."""
 
 
 class Output:
@@ -13,9 +13,9 @@ class Output:
         self._parts: list[bytes] = []
         self.is_cut = False
         self.is_blank = True
-        """Whether nothing but white space was written."""
+        """Whether only whitespace was written."""
         self.pages = 0
-        """Pages of the document, 0 where it has none."""
+        """Pages of the document, 0 if it has none."""
 
     def write(self, text: str) -> None:
         """Add text. Raises `Full` once the limit is reached."""
@@ -31,7 +31,7 @@ class Output:
             raise Full
 
     def mark(self, text: str) -> None:
-        """Add a line that says something about the document, and is not its text."""
+        """Add a line about the document that is not its text."""
         was_blank = self.is_blank
         self.write(text)
         self.is_blank = was_blank

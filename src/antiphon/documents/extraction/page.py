@@ -1,4 +1,4 @@
-"""Pages of the web, and HTML files: title and text, links as Markdown."""
+"""Web pages, and HTML files: title and text, links as Markdown."""
 
 import codecs
 import re
@@ -10,7 +10,7 @@ from html_to_markdown import ConversionOptions, PreprocessingOptions, convert
 from antiphon.documents.extraction.plain import BYTE_ORDER_MARKS
 
 DEEPEST = 200
-"""Elements inside each other; what lies deeper is left out, as the library's work grows with the depth."""
+"""Nesting depth of elements; deeper ones are omitted, as the library's run time grows with the depth."""
 
 _META = re.compile(rb"<meta[^>]{0,200}charset\s{0,5}=\s{0,5}[\"']?([a-zA-Z0-9_:-]{1,40})", re.IGNORECASE)
 _DECLARED = re.compile(rb"^<\?xml[^>]{0,200}encoding\s{0,5}=\s{0,5}[\"']([a-zA-Z0-9_:-]{1,40})", re.IGNORECASE)
@@ -25,12 +25,12 @@ _TEXT_CODECS = re.compile(
     r"ascii|utf-8(-sig)?|utf-16(-[lb]e)?|iso8859-\d+|cp(125\d|866|874|932|949|950)|koi8-[ru]|mac-roman|gbk|gb2312|gb18030"
     r"|big5(hkscs)?|euc_(jp|kr)|shift_jis(x0213)?|iso2022_jp"
 )
-"""Of Python's codecs those that pages are written in; others do not end in time that grows with the text."""
+"""The codecs of Python that pages use; others can take more than linear time."""
 _AS_ON_THE_WEB = {"ascii": "cp1252", "iso8859-1": "cp1252", "gb2312": "gb18030", "gbk": "gb18030", "shift_jis": "cp932"}
 
 
 def read(body: bytes, *, url: str, charset: str, is_html: bool, longest: int) -> dict[str, Any]:
-    """Return title and text of a page, links as Markdown with whole URLs."""
+    """Return title and text of a page, links as Markdown with absolute URLs."""
     text = decoded(body, charset).replace("\0", "")
     title = _TITLE.search(text[:200_000]) if is_html else None
     if is_html:
@@ -43,7 +43,7 @@ def read(body: bytes, *, url: str, charset: str, is_html: bool, longest: int) ->
 
 
 def decoded(body: bytes, charset: str) -> str:
-    """Return the text of a body: by its mark, by what was told with it, by what it says itself, else as UTF-8."""
+    """Return the text of a body: by its byte order mark, its declared charset, its own declaration, else as UTF-8."""
     for mark, codec in BYTE_ORDER_MARKS:
         if body.startswith(mark):
             return body.decode(codec, "replace")
@@ -70,11 +70,11 @@ def _as_markdown(html: str, url: str) -> str:
         base_url=url,
         extract_metadata=False,
         skip_images=True,
-        # Padded cells grow with the widest of their column.
+        # Padded cells grow with the widest cell of their column.
         compact_tables=True,
         escape_misc=False,
         max_depth=DEEPEST,
-        # Some servers put the whole of a page into one form.
+        # Some servers put the whole page into one form.
         preprocessing=PreprocessingOptions(enabled=True, remove_navigation=True, remove_forms=False),
     )
     text = convert(html, options).content or ""
@@ -83,7 +83,7 @@ def _as_markdown(html: str, url: str) -> str:
 
 
 def _without_own_links(text: str, url: str) -> str:
-    """Return the text without links into itself; a footnote's number goes with its link, as it means no source."""
+    """Return the text without internal links; a footnote's number is removed with its link, as it is not a source."""
     place = re.escape(url.partition("#")[0])
     own = rf"\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\(<?{place}#[^()\s]*>?\)"
     return re.sub(own, lambda link: "" if _SIGN.fullmatch(link[1]) else link[1], text)

@@ -9,12 +9,12 @@ from antiphon.documents.extraction.output import Output
 from antiphon.documents.extraction.problem import damaged, not_installed, protected, without_text
 
 MOST_PAGES = 2_000
-"""Pages that are read for their text, at most."""
+"""Maximum pages that are read for their text."""
 PASSWORD = 4
 """PDFium's code for a document that needs a password (`FPDF_ERR_PASSWORD`)."""
 SCAN = " Its pages are probably scans: run OCR on it first, or send its pages as images."
 LEVEL = 6
-"""Compression of images."""
+"""Compression level of images."""
 
 
 def read_pdf(content: bytes, output: Output) -> None:
@@ -69,7 +69,7 @@ def _text_of(document: Any, number: int) -> str:
         found: str = text.get_text_bounded()
         text.close()
         page.close()
-    except PdfiumError:  # one page that is damaged does not make the others unreadable
+    except PdfiumError:  # a damaged page does not make the others unreadable
         return ""
     return found
 
@@ -85,7 +85,7 @@ def _image_of(document: Any, number: int, pixels: int) -> bytes:
 
 
 def png(data: bytes, width: int, height: int, stride: int, channels: int) -> bytes:
-    """Return an image of 1 (grey), 3 (RGB) or 4 (RGBA) bytes a pixel as PNG; each row takes `stride` bytes."""
+    """Return an image of 1 (gray), 3 (RGB) or 4 (RGBA) bytes a pixel as PNG; each row has `stride` bytes."""
     rows = b"".join(b"\0" + data[row * stride : row * stride + width * channels] for row in range(height))
     head = struct.pack(">IIBBBBB", width, height, 8, {1: 0, 3: 2, 4: 6}[channels], 0, 0, 0)
     parts = ((b"IHDR", head), (b"IDAT", zlib.compress(rows, LEVEL)), (b"IEND", b""))

@@ -1,4 +1,4 @@
-"""Text, Markdown, source code, JSON, XML: as it is, in UTF-8 or UTF-16."""
+"""Text, Markdown, source code, JSON, XML: unchanged, in UTF-8 or UTF-16."""
 
 import codecs
 
@@ -9,7 +9,7 @@ BYTE_ORDER_MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-1
 
 
 def read_text(content: bytes, output: Output) -> None:
-    """Write text as it is."""
+    """Write text unchanged."""
     output.write(decoded(content))
 
 

@@ -1,13 +1,13 @@
 """Why a file cannot be read."""
 
 INSTALL = "pip install 'antiphon[files]'"
-"""The command that installs what PDF and HTML need."""
+"""The command that installs the packages for PDF and HTML."""
 
 
 class Problem(Exception):  # noqa: N818 - it is what the parent process reports, not a failure of this program
-    """A file cannot be read. `message` says why in a sentence, for the client that sent the file.
+    """A file cannot be read. `message` is the reason as a sentence, for the client that sent the file.
 
-    `code`: `invalid_file` for a damaged, protected or empty file, `unsupported_file` for a format that is not read.
+    `code`: `invalid_file` for a damaged, protected or empty file, `unsupported_file` for an unsupported format.
     `reason`: `password`, `no_text`, or empty.
     """
 
@@ -19,7 +19,7 @@ class Problem(Exception):  # noqa: N818 - it is what the parent process reports,
 
 
 def damaged(what: str) -> Problem:
-    """Return the problem of a file that is not what its name or its first bytes say."""
+    """Return the problem of a file that does not match its name or its first bytes."""
     return Problem(f"The file is not a valid {what}: it is damaged or incomplete.")
 
 
@@ -29,11 +29,11 @@ def protected(what: str) -> Problem:
 
 
 def without_text(what: str, hint: str = "") -> Problem:
-    """Return the problem of a file in which there is nothing to read."""
+    """Return the problem of a file without text."""
     return Problem(f"The {what} contains no text.{hint}", reason="no_text")
 
 
 def not_installed(what: str) -> Problem:
-    """Return the problem of a file that needs a package which is not installed."""
+    """Return the problem of a file that needs a package that is not installed."""
     message = f"This server cannot read {what}, because a package is missing. On the server, run: {INSTALL}"
     return Problem(message, "unsupported_file")

@@ -41,13 +41,13 @@ def read_rtf(content: bytes, output: Output) -> None:
 
 
 class _Rtf:
-    """Tokens become text. A group has its own settings: whether it is skipped, and how it replaces characters."""
+    """Converts tokens to text. A group has its own settings: whether it is skipped, and how it replaces characters."""
 
     def __init__(self, output: Output) -> None:
         self._write = output.write
         self._is_skipped = False
         self._fallback = 1
-        """Bytes behind a Unicode character that say the same for old readers."""
+        """Bytes after a Unicode character that repeat it for old readers."""
         self._codec = "cp1252"
         self._outer: list[tuple[bool, int, str]] = []
         self._fonts: dict[int, str] = {}
@@ -56,9 +56,9 @@ class _Rtf:
         self._is_fonts = False
         self._to_skip = 0
         self._bytes = bytearray()
-        """Text that is not decoded yet: a character may be several escaped bytes."""
+        """Text that is not decoded yet: a character can be several escaped bytes."""
         self._half = ""
-        """The first half of a character that is written as two."""
+        """The first half of a surrogate pair."""
 
     def take(self, token: re.Match[bytes]) -> None:
         word, number, escaped, sign, brace, text = token.groups()

@@ -1,4 +1,4 @@
-"""Workbooks: xlsx. Each sheet becomes CSV, its first rows alone."""
+"""Workbooks: xlsx. Each sheet becomes CSV, limited to its first rows."""
 
 import csv
 import io
@@ -14,11 +14,11 @@ from antiphon.documents.extraction.slides import related
 from antiphon.documents.extraction.tables import MOST_ROWS, left_out
 
 MOST_COLUMNS = 1_000
-"""Columns of a row; cells further right are left out."""
+"""Columns of a row; cells further right are omitted."""
 
 _WORKBOOK = "xl/workbook.xml"
 _DATE_FORMATS = frozenset({*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)})
-"""Numbers of the formats that every workbook has and that show a date or a time."""
+"""Numbers of the built-in formats that show a date or a time."""
 _QUOTED = re.compile(r'"[^"]*"|\[[^\]]*\]|\\.')
 _DAY_ZERO = datetime(1899, 12, 30)
 _LAST_DAY = 2_958_465
@@ -122,7 +122,7 @@ def _write_sheet(
 
 
 class _Sheet:
-    """Events of SpreadsheetML become lines of CSV."""
+    """Converts events of SpreadsheetML to lines of CSV."""
 
     def __init__(self, strings: Sequence[str], dates: frozenset[int], output: Output) -> None:
         self._strings, self._dates, self._output = strings, dates, output
@@ -180,7 +180,7 @@ def _line(cells: Sequence[str]) -> str:
 
 
 def _column(reference: str) -> int:
-    """Return the number of a cell's column, from 1: `C7` is in the third. 0 where the cell does not say."""
+    """Return the number of a cell's column, from 1: `C7` is in the third. 0 if the cell does not state it."""
     letters = reference.rstrip("0123456789")[:4].upper()
     if not (letters.isascii() and letters.isalpha()):
         return 0

@@ -1,4 +1,4 @@
-"""Tables in text: csv and tsv, their first rows alone."""
+"""Tables in text: csv and tsv, limited to their first rows."""
 
 import csv
 import sys
@@ -7,13 +7,13 @@ from antiphon.documents.extraction import plain
 from antiphon.documents.extraction.output import Output
 
 MOST_ROWS = 1_000
-"""Rows of a sheet that are kept."""
+"""Maximum rows of a sheet."""
 
 DELIMITERS = ",;\t|"
 
 
 def read_csv(content: bytes, output: Output) -> None:
-    """Write the first rows as they are, and how many are left out."""
+    """Write the first rows unchanged, and how many are omitted."""
     text = plain.decoded(content)
     lines = text.splitlines(keepends=True)
     csv.field_size_limit(sys.maxsize)
@@ -30,5 +30,5 @@ def read_csv(content: bytes, output: Output) -> None:
 
 
 def left_out(rows: int) -> str:
-    """Return the line that says how many rows are left out."""
+    """Return the line that states how many rows are omitted."""
     return f"[Only the first {MOST_ROWS:,} of {rows:,} rows are shown.]\n"

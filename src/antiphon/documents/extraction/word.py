@@ -8,7 +8,7 @@ from antiphon.documents.extraction.output import Output
 from antiphon.documents.extraction.problem import protected
 
 MOST_REPEATED = 100
-"""Blanks that one element of an odt may stand for."""
+"""Spaces that one element of an odt can represent."""
 
 
 def read_docx(content: bytes, output: Output) -> None:
@@ -34,17 +34,17 @@ def _is_encrypted(opened: zipfile.ZipFile) -> bool:
 
 
 class _Docx:
-    """Events of WordprocessingML become text."""
+    """Converts events of WordprocessingML to text."""
 
     SKIPPED = frozenset({"Fallback", "del", "instrText", "pPrChange", "rPrChange"})
-    """What a reader does not see: other forms of the same content, deleted text, and the code of fields."""
+    """Content that a reader does not see: alternative forms, deleted text, and the code of fields."""
 
     def __init__(self, output: Output) -> None:
         self._write = output.write
         self._skipped = 0
         self._is_text = False
         self._cells = 0
-        """Cells around the current place: their paragraphs end in a blank."""
+        """Table cells around the current position: their paragraphs end with a space."""
 
     def start(self, name: str, attributes: Attributes) -> None:
         if self._skipped or name in self.SKIPPED:
@@ -83,7 +83,7 @@ class _Docx:
 
 
 class _Odt:
-    """Events of OpenDocument become text."""
+    """Converts events of OpenDocument to text."""
 
     SKIPPED = frozenset({"annotation", "tracked-changes", "forms", "automatic-styles", "font-face-decls", "scripts"})
 

@@ -21,7 +21,7 @@ Execution = Literal["server", "client"]
 
 
 class CustomToolCall(Item, kw_only=True, tag="custom_tool_call"):
-    """The model uses a custom tool; `input` is text as the tool wants it, no JSON."""
+    """The model calls a custom tool; `input` is plain text for the tool, not JSON."""
 
     status: Status | UnsetType | None = UNSET
     call_id: CallId
@@ -33,7 +33,7 @@ class CustomToolCall(Item, kw_only=True, tag="custom_tool_call"):
 
 
 class CustomToolCallOutput(Item, kw_only=True, tag="custom_tool_call_output"):
-    """The client's answer to a `CustomToolCall`. Codex adds the tool's `name`."""
+    """The client's output of a `CustomToolCall`. Codex adds the tool's `name`."""
 
     status: Status | UnsetType | None = UNSET
     call_id: CallId
@@ -44,7 +44,7 @@ class CustomToolCallOutput(Item, kw_only=True, tag="custom_tool_call_output"):
 
 
 class ToolSearchCall(Item, kw_only=True, tag="tool_search_call"):
-    """The model looks for tools. What the server finds has no `call_id`."""
+    """The model searches for tools. A search by the server has no `call_id`."""
 
     status: Status | UnsetType | None = UNSET
     call_id: CallId | UnsetType | None = UNSET
@@ -54,7 +54,7 @@ class ToolSearchCall(Item, kw_only=True, tag="tool_search_call"):
 
 
 class ToolSearchOutput(Item, kw_only=True, tag="tool_search_output"):
-    """The tools that were found; from here on the model may use them."""
+    """The tools that were found; from here on the model can use them."""
 
     status: Status | UnsetType | None = UNSET
     call_id: CallId | UnsetType | None = UNSET
@@ -64,14 +64,14 @@ class ToolSearchOutput(Item, kw_only=True, tag="tool_search_output"):
 
 
 class AdditionalTools(Item, kw_only=True, tag="additional_tools"):
-    """Tools that are given inside the input; from here on the model may use them."""
+    """Tools inside the input; from here on the model can use them."""
 
     role: Literal["developer", "unknown", "user", "assistant", "system", "critic", "discriminator", "tool"]
     tools: list[AnyTool]
 
 
 class LocalShellCall(Item, kw_only=True, tag="local_shell_call"):
-    """The model wants one command run: `action` is `{type: "exec", command, env, timeout_ms?, …}`."""
+    """The model calls one command: `action` is `{type: "exec", command, env, timeout_ms?, …}`."""
 
     status: Status | UnsetType | None = UNSET
     call_id: CallId
@@ -79,7 +79,7 @@ class LocalShellCall(Item, kw_only=True, tag="local_shell_call"):
 
 
 class LocalShellCallOutput(Item, kw_only=True, tag="local_shell_call_output"):
-    """What the command said. `id` is the call's `call_id`, unless there is a `call_id` beside it."""
+    """The output of the command. `id` is the call's `call_id`, unless there is a separate `call_id`."""
 
     status: Status | UnsetType | None = UNSET
     call_id: CallId | UnsetType | None = UNSET
@@ -95,7 +95,7 @@ class ShellAction(ApiObject, kw_only=True, forbid_unknown_fields=True):
 
 
 class ShellCall(Item, kw_only=True, tag="shell_call"):
-    """The model wants commands run."""
+    """The model calls commands."""
 
     status: Status | UnsetType | None = UNSET
     call_id: CallId
@@ -106,7 +106,7 @@ class ShellCall(Item, kw_only=True, tag="shell_call"):
 
 
 class ShellOutput(ApiObject, kw_only=True, forbid_unknown_fields=True):
-    """What one command said, and how it ended: `{type: "exit", exit_code}` or `{type: "timeout"}`."""
+    """The output of one command, and how it ended: `{type: "exit", exit_code}` or `{type: "timeout"}`."""
 
     stdout: str
     stderr: str
@@ -115,7 +115,7 @@ class ShellOutput(ApiObject, kw_only=True, forbid_unknown_fields=True):
 
 
 class ShellCallOutput(Item, kw_only=True, tag="shell_call_output"):
-    """What the commands said, in their order."""
+    """The outputs of the commands, in order."""
 
     status: Status | UnsetType | None = UNSET
     call_id: CallId
@@ -124,11 +124,11 @@ class ShellCallOutput(Item, kw_only=True, tag="shell_call_output"):
     caller: Caller = UNSET
     created_by: CreatedBy = UNSET
     encrypted_content: str | UnsetType | None = UNSET
-    """What the model received of commands that ran in a container of this server, sealed; see `hosted.Said`."""
+    """What the model received from commands that ran in a container of this server, sealed; see `hosted.Said`."""
 
 
 class CreateFile(ApiObject, kw_only=True, forbid_unknown_fields=True, tag_field="type", tag="create_file"):
-    """Make a file."""
+    """Create a file."""
 
     path: str
     diff: str
@@ -142,7 +142,7 @@ class UpdateFile(ApiObject, kw_only=True, forbid_unknown_fields=True, tag_field=
 
 
 class DeleteFile(ApiObject, kw_only=True, forbid_unknown_fields=True, tag_field="type", tag="delete_file"):
-    """Remove a file."""
+    """Delete a file."""
 
     path: str
 
@@ -151,7 +151,7 @@ Operation = CreateFile | UpdateFile | DeleteFile
 
 
 class ApplyPatchCall(Item, kw_only=True, tag="apply_patch_call"):
-    """The model wants a file changed."""
+    """The model changes a file."""
 
     status: Status | UnsetType | None = UNSET
     call_id: CallId
@@ -171,7 +171,7 @@ class ApplyPatchCallOutput(Item, kw_only=True, tag="apply_patch_call_output"):
 
 
 class SafetyCheck(ApiObject, kw_only=True, forbid_unknown_fields=True):
-    """Something that a person should look at before the action is done."""
+    """A warning that a person should check before the action is done."""
 
     id: str
     code: str | None = None
@@ -179,7 +179,7 @@ class SafetyCheck(ApiObject, kw_only=True, forbid_unknown_fields=True):
 
 
 class ComputerCall(Item, kw_only=True, tag="computer_call"):
-    """The model acts on a screen: a batch of `actions`, or one `action` for the tool's preview."""
+    """The model acts on a screen: a list of `actions`, or one `action` for the preview tool."""
 
     status: Status | UnsetType | None = UNSET
     call_id: CallId
@@ -189,7 +189,7 @@ class ComputerCall(Item, kw_only=True, tag="computer_call"):
 
 
 class ComputerScreenshot(Part, kw_only=True, tag="computer_screenshot"):
-    """What the screen shows: a URL or a `data:` URL."""
+    """The screenshot: a URL or a `data:` URL."""
 
     image_url: str | UnsetType | None = UNSET
     file_id: str | UnsetType | None = UNSET

@@ -1,7 +1,7 @@
-"""What items are made of: their common base, their content parts, and the words that several of them share.
+"""The building blocks of items: their common base, their content parts, and shared values.
 
-One type serves both directions, because what goes out as output must be accepted back as input. A field that is
-`UNSET` is absent on the wire. `null` is accepted wherever an SDK dumps an absent field as null.
+One type serves both directions, because output items must be accepted as input. A field that is `UNSET` is absent on
+the wire. `null` is accepted wherever an SDK dumps an absent field as null.
 """
 
 from typing import Annotated, Any, Literal
@@ -18,19 +18,19 @@ Text = Annotated[str, Meta(max_length=10_485_760)]
 """A text of at most 10,485,760 characters (specification section 2)."""
 
 ItemId = Annotated[str, Meta(max_length=512, pattern=r"^[^\x00]*$(?!\n)", title="an ID without the character NUL")]
-"""An item's id, the server's or one that a client made up with the right prefix."""
+"""An item's id, created by the server or by a client with the right prefix."""
 
 CallId = Annotated[str, Meta(min_length=1, max_length=64)]
-"""Ties a call to its output."""
+"""Connects a call with its output."""
 
 Caller = dict[str, Any] | UnsetType | None
-"""Who called: `{type: "direct"}`, or `{type: "program", caller_id}`. Given back as it came."""
+"""The caller: `{type: "direct"}`, or `{type: "program", caller_id}`. Returned unchanged."""
 
 CreatedBy = str | UnsetType | None
-"""Who made a stored item; read and given back."""
+"""Who created a stored item; read and returned unchanged."""
 
 NotServed = UnsetType | None
-"""A field of the API that this server does not serve: null is accepted, a value is refused by name."""
+"""A field of the API that this server does not support: null is accepted, a value is rejected by name."""
 
 
 class Part(ApiObject, kw_only=True, forbid_unknown_fields=True, tag_field="type"):
@@ -43,21 +43,21 @@ class Part(ApiObject, kw_only=True, forbid_unknown_fields=True, tag_field="type"
 
 
 class Inbound(Part, kw_only=True):
-    """What goes to the model. The SDK dumps it as if it came from there, with these fields null."""
+    """Input for the model. The SDK dumps it as if it came from the model, with these fields null."""
 
     annotations: NotServed = UNSET
     logprobs: NotServed = UNSET
 
 
 class InputText(Inbound, kw_only=True, tag="input_text"):
-    """Text to the model."""
+    """Text for the model."""
 
     text: Text
     prompt_cache_breakpoint: dict[str, Any] | UnsetType | None = UNSET
 
 
 class InputImage(Inbound, kw_only=True, tag="input_image"):
-    """An image to the model: a URL or a `data:` URL."""
+    """An image for the model: a URL or a `data:` URL."""
 
     text: NotServed = UNSET
     image_url: str | UnsetType | None = UNSET
@@ -67,7 +67,7 @@ class InputImage(Inbound, kw_only=True, tag="input_image"):
 
 
 class InputFile(Inbound, kw_only=True, tag="input_file"):
-    """A file to the model: base64 `file_data` (bare, or as a `data:` URL) with its name, or a URL."""
+    """A file for the model: base64 `file_data` (bare, or as a `data:` URL) with its name, or a URL."""
 
     text: NotServed = UNSET
     file_data: str | UnsetType | None = UNSET
@@ -91,7 +91,7 @@ class OutputText(Part, kw_only=True, tag="output_text"):
 
 
 class Refusal(Part, kw_only=True, tag="refusal"):
-    """The model's words where it declined to answer."""
+    """The model's text when it refused to answer."""
 
     refusal: Text
 
@@ -113,14 +113,14 @@ OutputPart = OutputText | Refusal
 ContentPart = InputText | InputImage | InputFile | OutputText | Refusal
 
 InputParts = Annotated[list[InputPart], Meta(max_length=10_000)]
-"""At most 10,000 parts, as many as a request may have items: parts cost as much as items do."""
+"""At most 10,000 parts, as many as a request can have items: parts cost as much as items do."""
 
 ContentParts = Annotated[list[ContentPart], Meta(max_length=10_000)]
-"""As many parts."""
+"""The same number of parts."""
 
 
 class Item(ApiObject, kw_only=True, forbid_unknown_fields=True, tag_field="type"):
-    """What a response's input and output are lists of.
+    """An item of a response's input and output.
 
     `internal_chat_message_metadata_passthrough` is Codex's own note to OpenAI; it is read and dropped.
     """

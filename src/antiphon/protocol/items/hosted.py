@@ -1,4 +1,4 @@
-"""What tools left behind that a server ran (specification section 5): history that comes from elsewhere is taken."""
+"""Items of tools that a server ran (specification section 5): a history from another server is accepted."""
 
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -15,14 +15,15 @@ CallStatus = (
 
 
 Said = str | UnsetType | None
-"""What the model was told of a call that this server carried out, and how it had made it, sealed: for later turns.
+"""The output that the model received from a call of this server, and how it wrote the call, sealed: for later turns.
 
-An extension: who keeps the items itself gets it where reasoning comes with its own (specification section 10.4).
+An extension: a client that stores the items itself receives it under the same conditions as encrypted reasoning
+(specification section 10.4).
 """
 
 
 class WebSearchCall(Item, kw_only=True, tag="web_search_call"):
-    """A search of the web, or a page that was opened."""
+    """A web search, or a page that was opened."""
 
     status: CallStatus = UNSET
     action: dict[str, Any] | UnsetType | None = UNSET
@@ -40,7 +41,7 @@ class FileSearchCall(Item, kw_only=True, tag="file_search_call"):
 
 
 class CodeInterpreterCall(Item, kw_only=True, tag="code_interpreter_call"):
-    """Python that was run."""
+    """Python code that was run."""
 
     status: CallStatus = UNSET
     container_id: str
@@ -50,11 +51,11 @@ class CodeInterpreterCall(Item, kw_only=True, tag="code_interpreter_call"):
 
 
 KEPT = "kept:"
-"""Begins a `result` that says where the image is kept; base64 has no colon."""
+"""The prefix of a `result` that says where the image is stored; base64 has no colon."""
 
 
 class ImageGenerationCall(Item, kw_only=True, tag="image_generation_call", dict=True):
-    """An image that was made; `result` is base64, or where it is kept (`protocol/kept_images.py`)."""
+    """A generated image; `result` is base64, or where it is stored (`protocol/kept_images.py`)."""
 
     status: CallStatus = UNSET
     result: str | UnsetType | None = UNSET
@@ -70,10 +71,10 @@ class ImageGenerationCall(Item, kw_only=True, tag="image_generation_call", dict=
 
 
 class McpListTools(Item, kw_only=True, tag="mcp_list_tools"):
-    """What tools a server has, each `{name, description, input_schema, annotations}`; or the error in listing them.
+    """The tools of a server, each `{name, description, input_schema, annotations}`; or the error in listing them.
 
-    `error` and a tool's `description` are absent where there is none, never null; `annotations` is always an object
-    (specification section 23). SDKs reject the whole response otherwise.
+    `error` and a tool's `description` are absent if unset, never null; `annotations` is always an object (specification
+    section 23). SDKs reject the whole response otherwise.
     """
 
     server_label: str
@@ -100,7 +101,7 @@ def is_read_only(annotations: Mapping[str, Any]) -> bool:
 
 
 class McpApprovalRequest(Item, kw_only=True, tag="mcp_approval_request"):
-    """May this tool be called?"""
+    """A request for approval of this call."""
 
     arguments: str
     name: str
@@ -109,7 +110,7 @@ class McpApprovalRequest(Item, kw_only=True, tag="mcp_approval_request"):
 
 
 class McpApprovalResponse(Item, kw_only=True, tag="mcp_approval_response"):
-    """It may, or it may not."""
+    """The approval or denial."""
 
     approval_request_id: str
     approve: bool
@@ -117,7 +118,7 @@ class McpApprovalResponse(Item, kw_only=True, tag="mcp_approval_response"):
 
 
 class McpCall(Item, kw_only=True, tag="mcp_call"):
-    """A tool of another server that was called."""
+    """A call of another server's tool."""
 
     status: CallStatus = UNSET
     arguments: str
@@ -138,7 +139,7 @@ class Program(Item, kw_only=True, tag="program"):
 
 
 class ProgramOutput(Item, kw_only=True, tag="program_output"):
-    """What a program gave."""
+    """The result of a program."""
 
     call_id: CallId
     result: str

@@ -1,4 +1,4 @@
-"""Items: what a response takes in and gives out (specification section 5)."""
+"""Items: the input and output of a response (specification section 5)."""
 
 from collections.abc import Iterable
 from typing import Annotated, Any
@@ -52,7 +52,7 @@ from antiphon.protocol.items.hosted import (
 
 
 class Message(Item, kw_only=True, tag="message"):
-    """A message of any role. The API writes an assistant's with parts; a plain string is accepted from clients."""
+    """A message of any role. The API writes an assistant's with parts; clients can send a plain string."""
 
     status: Status | UnsetType | None = UNSET
     role: Role
@@ -61,7 +61,7 @@ class Message(Item, kw_only=True, tag="message"):
 
 
 class FunctionCall(Item, kw_only=True, tag="function_call"):
-    """The model asks for a function of the client's. `arguments` is JSON as the model wrote it, valid or not."""
+    """The model calls a function of the client's. `arguments` is JSON as the model wrote it, valid or not."""
 
     status: Status | UnsetType | None = UNSET
     call_id: CallId
@@ -74,7 +74,7 @@ class FunctionCall(Item, kw_only=True, tag="function_call"):
 
 
 class FunctionCallOutput(Item, kw_only=True, tag="function_call_output"):
-    """The client's answer to a `FunctionCall`. One that comes late may name the tool instead of the call."""
+    """The client's output of a `FunctionCall`. A late one can name the tool instead of the call."""
 
     status: Status | UnsetType | None = UNSET
     call_id: CallId | UnsetType | None = UNSET
@@ -86,7 +86,9 @@ class FunctionCallOutput(Item, kw_only=True, tag="function_call_output"):
 
 
 class Reasoning(Item, kw_only=True, tag="reasoning"):
-    """What the model thought. `encrypted_content` is opaque: what the backend wants back, signatures included."""
+    """The model's reasoning. `encrypted_content` is opaque: the data that the backend expects back, including
+    signatures.
+    """
 
     status: Status | UnsetType | None = UNSET
     summary: list[SummaryText]
@@ -95,13 +97,13 @@ class Reasoning(Item, kw_only=True, tag="reasoning"):
 
 
 class ItemReference(Item, kw_only=True, tag="item_reference"):
-    """Stands for the stored item of that id."""
+    """A reference to the stored item with that id."""
 
     id: ItemId
 
 
 class Compaction(Item, kw_only=True, tag="compaction"):
-    """Stands for what came before it, users' messages excepted; `encrypted_content` is ours, or not to be opened."""
+    """Replaces the items before it, except user messages; `encrypted_content` is ours, or cannot be opened."""
 
     encrypted_content: str
     created_by: CreatedBy = UNSET
@@ -110,16 +112,16 @@ class Compaction(Item, kw_only=True, tag="compaction"):
 class SentCompaction(Compaction, kw_only=True, tag="compaction"):
     """A compaction in the input of the request itself: the items before it are read too (pydantic-ai#7224).
 
-    Clients drop them where they want to. Once it is stored, it is a `Compaction` of the history.
+    Clients can drop them if they want to. Once it is stored, it is a `Compaction` of the history.
     """
 
 
 class CompactionTrigger(Item, kw_only=True, tag="compaction_trigger"):
-    """As the last item: make a `Compaction` of what came before, and nothing else."""
+    """As the last item: create a `Compaction` of the items before it, and nothing else."""
 
 
 class ConfigurationUpdate(Item, kw_only=True, tag="configuration_update"):
-    """Settings for what follows in the chain, until the next such item."""
+    """Settings for the rest of the chain, until the next such item."""
 
     reasoning: ReasoningUpdate | UnsetType | None = UNSET
     text: TextUpdate | UnsetType | None = UNSET
@@ -152,7 +154,7 @@ InputItem = (
 
 
 class ItemList(list[InputItem]):
-    """Items that nobody changes, and the types that they are of: most questions about a conversation end there."""
+    """Immutable items, and their types: most checks of a conversation end there."""
 
     __slots__ = ("kinds",)
 
@@ -202,4 +204,4 @@ ID_PREFIXES: dict[type[Item], str] = {
 KNOWN_ITEMS: dict[str, tuple[str, ...]] = dict.fromkeys(
     ("agent_message", "multi_agent_call", "multi_agent_call_output"), ()
 )
-"""The API's other input items, of its multi-agent beta (specification section 19): refused by name."""
+"""The API's other input items, of its multi-agent beta (specification section 19): rejected by name."""

@@ -1,1 +1,1 @@
-"""The exact error for each bad request (specification section 13)."""
+"""The exact error for each invalid request (specification section 13)."""

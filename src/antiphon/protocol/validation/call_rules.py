@@ -1,4 +1,4 @@
-"""Calls and their outputs: each belongs to the other (specification section 13)."""
+"""Calls and their outputs: each must belong to the other (specification section 13)."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -65,11 +65,11 @@ OUTPUTS: dict[type[Item], str] = {
     ComputerCallOutput: "computer call output",
     ProgramOutput: "program output",
 }
-"""What answers them, as errors call it."""
+"""Items that answer them, as errors call them."""
 
 
 def tie(item: Any) -> str:
-    """Return what ties a call to its output, empty where it is their place (a search for tools by the server)."""
+    """Return the id that connects a call with its output, empty if their positions do (a tool search by the server)."""
     call_id = item.call_id
     if not call_id and type(item) is LocalShellCallOutput:
         call_id = item.id
@@ -77,14 +77,14 @@ def tie(item: Any) -> str:
 
 
 def call_ids(items: Iterable[InputItem]) -> frozenset[str]:
-    """Return the ids of the calls in a conversation: a new call must have another."""
+    """Return the ids of the calls in a conversation: a new call must have a different one."""
     if isinstance(items, ItemList) and CALLS.keys().isdisjoint(items.kinds):
         return frozenset()
     return frozenset(tie(item) for item in items if type(item) in CALLS)
 
 
 def open_calls(items: Iterable[Any]) -> dict[str, Any]:
-    """Return the calls that have no output yet, by what ties them to it, in their order."""
+    """Return the calls without an output so far, by the ids that connect them, in order."""
     calls: dict[str, Any] = {}
     for item in items:
         if type(item) in CALLS and tie(item):
@@ -95,10 +95,10 @@ def open_calls(items: Iterable[Any]) -> dict[str, Any]:
 
 
 def check_calls(items: Iterable[Any]) -> None:
-    """Raise `ClientError` (400, param `input`) unless calls and outputs pair off in what the model is to see.
+    """Raise `ClientError` (400, param `input`) unless calls and outputs are paired in what the model receives.
 
     `items` is the whole list, history and new input together, in order: no `call_id` names two calls or two outputs,
-    every output stands after its call, and every call has its output. The output of an asynchronous call may be late.
+    every output follows its call, and every call has its output. The output of an asynchronous call can be late.
     """
     calls: dict[str, Any] = {}  # in order, so that the first call left open is the one named
     outputs: dict[str, Any] = {}
@@ -116,7 +116,9 @@ def check_calls(items: Iterable[Any]) -> None:
 
 
 def awaited(items: Sequence[Any]) -> list[bool]:
-    """Return for each place in `items` whether a call before it has its output there or later: no place to cut."""
+    """Return for each position in `items` whether a call before it has its output there or later: no position to
+    cut.
+    """
     answered_at = {tie(item): place for place, item in enumerate(items) if type(item) in OUTPUTS and tie(item)}
     last, places = -1, []
     for place, item in enumerate(items):

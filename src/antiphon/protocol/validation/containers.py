@@ -1,4 +1,6 @@
-"""From the bytes of a request to `/containers` to typed data, or to the one error that says what is wrong."""
+"""Converts the bytes of a request to `/containers` into typed data, or into the one error that describes the
+problem.
+"""
 
 from collections.abc import Mapping, Sequence
 
@@ -10,7 +12,7 @@ from antiphon.protocol.validation.validate import decode_object, fit
 Params = Mapping[str, Sequence[str]]
 
 CONTAINER = "cntr"
-"""How ids of containers begin."""
+"""The prefix of container ids."""
 
 
 def decode_create_container(body: bytes) -> CreateContainer:

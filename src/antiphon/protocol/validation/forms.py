@@ -1,4 +1,4 @@
-"""The fields of a form as typed data, or the one error that says what is wrong with them."""
+"""The fields of a form as typed data, or the one error that describes the problem."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,8 @@ _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 
 
 def decode_file_form(fields: Mapping[str, str]) -> FileForm:
-    """Return the form of `POST /files`, where `expires_after` is `expires_after[anchor]` and `expires_after[seconds]`.
+    """Return the form of `POST /files`, in which `expires_after` is `expires_after[anchor]` and
+    `expires_after[seconds]`.
 
     Raises `ClientError` (400).
     """
@@ -31,7 +32,7 @@ def decode_file_form(fields: Mapping[str, str]) -> FileForm:
 
 
 def check_purpose(purpose: str) -> None:
-    """Raise `ClientError` (400) for an unknown purpose: before the file is received, where the form says it first."""
+    """Raise `ClientError` (400) for an unknown purpose: before the file is received, if the form has it first."""
     if purpose not in get_args(Purpose):
         raise refusals.invalid_value("purpose", purpose, get_args(Purpose))
 

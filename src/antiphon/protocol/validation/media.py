@@ -1,4 +1,4 @@
-"""Images and files inside a request, judged by what they say they are. Nothing is ever fetched."""
+"""Images and files inside a request, checked by their declared types. Nothing is fetched."""
 
 import binascii
 import ipaddress
@@ -21,14 +21,14 @@ LONGEST_HEAD = 64 * 1024
 """Characters of a data URL before its data."""
 
 LONGEST_URL = 64 * 1024
-"""Characters of a URL that is fetched: none that a server accepts is as long."""
+"""Characters of a URL that is fetched: no server accepts a longer one."""
 
 _UNSAFE_URL = re.compile(r"[\x00-\x20\x7f\\]")
 _FILE_SOURCES = ("file_data", "file_url", "file_id")
 
 
 def check_image(part: InputImage, path: str) -> None:
-    """Raise `ClientError` unless the part has an image that can be sent on: a public URL or a base64 data URL.
+    """Raise `ClientError` unless the part has an image that can be forwarded: a public URL or a base64 data URL.
 
     Codes: `invalid_image_url`, `unsupported_image_media_type`, `invalid_base64_image`, `empty_image_file`.
     """
@@ -47,7 +47,7 @@ def check_image(part: InputImage, path: str) -> None:
 def check_file(part: InputFile, path: str) -> None:
     """Raise `ClientError` unless the part has exactly one source: base64 `file_data`, a public URL, or a `file_id`.
 
-    Whether the file is there and can be read is only known later.
+    Whether the file exists and is readable is only known later.
     """
     given = [name for name in _FILE_SOURCES if isinstance(getattr(part, name), str)]
     if not given:
@@ -68,7 +68,9 @@ def check_file(part: InputFile, path: str) -> None:
 
 
 def split_data_url(url: str) -> tuple[str, str] | None:
-    """Return the media type, in lower case and without parameters, and the base64 text; None where it is neither."""
+    """Return the media type, in lower case and without parameters, and the base64 text; None if it is not a data
+    URL.
+    """
     head, comma, data = url.partition(",")
     media_type, *parameters = head[5:].lower().split(";")
     return (media_type.strip(), data) if comma and "base64" in parameters else None
@@ -101,16 +103,16 @@ def _check_file_data(text: str, path: str) -> None:
 
 
 def data_of(url: str) -> tuple[str | None, int]:
-    """Return what `split_data_url` does, but of the text where it begins: a copy of a large one takes a while."""
+    """Return what `split_data_url` returns, but with the position of the text: copying a large one takes a while."""
     begin = url.find(",", 0, LONGEST_HEAD) + 1
     split = split_data_url(url[:begin])
     return (None, 0) if split is None else (split[0], begin)
 
 
 def base64_of(text: str, begin: int) -> Iterator[bytes]:
-    """Return what the text says in base64 from there on, in slices, so that other threads run in between.
+    """Return the bytes of base64 from there on, in slices, so that other threads run in between.
 
-    Raises `ValueError` where it is not base64.
+    Raises `ValueError` if it is not base64.
     """
     last = begin
     while last + SLICE < len(text):
@@ -132,9 +134,9 @@ def _is_base64(text: str, begin: int) -> bool:
 
 
 def _is_public(url: str) -> bool:
-    """Tell whether the URL is http(s) to a host that a stranger may name.
+    """Return whether the URL is http(s) to a host that a client may name.
 
-    The backend may fetch it, from inside the operator's network: an address that is not public is refused however it
+    The backend can fetch it, from inside the operator's network: an address that is not public is rejected however it
     is spelled. A number that is not a plain dotted quad (decimal, octal, hexadecimal) is an address in disguise.
     """
     if len(url) > LONGEST_URL or _UNSAFE_URL.search(url):

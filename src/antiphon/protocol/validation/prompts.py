@@ -1,4 +1,4 @@
-"""From the bytes of a request to `/prompts` to typed data, or to the one error that says what is wrong."""
+"""Converts the bytes of a request to `/prompts` into typed data, or into the one error that describes the problem."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
@@ -22,7 +22,7 @@ Params = Mapping[str, Sequence[str]]
 T = TypeVar("T", bound=PromptTemplate)
 
 MOST_TEMPLATE = 256 * 1024
-"""Bytes of a template: it is decoded and filled in some milliseconds."""
+"""Highest size of a template in bytes: it is decoded and filled in some milliseconds."""
 
 
 def decode_prompt(body: bytes) -> PromptTemplate:

@@ -1,4 +1,4 @@
-"""The parameters of a URL's query as typed data, or the one error that says what is wrong with them."""
+"""The parameters of a URL's query as typed data, or the one error that describes the problem."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -29,10 +29,10 @@ _METADATA = re.compile(r"metadata\[(.*)\]", re.DOTALL)
 
 
 def decode_input_items_query(params: Mapping[str, Sequence[str]]) -> InputItemsQuery:
-    """Return the query of `GET /responses/{id}/input_items`; of a name that stands twice the last value counts.
+    """Return the query of `GET /responses/{id}/input_items`; if a name appears twice, the last value counts.
 
-    Raises `ClientError` (400) in the words of the body's errors. A name that the API does not know is ignored: some
-    clients put their own (such as `api-version`) on every URL.
+    Raises `ClientError` (400) with the messages of the body's errors. An unknown name is ignored: some clients add
+    their own (such as `api-version`) to every URL.
     """
     return fit(_page(params, "after", "before", "order") | _include(params), InputItemsQuery)
 
@@ -43,7 +43,7 @@ def decode_responses_query(params: Mapping[str, Sequence[str]]) -> ResponsesQuer
 
 
 def decode_completions_query(params: Mapping[str, Sequence[str]]) -> CompletionsQuery:
-    """Return the query of `GET /chat/completions`, whose metadata is `metadata[key]=value`. Raises `ClientError`."""
+    """Return the query of `GET /chat/completions`, with metadata as `metadata[key]=value`. Raises `ClientError`."""
     data = _page(params, "after", "order", "model")
     if params.get("metadata"):
         data["metadata"] = params["metadata"][-1]
@@ -64,7 +64,7 @@ def decode_stream_query(params: Mapping[str, Sequence[str]]) -> StreamQuery:
     try:
         query = fit(data, StreamQuery)
     except ClientError as error:
-        # Out of range and no number at all are one mistake here.
+        # Out of range and not a number are one mistake here.
         raise ClientError(error.message, code="invalid_value", param="starting_after") from None
     return replace(query, include_obfuscation=is_true(params, "include_obfuscation", default=True))
 
@@ -106,12 +106,12 @@ def is_true(params: Mapping[str, Sequence[str]], name: str, *, default: bool = F
 
 
 def decode_include(params: Mapping[str, Sequence[str]]) -> list[Include]:
-    """Return what `include` and `include[]` in the query of `GET /responses/{id}` ask for, both repeatable."""
+    """Return what `include` and `include[]` in the query of `GET /responses/{id}` request, both repeatable."""
     return fit(_include(params), RetrieveQuery).include
 
 
 def _page(params: Mapping[str, Sequence[str]], *names: str) -> dict[str, Any]:
-    """Return these parameters and `limit`, as far as they are there."""
+    """Return these parameters and `limit`, as far as they are present."""
     data: dict[str, Any] = {name: params[name][-1] for name in names if params.get(name)}
     if params.get("limit"):
         data["limit"] = _number(params["limit"][-1])
@@ -119,7 +119,7 @@ def _page(params: Mapping[str, Sequence[str]], *names: str) -> dict[str, Any]:
 
 
 def _number(text: str) -> int | str:
-    """Return the number that a text is; else the text, which is then rejected as one."""
+    """Return the number in a text; otherwise the text, which is then rejected as one."""
     return int(text) if _INTEGER.fullmatch(text) else text
 
 

@@ -1,4 +1,4 @@
-"""The words in which a request is refused, with their codes (specification section 13).
+"""The messages with which a request is rejected, with their codes (specification section 13).
 
 Every function returns the `ClientError` to raise. `path` names the place in the request, such as
 `input[0].content[1].text`, and becomes the error's `param`.
@@ -19,7 +19,7 @@ JSON_TYPES: dict[type, str] = {
     dict: "object",
     type(None): "null",
 }
-"""What a value is called in messages, by its Python type."""
+"""The name of a value in messages, by its Python type."""
 
 UNKNOWN_PARAMETER = "unknown_parameter"
 
@@ -52,7 +52,7 @@ def listed(values: Iterable[str]) -> str:
 
 
 def invalid(path: str, words: str, code: str | None = "invalid_value") -> ClientError:
-    """Something is wrong that has no form of its own: `words` say what, after the name of the place."""
+    """An error without a form of its own: `words` describe it, after the name of the place."""
     return ClientError(f"Invalid '{path}': {words}", code=code, param=path)
 
 
@@ -89,7 +89,7 @@ def unknown(path: str, meant: str | None = None) -> ClientError:
 
 
 def invalid_value(path: str, value: str, supported: Iterable[str]) -> ClientError:
-    """The value is none of the supported ones. Of an item's type and role OpenAI names the item as the place."""
+    """The value is not one of the supported ones. For an item's type and role OpenAI names the item as the place."""
     return ClientError(
         f"Invalid value: '{shown(value)}'. Supported values are: {listed(supported)}.",
         code="invalid_value",
@@ -98,14 +98,14 @@ def invalid_value(path: str, value: str, supported: Iterable[str]) -> ClientErro
 
 
 def not_served(path: str) -> ClientError:
-    """The API has this parameter, this server does not."""
+    """The API has this parameter, this server does not support it."""
     return ClientError(
         f"Unsupported parameter: '{path}' is not supported by this server.", code="unsupported_parameter", param=path
     )
 
 
 def value_not_served(path: str, value: Any, supported: Iterable[str]) -> ClientError:
-    """The API has this value, this server does not."""
+    """The API has this value, this server does not support it."""
     return ClientError(
         f"Unsupported value: '{shown(value)}' is not supported by this server. "
         f"Supported values are: {listed(supported)}.",
@@ -115,7 +115,7 @@ def value_not_served(path: str, value: Any, supported: Iterable[str]) -> ClientE
 
 
 def number_out_of_range(path: str, kind: str, side: str, bound: float, value: float) -> ClientError:
-    """The number lies beyond its bound; `kind` is "integer" or "decimal", `side` is "below" or "above"."""
+    """The number is out of range; `kind` is "integer" or "decimal", `side` is "below" or "above"."""
     extreme, sign = ("minimum", ">=") if side == "below" else ("maximum", "<=")
     words = f"{kind} {side} {extreme} value. Expected a value {sign} {bound}, but got {shown(value)} instead."
     return invalid(path, words, f"{kind}_{side}_{extreme[:3]}_value")
@@ -147,7 +147,7 @@ def too_many_properties(path: str, bound: int, count: int) -> ClientError:
 
 
 def no_match(path: str, value: str, pattern: str, title: str | None) -> ClientError:
-    """A string does not match; `title` says in words what would, where the pattern is no help."""
+    """A string does not match; `title` describes what would, if the pattern is no help."""
     if title:
         return ClientError(f"Invalid '{path}': '{shown(value)}'. Expected {title}.", code="invalid_value", param=path)
     pattern = pattern.removesuffix(r"(?!\n)")
@@ -155,12 +155,12 @@ def no_match(path: str, value: str, pattern: str, title: str | None) -> ClientEr
 
 
 def too_many_containers(limit: int) -> ClientError:
-    """Return the error for a body that is made of very many small parts."""
+    """Return the error for a body with too many small parts."""
     return ClientError(f"Invalid JSON body: too many arrays and objects. Expected at most {limit} of them.")
 
 
 def too_deep(path: str | None, limit: int) -> ClientError:
-    """The JSON is nested too deeply; `path` is None where it is not one parameter's fault."""
+    """The JSON is nested too deeply; `path` is None if no single parameter is the cause."""
     place = f"'{path}'" if path else "JSON body"
     return ClientError(f"Invalid {place}: nested too deeply. Expected at most {limit} levels.", param=path)
 

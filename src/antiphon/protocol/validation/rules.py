@@ -1,6 +1,6 @@
-"""The rules between fields, for a request whose fields are each right by themselves (specification section 13).
+"""The rules between fields, for a request with fields that are each valid on their own (specification section 13).
 
-They run on every request, in the order of the fields, and cost next to nothing where there is nothing to object to.
+They run on every request, in the order of the fields, and cost next to nothing for a valid request.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -68,7 +68,7 @@ ID_BEGINNINGS: dict[type[Item], str] = {
     ToolSearchCall: "ts",
     ToolSearchOutput: "ts",
 }
-"""How an id that a client sends must begin. It is shorter than what we write: Codex makes up ids of its own."""
+"""The required prefix of an id that a client sends. It is shorter than ours: Codex creates ids of its own."""
 
 _PART_RULES: dict[type, Callable[[Any, str], None]] = {InputImage: check_image, InputFile: check_file}
 
@@ -76,13 +76,13 @@ _PART_RULES: dict[type, Callable[[Any, str], None]] = {InputImage: check_image, 
 RULED = frozenset(
     {"previous_response_id", "conversation", "tools", "tool_choice", "text", "stream_options", "reasoning", "prompt"}
 )
-"""The parameters that have rules beyond their types, beside `input`, which has them unless it is a text."""
+"""The parameters with rules beyond their types, in addition to `input`, which has them unless it is a text."""
 
 
 def check_request(request: CreateResponse) -> None:
-    """Raise `ClientError` (400) for the first rule that the request breaks.
+    """Raise `ClientError` (400) for the first rule that the request violates.
 
-    A text as `input` without any of the parameters in `RULED` breaks none, so it need not be checked.
+    A text as `input` without any of the parameters in `RULED` violates none, so it need not be checked.
     """
     if request.conversation is not None and request.previous_response_id is not None:
         raise ClientError(
@@ -123,7 +123,7 @@ def _check_prompt(prompt: PromptParam) -> None:
 
 def _check_input(request: CreateResponse) -> None:
     has_history = request.previous_response_id is not None or request.conversation is not None
-    has_history = has_history or request.prompt is not None  # the model may answer the messages of a prompt
+    has_history = has_history or request.prompt is not None  # the model can answer the messages of a prompt
     if request.input is UNSET:
         if not has_history:
             raise refusals.missing("input")
@@ -139,7 +139,7 @@ def _check_input(request: CreateResponse) -> None:
 
 
 def check_items(items: list[Any], param: str = "input") -> None:
-    """Check each item of `input`, or of another parameter, by itself, and that no id stands twice."""
+    """Check each item of `input`, or of another parameter, on its own, and that no id appears twice."""
     seen: set[str] = set()
     for i, item in enumerate(items):
         path = f"{param}[{i}]"
@@ -175,11 +175,11 @@ def _check_message(item: Message, path: str) -> None:
         allowed = OUTPUT_PARTS if item.role == "assistant" else INPUT_PARTS
         _check_parts(item.content, allowed, f"{path}.content")
     if item.phase and item.role != "assistant":
-        item.phase = UNSET  # accepted on any role, and used on the assistant's alone (specification section 23)
+        item.phase = UNSET  # accepted on any role, and used only on the assistant's (specification section 23)
 
 
 def _check_list(item: McpListTools, path: str) -> None:
-    """Tools are told apart by their names; the rest of one is what its server says, whatever that is."""
+    """Tools are distinguished by their names; the other fields are the server's, whatever they are."""
     for i, tool in enumerate(item.tools):
         if "name" not in tool:
             raise refusals.missing(f"{path}.tools[{i}].name")
@@ -249,8 +249,8 @@ _CHOICES = {FunctionTool: FunctionChoice, CustomTool: CustomChoice}
 
 
 def _check_tool_choice(request: CreateResponse) -> None:
-    """Look at the choice where the request itself gives all tools; those that the history gives are not known yet."""
-    choice, tools = request.tool_choice, list(given_tools(request))
+    """Check the choice if the request itself has all tools; those in the history are not known yet."""
+    choice, tools = request.tool_choice, list(requested_tools(request))
     if request.previous_response_id is not None or request.conversation is not None:
         return
     if request.prompt is not None and not isinstance(request, PromptedRequest):
@@ -264,8 +264,8 @@ def _check_tool_choice(request: CreateResponse) -> None:
             raise _bad_choice(f"Tool choice '{refusals.shown(tool.name)}' not found in 'tools' parameter.")
 
 
-def given_tools(request: CreateResponse) -> Iterator[Tool]:
-    """Return the tools that a request gives, in `tools` and inside its input, those of namespaces one by one."""
+def requested_tools(request: CreateResponse) -> Iterator[Tool]:
+    """Return the tools of a request, in `tools` and inside its input, those of namespaces one by one."""
     lists: list[Sequence[Tool]] = [request.tools or ()]
     if isinstance(request.input, list):
         lists += [item.tools for item in request.input if isinstance(item, AdditionalTools | ToolSearchOutput)]

@@ -1,4 +1,5 @@
-"""What a JSON Schema in a request must fulfil, judged without following a reference or running a regular expression.
+"""The requirements on a JSON Schema in a request, checked without following a reference or running a regular
+expression.
 
 The API's rules for strict schemas, in its own words (recorded from OpenAI): every object closed and every property
 required, a type everywhere, and no keyword that constrained decoding cannot honour.
@@ -15,13 +16,15 @@ from antiphon.protocol.tools import FunctionTool
 from antiphon.protocol.validation.refusals import shown
 
 Place = tuple["Place", str] | None
-"""Where a subschema stands: the place around it and its own key; None is the root. Linked, so that depth is cheap."""
+"""The position of a subschema: the position around it and its own key; None is the root. Linked, so that depth is
+cheap.
+"""
 
 MAX_PROPERTIES = 5000
 """Properties of a strict schema, all levels together."""
 
 MAX_STRICT_DEPTH = 100
-"""Levels of a strict schema. OpenAI allows 10; grammar compilers of backends manage more, but not any number."""
+"""Levels of a strict schema. OpenAI allows 10; grammar compilers of backends support more, but not any number."""
 
 NOT_PERMITTED = ("allOf", "not", "dependentRequired", "dependentSchemas", "if", "then", "else", "patternProperties")
 
@@ -36,7 +39,7 @@ class _SchemaError(Exception):
 
 
 def check_function_schema(tool: FunctionTool, path: str) -> None:
-    """Raise `ClientError` with code `invalid_function_parameters` where the tool's `parameters` break a rule."""
+    """Raise `ClientError` with code `invalid_function_parameters` if the tool's `parameters` violate a rule."""
     if tool.parameters is None:
         return
     try:
@@ -50,7 +53,7 @@ def check_function_schema(tool: FunctionTool, path: str) -> None:
 
 
 def check_text_schema(format: JsonSchemaFormat) -> None:
-    """Raise `ClientError` with code `invalid_json_schema` where the format's `schema` breaks a rule."""
+    """Raise `ClientError` with code `invalid_json_schema` if the format's `schema` violates a rule."""
     try:
         _check(format.schema, strict=format.strict is True)
     except _SchemaError as wrong:
@@ -78,7 +81,9 @@ def _check(schema: dict[str, Any], *, strict: bool) -> None:
 
 
 def _nodes(schema: dict[str, Any]) -> Iterator[tuple[int, Place, dict[str, Any]]]:
-    """Give each subschema with its depth and place, outer ones first. Data inside `enum`, `default` … is no schema."""
+    """Yield each subschema with its depth and position, outer ones first. Data inside `enum`, `default` … is not a
+    schema.
+    """
     pending: list[tuple[int, Place, dict[str, Any]]] = [(0, None, schema)]
     for depth, place, node in pending:
         yield depth, place, node
@@ -94,7 +99,7 @@ def _nodes(schema: dict[str, Any]) -> Iterator[tuple[int, Place, dict[str, Any]]
 
 
 def _check_reference(place: Place, node: dict[str, Any], root: dict[str, Any] | None) -> None:
-    """Refuse a `$ref` that leads out of the schema; where `root` is given also one that leads nowhere in it."""
+    """Reject a `$ref` that leads out of the schema; if `root` is set, also one that leads nowhere in it."""
     target = node.get("$ref")
     if target is None:
         return
@@ -106,7 +111,7 @@ def _check_reference(place: Place, node: dict[str, Any], root: dict[str, Any] | 
 
 def _leads_somewhere(root: Any, target: str) -> bool:
     if target != "#" and not target.startswith("#/"):
-        return True  # an anchor, which the backend may know
+        return True  # an anchor, which the backend can know
     node = root
     for step in unquote(target).split("/")[1:]:
         key = step.replace("~1", "/").replace("~0", "~")
@@ -149,7 +154,7 @@ def _check_strict_object(place: Place, node: dict[str, Any]) -> None:
 
 
 def _members(node: dict[str, Any], keyword: str) -> dict[str, Any]:
-    """Return the subschemas under a keyword; none where it holds anything but an object."""
+    """Return the subschemas under a keyword; none if it has anything but an object."""
     members = node.get(keyword)
     return members if type(members) is dict else {}
 

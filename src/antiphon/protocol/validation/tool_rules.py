@@ -1,4 +1,4 @@
-"""The rules for tools, wherever they are given: names, schemas, grammars, addresses (specification sections 6, 13)."""
+"""The rules for tools, wherever they are sent: names, schemas, grammars, addresses (specification sections 6, 13)."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -12,11 +12,11 @@ from antiphon.protocol.validation import refusals
 from antiphon.protocol.validation.schema_rules import check_function_schema
 
 ALL_GRAMMARS = 400_000
-"""Characters of all grammars together: a compiler needs some 40 ms for each 100,000."""
+"""Characters of all grammars together: a compiler needs about 40 ms for each 100,000."""
 
 
 def check_tools(tools: Sequence[Tool], path: str) -> None:
-    """Raise `ClientError` (400) for the first tool that breaks a rule; `path` is that of the list."""
+    """Raise `ClientError` (400) for the first tool that violates a rule; `path` is that of the list."""
     known: set[tuple[str, str]] = set()
     _check_grammars(tools, path)
     for i, tool in enumerate(tools):
@@ -55,7 +55,7 @@ _NAMED: dict[type, tuple[str, str]] = {
     NamespaceTool: ("name", "namespace"),
     McpTool: ("server_label", "server"),
 }
-"""The field by which a tool is told from others of its group."""
+"""The field that distinguishes a tool from others of its group."""
 
 
 def _check_custom(tool: CustomTool, path: str) -> None:
@@ -75,7 +75,7 @@ def _check_namespace(tool: NamespaceTool, path: str) -> None:
 
 def _check_mcp(tool: McpTool, path: str) -> None:
     if not tool.server_url:
-        return  # the settings may have a server of that label
+        return  # the settings can have a server with that label
     try:
         parts = urlsplit(tool.server_url)
         is_address = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0

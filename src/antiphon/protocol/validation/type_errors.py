@@ -1,8 +1,8 @@
-"""Say exactly what is wrong with plain data that does not fit a type.
+"""Describes exactly what is wrong with plain data that does not match a type.
 
-The types themselves say what to look for: `msgspec.convert` decides whether the data fits, and where it does not, the
-walk below finds the first thing wrong, in the order and the words of the API (specification section 13): in an object
-first what is missing, then what is unknown, then field by field.
+The types themselves say what to look for: `msgspec.convert` decides whether the data matches, and if it does not, the
+walk below finds the first error, in the order and the words of the API (specification section 13): in an object first
+missing fields, then unknown ones, then field by field.
 """
 
 import re
@@ -23,11 +23,15 @@ from antiphon.protocol.validation.refusals import below, json_type
 KNOWN_TYPES: dict[type, Mapping[str, tuple[str, ...]]] = {
     Message: KNOWN_ITEMS,
 }
-"""The `type`s that the API has beside the first one this server serves there, each with what it requires."""
+"""The `type`s that the API has in addition to the first one that this server supports there, each with its
+requirement.
+"""
 
 
 def check_fields(cls: type[Struct], value: dict[str, Any], path: str = "") -> None:
-    """Raise the `ClientError` for the first thing that keeps `value` from being a `cls`; return where nothing does."""
+    """Raise the `ClientError` for the first error that prevents `value` from being a `cls`; return if there is no
+    error.
+    """
     fields = _fields(cls)
     for name, field in fields.items():
         if field.required and name not in value:
@@ -49,13 +53,13 @@ def unknown_field(cls: type[Struct], name: str, path: str = "") -> ClientError:
 
 
 def nearest(name: str, names: Iterable[str]) -> str | None:
-    """Return the first of `names` at the smallest edit distance from `name`, at most 2; None where all are further."""
+    """Return the first of `names` at the smallest edit distance from `name`, at most 2; None if all are further."""
     near = [(distance, other) for other in names if (distance := _edits(name, other)) < min(3, len(name))]
     return min(near, key=lambda pair: pair[0])[1] if near else None
 
 
 def _edits(a: str, b: str) -> int:
-    """Count the insertions, deletions and replacements from `a` to `b`; 3 stands for any number above 2."""
+    """Count the insertions, deletions and replacements from `a` to `b`; 3 means any number above 2."""
     if abs(len(a) - len(b)) > 2:
         return 3
     row = list(range(len(b) + 1))
@@ -67,7 +71,7 @@ def _edits(a: str, b: str) -> int:
 
 
 class Rule(Protocol):
-    """What a value of one JSON type must fulfil. `noun` is what a message calls such a value."""
+    """The conditions on a value of one JSON type. `noun` is the name of such a value in messages."""
 
     @property
     def noun(self) -> str: ...
@@ -77,17 +81,17 @@ class Rule(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Simple:
-    """Any value of the JSON type will do."""
+    """Any value of the JSON type is valid."""
 
     noun: str
 
     def check(self, value: Any, path: str) -> None:
-        """Nothing more is asked."""
+        """No further condition."""
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A string of a certain length, or shape."""
+    """A string of a certain length, or format."""
 
     bounds: Meta
     noun: str = "string"
@@ -130,7 +134,7 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class Array:
-    """A list of things of one shape."""
+    """A list of values with one rule."""
 
     of: "Shape"
     bounds: Meta
@@ -168,7 +172,7 @@ class Map:
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """An object of known fields; where it may be one of several, its `type` says which."""
+    """An object with known fields; if it can be one of several, its `type` says which."""
 
     classes: tuple[type[Struct], ...]
     noun: str = "object"
@@ -179,7 +183,7 @@ class Fields:
     def _class_of(self, value: dict[str, Any], path: str) -> type[Struct]:
         first = self.classes[0]
         tag_field = first.__struct_config__.tag_field
-        # A single class needs no tag to be told from others: msgspec takes it without, and so does the walk.
+        # A single class needs no tag to distinguish it: msgspec accepts it without one, and so does the walk.
         if tag_field is None or (len(self.classes) == 1 and tag_field not in value):
             return first
         by_tag = {str(cls.__struct_config__.tag): cls for cls in self.classes}
@@ -201,13 +205,13 @@ class Fields:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What may stand in one place: a rule for each JSON type that may; `anything` where all may."""
+    """The valid values in one position: a rule for each valid JSON type; `anything` if all are valid."""
 
     rules: Mapping[str, Rule]
     anything: bool = False
 
     def check(self, value: Any, path: str) -> None:
-        """Raise `ClientError` where the value may not stand there."""
+        """Raise `ClientError` if the value is not valid there."""
         if self.anything:
             return
         rule = self.rules.get(json_type(value))
@@ -228,7 +232,7 @@ class _Field:
 
 @cache
 def _fields(cls: type[Struct]) -> dict[str, _Field]:
-    """Return the fields of a struct by the name that they have on the wire, in the order of their declaration."""
+    """Return the fields of a struct by their names on the wire, in the order of their declaration."""
     return {field.encode_name: _Field(_shape(field.type), field.required) for field in msgspec.structs.fields(cls)}
 
 
@@ -246,7 +250,7 @@ def _shape(type_: Any) -> Shape:
 
 
 def _members(type_: Any, bounds: Meta) -> Iterator[tuple[Any, Meta]]:
-    """Take a type apart into the members of its union, each with its own bounds."""
+    """Split a type into the members of its union, each with its own bounds."""
     origin = get_origin(type_)
     if origin is Annotated:
         inner, meta = get_args(type_)
@@ -259,7 +263,7 @@ def _members(type_: Any, bounds: Meta) -> Iterator[tuple[Any, Meta]]:
 
 
 def _rules(type_: Any, bounds: Meta) -> Iterator[tuple[str, Rule]]:
-    """Give the JSON types whose values this type takes, with the rule for each."""
+    """Yield the JSON types of the values that this type accepts, with the rule for each."""
     args = get_args(type_)
     match get_origin(type_) or type_:
         case t if t is str:

@@ -1,9 +1,9 @@
-"""From the bytes of a request to typed data, or to the one error that says what is wrong with them.
+"""Converts the bytes of a request into typed data, or into the one error that describes the problem.
 
-The fast path is `msgspec.convert`. Only where that fails is the data walked, in the order in which the API checks
+The fast path is `msgspec.convert`. Only if that fails is the data walked, in the order in which the API checks
 (specification section 13): JSON, an object, `messages`, the model, the input, unknown parameters, the fields in order.
-Then come the rules between fields. The first error wins. All JSON of clients is parsed here by one parser, so that two
-parts never read the same bytes differently (a key that stands twice, the last wins).
+Then the rules between fields follow. The first error is reported. All JSON of clients is parsed here by one parser, so
+that two parts never read the same bytes differently (if a key appears twice, the last one counts).
 """
 
 from collections.abc import Callable, Sequence
@@ -36,32 +36,32 @@ from antiphon.protocol.validation.rules import RULED, check_items, check_request
 T = TypeVar("T", bound=Struct)
 Items = TypeVar("Items", CreateConversation, AddItems)
 Takes = Callable[[str], bool]
-"""Whether some backend takes the parameter of this name, which the API does not have."""
+"""Whether some backend accepts the parameter of this name, which the API does not have."""
 
 PUT = tuple(str(item.__struct_config__.tag) for item in ID_PREFIXES if item is not CompactionTrigger)
-"""Items that can be put into a conversation: references and triggers stand in a response's input only."""
+"""Items that can be added to a conversation: references and triggers are valid only in a response's input."""
 
 INPUT_SOURCES = ("previous_response_id", "prompt", "conversation")
-"""Where the model's input may come from beside `input`."""
+"""Where the model's input can come from other than `input`."""
 
 NULLABLE = {"model", "input"}
-"""Fields that may be null where input is counted, and not where a response is made."""
+"""Fields that can be null when input is counted, and not when a response is created."""
 
 INTEGERS = ("max_output_tokens", "max_tool_calls", "top_logprobs")
-"""A whole number written as `16.0` is an integer to JSON Schema, and is taken as one."""
+"""A whole number written as `16.0` is an integer in JSON Schema, and is accepted as one."""
 
 
 MAX_DEPTH = 512
-"""Levels of arrays and objects in a body. Encoders recurse: deeper data would come in and never go out again."""
+"""Levels of arrays and objects in a body. Encoders recurse: deeper data could be read and never written again."""
 
 MAX_CONTAINERS = 500_000
-"""Arrays and objects in a body. Ten million empty ones take few bytes, and seconds in which nobody else is served."""
+"""Arrays and objects in a body. Ten million empty ones take few bytes, and seconds in which no other request runs."""
 
 LARGE = 64 * 1024
-"""Bytes of a body from which on it is decoded in slices, in a thread. The slowest of this size takes 15 ms."""
+"""Bytes from which a body is decoded in slices, in a thread. The slowest body of this size takes 15 ms."""
 
 FREE_FORM = frozenset({"metadata", "parameters", "schema", "output_schema", "client_metadata", "prompt_cache_options"})
-"""Parameters whose depth is the client's own: they are named where they are nested too deeply."""
+"""Parameters with a depth that the client determines: errors name them if they are nested too deeply."""
 
 _ENCODING_HINTS = (
     (b"", "the body is empty"),
@@ -72,7 +72,7 @@ _ENCODING_HINTS = (
 
 
 def decode_json(body: bytes, most_at_once: int = LARGE) -> Any:
-    """Return what the JSON says, as plain Python data; a body of more than `most_at_once` bytes is read in slices.
+    """Return the decoded JSON, as plain Python data; a body of more than `most_at_once` bytes is read in slices.
 
     Strict: UTF-8 without byte order mark, no NaN or Infinity, no lone surrogates, numbers that a double can hold or
     integers of at most 4,300 digits, at most `MAX_DEPTH` levels and `MAX_CONTAINERS` arrays and objects. Raises
@@ -97,7 +97,7 @@ def decode_json(body: bytes, most_at_once: int = LARGE) -> Any:
 
 
 def decode_object(body: bytes, most_at_once: int = LARGE) -> dict[str, Any]:
-    """Return the JSON object that the body is. Raises `ClientError` (400) where it is anything else."""
+    """Return the JSON object in the body. Raises `ClientError` (400) if it is anything else."""
     data = decode_json(body, most_at_once)
     if type(data) is not dict:
         raise refusals.invalid_type("", ["object"], data)
@@ -105,10 +105,10 @@ def decode_object(body: bytes, most_at_once: int = LARGE) -> dict[str, Any]:
 
 
 def decode_request(body: bytes, takes: Takes | None = None) -> CreateResponse:
-    """Return the body of `POST /responses`, wholly checked. Raises `ClientError` (400) for the first thing wrong.
+    """Return the body of `POST /responses`, fully checked. Raises `ClientError` (400) for the first error.
 
     A parameter that the API does not have is an error unless `takes` accepts its name; the result is then a
-    `LocalRequest`. `Candidates.taking` checks later whether a backend of this model takes it.
+    `LocalRequest`. `Candidates.taking` checks later whether a backend of this model accepts it.
 
     >>> from antiphon import decode_request
     >>> decode_request(b'{"model": "m", "input": "Hi", "temprature": 1}')
@@ -136,7 +136,7 @@ def read_request(data: dict[str, Any], takes: Takes | None = None) -> CreateResp
 
 
 def _local_request(data: dict[str, Any], local: Sequence[str]) -> CreateResponse:
-    """Return plain data as a request that has these parameters beside those of the API. Raises `ClientError`."""
+    """Return plain data as a request with these parameters in addition to those of the API. Raises `ClientError`."""
     parameters = {name: data.pop(name) for name in local}
     request = fit(data, CreateResponse, _check_presence)
     given = {name: value for name, value in parameters.items() if value is not None}
@@ -144,7 +144,7 @@ def _local_request(data: dict[str, Any], local: Sequence[str]) -> CreateResponse
 
 
 def decode_compact_request(body: bytes) -> CompactRequest:
-    """Return the body of `POST /responses/compact`, wholly checked. Raises `ClientError` (400)."""
+    """Return the body of `POST /responses/compact`, fully checked. Raises `ClientError` (400)."""
     data = decode_object(body)
     normalize(data)
     request = fit(data, CompactRequest, _check_presence)
@@ -154,9 +154,9 @@ def decode_compact_request(body: bytes) -> CompactRequest:
 
 
 def decode_count(body: bytes) -> CreateResponse:
-    """Return the body of `POST /responses/input_tokens` as the response that is to be counted.
+    """Return the body of `POST /responses/input_tokens` as the response to be counted.
 
-    Raises `ClientError` (400) as for that response; `null` is accepted wherever a field may be absent.
+    Raises `ClientError` (400) as for that response; `null` is accepted wherever a field can be absent.
     """
     data = {name: value for name, value in decode_object(body).items() if value is not None or name not in NULLABLE}
     normalize(data)
@@ -168,7 +168,7 @@ def decode_count(body: bytes) -> CreateResponse:
 
 
 def decode_create_conversation(body: bytes) -> CreateConversation:
-    """Return the body of `POST /conversations`, which may be empty. Raises `ClientError` (400)."""
+    """Return the body of `POST /conversations`, which can be empty. Raises `ClientError` (400)."""
     return _with_items(body or b"{}", CreateConversation)
 
 
@@ -205,7 +205,9 @@ def _with_items(body: bytes, cls: type[Items]) -> Items:
 
 
 def decode_chat_request(body: bytes) -> dict[str, Any]:
-    """Return the body of `POST /chat/completions`: what this server knows of it is right, the rest is the backend's."""
+    """Return the body of `POST /chat/completions`: the fields that this server knows are checked, the backend checks
+    the rest.
+    """
     data = decode_object(body)
     fit(data, ChatCompletionRequest)
     if data.get("store"):
@@ -214,43 +216,46 @@ def decode_chat_request(body: bytes) -> dict[str, Any]:
 
 
 def decode_embeddings_request(body: bytes) -> dict[str, Any]:
-    """Return the body of `POST /embeddings`: what this server knows of it is right, the rest is the backend's."""
+    """Return the body of `POST /embeddings`: the fields that this server knows are checked, the backend checks the
+    rest.
+    """
     data = decode_object(body)
     fit(data, EmbeddingsRequest)
     return data
 
 
 def decode_images_request(body: bytes) -> dict[str, Any]:
-    """Return the body of `POST /images/generations` or `POST /images/edits`, likewise."""
+    """Return the body of `POST /images/generations` or `POST /images/edits`, checked in the same way."""
     data = decode_object(body)
     fit(data, ImagesRequest)
     return {name: value for name, value in data.items() if name != "model" or value is not None}
 
 
 def check_images_fields(fields: dict[str, Any]) -> None:
-    """Raise `ClientError` (400) for the fields of a form that make no sense."""
+    """Raise `ClientError` (400) for invalid fields of a form."""
     fit(fields, ImagesForm)
 
 
 def fit(data: dict[str, Any], cls: type[T], check_first: Callable[[dict[str, Any]], None] | None = None) -> T:
-    """Return plain data as a `cls`, or raise `ClientError` for the first thing wrong; `check_first` comes first."""
+    """Return plain data as a `cls`, or raise `ClientError` for the first error; `check_first` is checked first."""
     try:
         return msgspec.convert(data, cls)
     except msgspec.ValidationError as error:
-        from antiphon.protocol.validation.type_errors import check_fields  # noqa: PLC0415 - for mistakes alone
+        from antiphon.protocol.validation.type_errors import check_fields  # noqa: PLC0415 - only for mistakes
 
         if check_first is not None:
             check_first(data)
         check_fields(cls, data)
-        # Not to be reached: msgspec and the walk agree on what fits.
+        # Unreachable: msgspec and the walk agree on what is valid.
         raise ClientError(f"Invalid request: {error}.") from None
 
 
 def normalize(data: dict[str, Any]) -> None:
-    """Write out in place what the API lets a client leave out, before the types see it.
+    """Add the parts that the API lets a client omit, before the types read the data.
 
-    An item with a role and no type is a message, one with an id alone is an item reference; what has only one type
-    and lacks it has the type null, because msgspec would take a lone struct without its tag where the API does not.
+    An item with a role and no type is a message, one with only an id is an item reference; an item with only one
+    possible type that lacks it receives the type null, because msgspec would accept a single struct without its tag and
+    the API does not.
     """
     if type(items := data.get("input")) is list:
         type_items(items)
@@ -261,7 +266,7 @@ def normalize(data: dict[str, Any]) -> None:
         if type(entry) is dict:
             entry.setdefault("type", None)
     if data.get("prompt") is not None and data.get("model") is None:
-        data["model"] = ""  # the prompt may name it
+        data["model"] = ""  # the prompt can name it
     for name in INTEGERS:
         number = data.get(name)
         if type(number) is float and number.is_integer():
@@ -269,7 +274,7 @@ def normalize(data: dict[str, Any]) -> None:
 
 
 def type_items(items: list[Any]) -> None:
-    """Write out the types that items may lack."""
+    """Add the types that items can omit."""
     for item in items:
         if type(item) is dict and item.get("type") is None:
             _add_type(item)
@@ -277,7 +282,7 @@ def type_items(items: list[Any]) -> None:
 
 
 def _rename(entries: list[Any]) -> None:
-    """Give back its name to `async` of items and tools, which the Python SDK dumps as `async_`."""
+    """Restore the name `async` of items and tools, which the Python SDK dumps as `async_`."""
     for entry in entries:
         if type(entry) is dict:
             if "async_" in entry:
@@ -313,7 +318,7 @@ def _hint(body: bytes) -> str | None:
 
 def _reason(error: Exception) -> str:
     words = str(error).removeprefix("JSON is malformed: ").partition(" - at ")[0]
-    # msgspec says the same of the first half of a surrogate pair at the end of a string.
+    # msgspec reports the same for the first half of a surrogate pair at the end of a string.
     if words == "Input data was truncated":
         return "it ends too early, or a string holds half a surrogate pair"
     return words[:1].lower() + words[1:]
@@ -334,7 +339,7 @@ def _is_deep(data: Any, limit: int = MAX_DEPTH) -> bool:
 
 
 def _deep_parameter(data: Any) -> str | None:
-    """Follow the deep branch down to the first free-form parameter; None where it meets none near the top."""
+    """Follow the deep branch down to the first free-form parameter; None if it meets none near the top."""
     path = ""
     for depth in range(1, 5):
         entries = data.items() if type(data) is dict else enumerate(data)

@@ -1,4 +1,4 @@
-"""From the bytes of a request to `/vector_stores` to typed data, or to the one error that says what is wrong."""
+"""Converts the bytes of a request to `/vector_stores` into typed data, or into the error that describes the problem."""
 
 from collections.abc import Mapping, Sequence
 
@@ -21,11 +21,11 @@ from antiphon.protocol.vector_stores import (
 Params = Mapping[str, Sequence[str]]
 
 STORE, BATCH = "vs", "vsfb"
-"""How ids of stores and of batches begin."""
+"""The prefixes of store and batch ids."""
 
 
 def decode_create_vector_store(body: bytes) -> CreateVectorStore:
-    """Return the body of `POST /vector_stores`, which may be empty. Raises `ClientError` (400)."""
+    """Return the body of `POST /vector_stores`, which can be empty. Raises `ClientError` (400)."""
     request = decode_body(body, CreateVectorStore)
     _check_chunking(request.chunking_strategy, "chunking_strategy")
     return request

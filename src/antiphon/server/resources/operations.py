@@ -53,9 +53,9 @@ class _Operations:
         checks = {"store": await gateway.store_answers(), "backends": await gateway.backend_answers()}
         if not await gateway.keys_are_usable():
             checks["keys"] = False
-        if not gateway.takes_work:
+        if not gateway.accepts_work:
             checks["stopping"] = True
-        ready = gateway.takes_work and all(checks.values())
+        ready = gateway.accepts_work and all(checks.values())
         return json_reply({"status": "ok" if ready else "unavailable", **checks}, status=200 if ready else 503)
 
     async def get_metrics(self, http: HttpRequest) -> Reply:

@@ -68,13 +68,13 @@ class _Responses:
     async def create(self, http: HttpRequest) -> Reply:
         body = await http.body()
         if len(body) <= LARGE:
-            request = asked = decode_request(body, self._gateway.takes)
+            request = asked = decode_request(body, self._gateway.accepts)
         else:
-            request = asked = await self._gateway.offload(http.tenant, decode_request, body, self._gateway.takes)
+            request = asked = await self._gateway.offload(http.tenant, decode_request, body, self._gateway.accepts)
         if http.uses_cache is not None or CACHE_HEADER in http.headers:
             request = with_cache(http, asked)
         gateway = self._gateway
-        if not gateway.takes_work:
+        if not gateway.accepts_work:
             raise going_away()
         ticket: RequestIdentity | Reply
         if IDEMPOTENCY_HEADER in http.headers:
@@ -160,7 +160,7 @@ class _Responses:
     async def compact(self, http: HttpRequest) -> Reply:
         body = await http.body()
         request = await decoded(self._gateway, http, body, decode_compact_request)
-        if not self._gateway.takes_work:
+        if not self._gateway.accepts_work:
             raise going_away()
         lease = await acquire(self._gateway, http, request.model, lambda: weight_of(body), is_large=len(body) > LARGE)
         watch = () if lease is None else (lease.watch,)

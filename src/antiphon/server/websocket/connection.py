@@ -67,7 +67,7 @@ def endpoint(gateway: Gateway) -> Callable[[HttpExchange], Awaitable[None]]:
     """Return the endpoint of WebSocket requests."""
 
     async def open_websocket(exchange: HttpExchange) -> None:
-        if not gateway.takes_work:
+        if not gateway.accepts_work:
             raise going_away()
         channel = Channel(exchange)
         await channel.accept()
@@ -137,9 +137,9 @@ class Connection:
         gateway, loop = self._gateway, asyncio.get_running_loop()
         until = loop.time() + OPEN_FOR
         with gateway.expect(SOCKETS) as change:
-            while gateway.takes_work and (left := until - loop.time()) > 0:
+            while gateway.accepts_work and (left := until - loop.time()) > 0:
                 await change.wait(left)
-        self._why_over = limit_reached if gateway.takes_work else going_away
+        self._why_over = limit_reached if gateway.accepts_work else going_away
         while self._tasks:
             await asyncio.wait(self._tasks)
         await self._close(self._why_over(), GOING_AWAY)
@@ -269,7 +269,7 @@ class Connection:
             take_lane(data)
         parent = data.get("previous_response_id")
         try:
-            create = await self._decoded(partial(read_create, takes=self._gateway.takes), data, len(asked.body))
+            create = await self._decoded(partial(read_create, takes=self._gateway.accepts), data, len(asked.body))
             request = with_cache(self._http, create.request)
             request = with_input(request, messages(self._steering.pending(parent)))
             if request.prompt is not None:
@@ -310,7 +310,7 @@ class Connection:
         self, lane: Lane, request: CreateResponse, *, generates: bool = True, size: int = 0
     ) -> tuple[Run, list[Submission]]:
         """Run one response; return it with the input that it received. Raises `AntiphonError` if nothing was sent."""
-        if not self._gateway.takes_work:
+        if not self._gateway.accepts_work:
             raise going_away()
         recalled = self._recall.find(request.previous_response_id)
         is_large = size > LARGE

@@ -89,7 +89,7 @@ _Round = tuple[StoredResponse, Facts, Sequence[StoredItem] | None, Sequence[Stor
 async def _rebuild_call(engine: Engine, turn: _Round, target: Target) -> bytes:
     """Return one request to the backend as JSON."""
     stored, before = turn[0], turn[2]
-    request = await _beside_if_large(engine, stored, _decoded, turn, engine.models.takes)
+    request = await _beside_if_large(engine, stored, _decoded, turn, engine.models.accepts)
     context = await load_context(engine, request, stored.tenant, before, needs_input=False, is_large=_is_large(stored))
     try:
         made = await translated(engine, request, context, target)

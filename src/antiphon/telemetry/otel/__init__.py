@@ -1,1 +1,1 @@
-"""OpenTelemetry traces of requests, calls of models and uses of tools. Loaded only where somebody collects them."""
+"""OpenTelemetry traces of requests, model calls and tool calls. Loaded only if a collector is configured."""

@@ -1,4 +1,4 @@
-"""Where spans go: to a collector, by OTLP over HTTP, gathered and sent by a thread beside the server."""
+"""Sends spans to a collector, by OTLP over HTTP, in batches from a separate thread."""
 
 import asyncio
 
@@ -14,7 +14,7 @@ from antiphon.version import __version__
 
 
 class Traces:
-    """Traces of one process, from now until `close`. `observer` is to be told of responses, `around` of requests."""
+    """Traces of one process, from now until `close`. `observer` receives responses, `around` wraps requests."""
 
     def __init__(self, processor: SpanProcessor, names: ModelNames, *, content: bool = False) -> None:
         self._provider = TracerProvider(resource=_resource(), id_generator=Ids(), shutdown_on_exit=False)
@@ -27,14 +27,14 @@ class Traces:
         return TracedRequests(app, self._tracer)
 
     async def close(self) -> None:
-        """Send what was not sent yet, for some seconds at most."""
+        """Send the remaining spans, for some seconds at most."""
         await asyncio.to_thread(self._provider.shutdown)
 
 
 def traces_to(url: str, names: ModelNames, *, content: bool = False) -> Traces:
-    """Return traces that go to the collector at this URL, which ends in `/v1/traces`.
+    """Return traces that are sent to the collector at this URL, which ends in `/v1/traces`.
 
-    How, the variables of the OpenTelemetry SDK say (`OTEL_EXPORTER_OTLP_HEADERS`, `OTEL_TRACES_SAMPLER` and so on).
+    The variables of the OpenTelemetry SDK configure it (`OTEL_EXPORTER_OTLP_HEADERS`, `OTEL_TRACES_SAMPLER` and so on).
     """
     return Traces(BatchSpanProcessor(OTLPSpanExporter(url)), names, content=content)
 

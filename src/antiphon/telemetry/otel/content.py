@@ -1,4 +1,4 @@
-"""What was said, in the form that the GenAI conventions give it; only for who wants to see it."""
+"""Converts messages to the format of the GenAI conventions; used only if content in traces is enabled."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,24 +14,24 @@ TEXTS = {"text", "input_text", "output_text"}
 """Types of parts that are text, in Chat Completions and in Responses."""
 
 DEFINED = ("type", "name", "description", "parameters")
-"""What is told of a tool; the rest may hold keys to other servers."""
+"""The fields of a tool that are exported; the others can contain keys to other servers."""
 
 
 def input_messages(body: Mapping[str, Any]) -> str:
-    """Return what a backend is asked, by either API, as `gen_ai.input.messages`: a JSON string."""
+    """Return the input of a backend request, by either API, as `gen_ai.input.messages`: a JSON string."""
     messages = [{"role": one["role"], "parts": list(_parts(one))} for one in body.get("messages", ())]
     items = [_item(one) for one in body.get("input", ()) if isinstance(one, dict)]
     return json.dumps(messages + items)
 
 
 def output_messages(items: Sequence[Item], finish_reason: str) -> str:
-    """Return the items that one call of the model made as `gen_ai.output.messages`, a JSON string."""
+    """Return the items of one model call as `gen_ai.output.messages`, a JSON string."""
     parts = [part for item in items for part in _made(item)]
     return json.dumps([{"role": "assistant", "parts": parts, "finish_reason": finish_reason}])
 
 
 def tool_definitions(body: Mapping[str, Any]) -> str:
-    """Return the tools that a model is offered as `gen_ai.tool.definitions`, a JSON string."""
+    """Return the tools that are offered to a model as `gen_ai.tool.definitions`, a JSON string."""
     tools = [{**tool, **tool.get("function", {})} for tool in body.get("tools", ())]
     return json.dumps([{name: tool[name] for name in DEFINED if name in tool} for tool in tools])
 
@@ -59,7 +59,7 @@ def _item(item: Mapping[str, Any]) -> Part:
 
 
 def _content(content: Any) -> Iterator[Part]:
-    """Give the parts of a message; of pictures, sounds and files that came along only their kind is told."""
+    """Yield the parts of a message; of images, audio and files only the type is exported."""
     if isinstance(content, str):
         yield {"type": "text", "content": content}
         return

@@ -1,4 +1,4 @@
-"""A span for every request: continues the trace of who asks, and is what everything done for it hangs from."""
+"""A span for every request: continues the trace of the caller, and is the parent of all work for it."""
 
 from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from contextvars import ContextVar
@@ -27,7 +27,7 @@ AsgiApp = Callable[[Scope, Receive, Send], Awaitable[None]]
 METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT"}
 
 OTHER_METHOD = "_OTHER"
-"""What the conventions call a method that somebody made up."""
+"""The conventions' name for an unknown method."""
 
 serving: ContextVar[Span | None] = ContextVar("serving", default=None)
 """The span of the HTTP request that this task answers."""
@@ -36,20 +36,20 @@ _w3c = TraceContextTextMapPropagator()
 
 
 def carriage(span: Span) -> dict[str, str]:
-    """Return the headers by which others continue a span's trace, `traceparent` and perhaps `tracestate`."""
+    """Return the headers that continue a span's trace, `traceparent` and possibly `tracestate`."""
     headers: dict[str, str] = {}
     _w3c.inject(headers, set_span_in_context(span))
     return headers
 
 
 class TracedRequests:
-    """An ASGI application around ours. A span says which route was asked, not which path: that may hold anything."""
+    """An ASGI application around this project's. A span has the route, not the path, which can contain any text."""
 
     def __init__(self, app: AsgiApp, tracer: Tracer) -> None:
         self._app, self._tracer = app, tracer
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request within a span of its own; on a WebSocket each response gets one."""
+        """Serve a request within a span of its own; on a WebSocket each response has one."""
         if scope["type"] == "websocket":
             token = contexts.attach(_w3c.extract(scope, getter=_headers))
             try:

@@ -1,7 +1,7 @@
-"""Spans of responses, calls of models and uses of tools, by the GenAI semantic conventions as of autumn 2026.
+"""Spans of responses, model calls and tool calls, by the GenAI semantic conventions as of autumn 2026.
 
-Their names are in flux (https://github.com/open-telemetry/semantic-conventions-genai), so they stand here and nowhere
-else. A span never holds what was said, nor a name that a client made up, unless `content` is wanted.
+Their names still change (https://github.com/open-telemetry/semantic-conventions-genai), so they are in this file
+only. A span never contains content, or a name that a client invented, unless `content` is set.
 """
 
 import hashlib
@@ -42,7 +42,7 @@ PROVIDERS = {
     "moonshot": "moonshot_ai",
     "xai": "x_ai",
 }
-"""What the conventions call a family of backends, where that is not its name here."""
+"""The conventions' name of a family of backends, if it differs from the name here."""
 
 PARAMETERS = {
     "temperature": "temperature",
@@ -53,22 +53,22 @@ PARAMETERS = {
     "max_completion_tokens": "max_tokens",
     "max_output_tokens": "max_tokens",
 }
-"""Numbers of a request to a backend, and what they are called in `gen_ai.request.…`."""
+"""Numbers of a request to a backend, and their names in `gen_ai.request.…`."""
 
 LARGEST = 2**63
-"""Numbers from here on cannot be sent to a collector."""
+"""Numbers of this size or more cannot be sent to a collector."""
 
 FINISH_REASONS = {"completed": "stop", "max_output_tokens": "length", "content_filter": "content_filter"}
 
 BACKGROUND = "background response"
 MESSAGE = "response.create"
-"""Names of the spans of responses that no HTTP request waits for: in the background, and on a WebSocket."""
+"""Names of the spans of responses without an HTTP request that waits: in the background, and on a WebSocket."""
 
 
 def place_of(response_id: str) -> SpanContext:
-    """Return where the trace of a background response begins.
+    """Return the root span id of a background response.
 
-    It follows from the response's id, so that the request which queues it can point there, whichever process makes it.
+    It is derived from the response's id, so that the request that queues it can link to it, whichever process runs it.
     """
     digest = hashlib.sha256(response_id.encode()).digest()
     trace_id, span_id = int.from_bytes(digest[:16], "big"), int.from_bytes(digest[16:24], "big")
@@ -76,7 +76,7 @@ def place_of(response_id: str) -> SpanContext:
 
 
 class Ids(RandomIdGenerator):
-    """Random ids, but for a span whose place was settled before."""
+    """Random ids, except for a span with an id that was fixed before."""
 
     settled: ContextVar[SpanContext | None] = ContextVar("settled", default=None)
 
@@ -92,7 +92,7 @@ class Ids(RandomIdGenerator):
 
 
 class Tracing(Observer):
-    """Makes the spans. `names` says which models are called by name, `content` whether spans hold what was said."""
+    """Creates the spans. `names` decides which models are exported by name, `content` whether spans contain content."""
 
     def __init__(self, tracer: Tracer, names: ModelNames, *, content: bool = False) -> None:
         self._tracer, self._names, self._content = tracer, names, content
@@ -114,7 +114,7 @@ class Tracing(Observer):
         self._responses[record] = span
 
     def asked(self, call: Call) -> None:
-        """See `Observer.asked`; the backend is told to which trace the call belongs."""
+        """See `Observer.asked`; the backend receives the trace context of the call."""
         model, url = self._model(call), urlsplit(call.target.backend.url)
         attributes: dict[str, Any] = {
             "gen_ai.operation.name": call.operation,
@@ -189,7 +189,7 @@ class Tracing(Observer):
             span.end()
 
     def _begin_background(self, record: ResponseRecord) -> Span:
-        """Begin where the request that queued it points to; one that is taken up again continues from there."""
+        """Begin at the span that the queuing request links to; a resumed one continues from there."""
         place = place_of(record.response.id)
         if record.is_resumed:
             return self._begin(BACKGROUND, SpanKind.CONSUMER, within=set_span_in_context(NonRecordingSpan(place)))
@@ -209,13 +209,13 @@ class Tracing(Observer):
         return None if span is None else set_span_in_context(span)
 
     def _model(self, call: Call) -> str:
-        """Return what the backend is asked for, where somebody else than a client has named it."""
+        """Return the requested model, if a client did not choose its name freely."""
         known = self._names.of(call.target.name)
         return call.target.model if known == call.target.name or self._content else known
 
 
 class _Asked:
-    """A call under way: its span, since when, and how many items there were."""
+    """A call in progress: its span, its start, and the number of items before it."""
 
     def __init__(self, span: Span, call: Call) -> None:
         self.span, self.since, self.made = span, time.monotonic(), len(call.record.output()) if call.record else 0
@@ -240,8 +240,8 @@ def _parameters(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _said(tell: Callable[[Mapping[str, Any]], str], body: Mapping[str, Any]) -> str:
-    """Return what was asked, nothing where it cannot be told: what a client asks by Chat Completions is passed on as it
-    came, whatever it may be."""
+    """Return the request, empty if it cannot be shown: a client's Chat Completions request is passed on
+    unchanged, with any content."""
     try:
         return tell(body)
     except (LookupError, TypeError, AttributeError, ValueError):
@@ -260,7 +260,7 @@ def _tokens(usage: Usage) -> dict[str, int]:
 
 
 def _code(code: str) -> str:
-    """Return an error's code where it is one of ours: a backend may call its own anything."""
+    """Return an error's code if it is one of this project: a backend can use any text as a code."""
     return code if code in KNOWN_CODES else "server_error"
 
 

@@ -1,1 +1,1 @@
-"""The contract of a Responses event stream as a program: rules, a checker of them, and a fold."""
+"""The contract of a Responses event stream as code: rules, a checker for them, and a fold."""

@@ -1,4 +1,4 @@
-"""The checker: point it at a translator, at a server over HTTP, at somebody else's server."""
+"""The checker: use it on a translator, on a server over HTTP, on another server."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -12,7 +12,7 @@ from antiphon.testing.events.text import check_details, check_text
 
 
 def plain(event: Any) -> Event:
-    """Return an event as a dict of plain JSON. Raises TypeError for what is neither a mapping nor an SDK's model."""
+    """Return an event as a dict of plain JSON. Raises TypeError for anything but a mapping or an SDK's model."""
     if isinstance(event, Mapping):
         return dict(event)
     if hasattr(event, "model_dump"):
@@ -21,16 +21,16 @@ def plain(event: Any) -> Event:
 
 
 def readable(events: Iterable[Event]) -> list[Event]:
-    """Return the events of the API that have their fields, and of each only these: of the rest nothing can be said."""
+    """Return the API's events that have their fields, each with only these fields: the rest is not checked."""
     return [_known_fields(event) for event in events if _is_known(event) and next(_faults(event), None) is None]
 
 
 OPTIONAL = ("type", "sequence_number", "logprobs", "error", "code", "message")
-"""What else is read of an event, where it has it, whatever its JSON type."""
+"""Other fields of an event that are read if present, whatever their JSON type."""
 
 
 def check_fields(events: Iterable[Event]) -> Iterator[Breach]:
-    """Each event by itself: a type that is known, and its fields."""
+    """Each event on its own: a known type, and its fields."""
     for event in events:
         name = event.get("type")
         if not isinstance(name, str):
@@ -38,7 +38,7 @@ def check_fields(events: Iterable[Event]) -> Iterator[Breach]:
         elif name in FIELDS:
             yield from (Breach("event:fields", f"{name}: {fault}", event) for fault in _faults(event))
         elif ":" not in name:
-            yield Breach("event:known-type", f"{name} is no event of the API", event)
+            yield Breach("event:known-type", f"{name} is not an event of the API", event)
 
 
 def _is_known(event: Event) -> bool:
@@ -69,7 +69,7 @@ def _response_faults(response: dict[str, Any]) -> Iterator[str]:
         yield "the response has no id"
     output = response.get("output")
     if not isinstance(output, list) or not all(isinstance(item, dict) for item in output):
-        yield "the response's output is no list of items"
+        yield "the response's output is not a list of items"
 
 
 def _has_message(error: Any) -> bool:
@@ -93,20 +93,21 @@ CHECKS = (
 
 
 def check_event_stream(events: Iterable[Mapping[str, Any] | Any]) -> list[Violation]:
-    """Return one violation for each rule that a whole stream breaks; an empty list means that it is sound.
+    """Return one violation for each rule that a whole stream violates; an empty list means that it is valid.
 
     `events` are those of one response from `response.created` to the terminal one, as dicts of plain JSON or as the
-    `openai` package's models. Whatever stands in them is judged, never raised; the time is linear in their number.
-    An event that lacks a field of its type is named under `event:fields` and counts for numbers and order only.
+    `openai` package's models. Any content is judged, and nothing is raised for it; the time is linear in their number.
+    An event that lacks a field of its type is reported under `event:fields` and otherwise only counts for numbers and
+    order.
     """
     return violations(_breaches([plain(event) for event in events]))
 
 
 def assert_event_stream(events: Iterable[Mapping[str, Any] | Any]) -> None:
-    """Raise AssertionError, listing every rule broken, unless the stream is sound."""
+    """Raise AssertionError, listing every violated rule, unless the stream is valid."""
     found = check_event_stream(events)
     if found:
-        raise AssertionError("\n".join(["The event stream is not sound:", *map(str, found)]))
+        raise AssertionError("\n".join(["The event stream is not valid:", *map(str, found)]))
 
 
 def _breaches(events: list[Event]) -> Iterator[Breach]:

@@ -1,4 +1,4 @@
-"""The stream as a whole: its numbers, its opening, its one end."""
+"""The stream as a whole: its numbers, its beginning, its one end."""
 
 from collections.abc import Iterator
 from itertools import zip_longest
@@ -17,7 +17,7 @@ COUNTS = (
 
 
 def check_usage(events: list[Event]) -> Iterator[Breach]:
-    """Look at the usage of each terminal event."""
+    """Check the usage of each terminal event."""
     for event in events:
         if event["type"] not in STATUS:
             continue
@@ -25,7 +25,7 @@ def check_usage(events: list[Event]) -> Iterator[Breach]:
         if usage is not None:
             yield from _check_counts(usage, event)
         elif event["type"] != "response.failed":
-            yield Breach("usage:present", f"{event['type']} has none", event)
+            yield Breach("usage:present", f"{event['type']} has no usage", event)
 
 
 def _check_counts(usage: Any, event: Event) -> Iterator[Breach]:
@@ -36,19 +36,19 @@ def _check_counts(usage: Any, event: Event) -> Iterator[Breach]:
         return
     given, cached, produced, reasoned, total = counts
     if total != given + produced:
-        yield Breach("usage:totals", f"{given} and {produced} are not {total}", event)
+        yield Breach("usage:totals", f"{given} and {produced} do not add up to {total}", event)
     elif not (0 <= cached <= given and 0 <= reasoned <= produced):
         yield Breach("usage:totals", f"{cached} of {given} cached, {reasoned} of {produced} reasoned", event)
 
 
 OPENINGS = (["response.created", "response.in_progress"], list(OPENING))
-"""How a stream opens; a response that fails may do so earlier."""
+"""How a stream begins; a response that fails can end it earlier."""
 
-ENDS = tuple(STATUS)  # a tuple, since a type may be anything, such as a list
+ENDS = tuple(STATUS)  # a tuple, because a type can be anything, such as a list
 
 
 def check_envelope(events: list[Event]) -> Iterator[Breach]:
-    """Look at types and numbers alone, of all events, those of other servers' making too."""
+    """Check only types and numbers, of all events, including those that only other servers send."""
     yield from _check_numbers(events)
     yield from _check_opening(events)
     yield from _check_end(events)
@@ -63,7 +63,7 @@ def _check_numbers(events: list[Event]) -> Iterator[Breach]:
             expected += 1
             continue
         if number != expected:
-            yield Breach("stream:sequence-numbers", f"{number} came when {expected} was next", event)
+            yield Breach("stream:sequence-numbers", f"{number} arrived when {expected} was next", event)
         expected = number + 1
 
 
@@ -78,11 +78,11 @@ def _check_opening(events: list[Event]) -> Iterator[Breach]:
         if name in OPENING and follower is None:
             opening.append(name)
         elif name in OPENING:
-            yield Breach("stream:opening-order", f"{name} came when the response was under way", event)
+            yield Breach("stream:opening-order", f"{name} arrived when the response was in progress", event)
         elif name != "keepalive" and follower is None:
             follower = event
     if follower is not None and not _opens_well(opening, follower):
-        yield Breach("stream:opening-order", f"{' and '.join(opening)} came before {follower.get('type')}", follower)
+        yield Breach("stream:opening-order", f"{' and '.join(opening)} arrived before {follower.get('type')}", follower)
 
 
 def _opens_well(opening: list[str], follower: Event) -> bool:
@@ -123,7 +123,7 @@ CONSTANT = (
     "truncation",
     "user",
 )
-"""What of a response is settled before its first event."""
+"""The fields of a response that are final before its first event."""
 
 OPENING_STATUS = {
     "response.created": ("queued", "in_progress"),
@@ -132,11 +132,11 @@ OPENING_STATUS = {
 }
 
 MODEL_ITEMS = ("message", "reasoning", "function_call", "custom_tool_call")
-"""Items that the model itself writes; a hosted tool's item may be incomplete while the answer goes on."""
+"""Items that the model itself writes; a hosted tool's item can be incomplete while the answer continues."""
 
 
 def check_snapshots(events: list[Event]) -> Iterator[Breach]:
-    """Look at the events that carry the response."""
+    """Check the events that contain the response."""
     snapshots = [event for event in events if event["type"] in OPENING or event["type"] in STATUS]
     for event in snapshots:
         yield from _check_constant(snapshots[0]["response"], event)
@@ -171,7 +171,7 @@ def _check_terminal(event: Event) -> Iterator[Breach]:
     response, status = event["response"], STATUS[event["type"]]
     if response.get("status") != status:
         yield Breach("terminal:status-matches-type", f"{event['type']} has status {response.get('status')}", event)
-    # Servers older than 2026 do not know the key.
+    # Servers older than 2026 do not have the key.
     if "completed_at" in response and (response["completed_at"] is not None) != (status == "completed"):
         yield Breach("terminal:completed-at", f"it is {response['completed_at']} in {event['type']}", event)
     if _says(response.get("error"), "code", "message") != (status == "failed"):
@@ -200,11 +200,11 @@ def _check_errors(events: list[Event]) -> Iterator[Breach]:
 
 def _check_failed(error: Event | None, failed: Event) -> Iterator[Breach]:
     if error is None:
-        yield Breach("failed:error-before", "none came", failed)
+        yield Breach("failed:error-before", "there was no such event", failed)
         return
-    said, told = at(failed["response"], ("error", "code")), at(error.get("error", error), ("code",))
-    if said != told:
-        yield Breach("failed:error-before", f"its code is {told}, the response's {said}", failed)
+    response_code, code = at(failed["response"], ("error", "code")), at(error.get("error", error), ("code",))
+    if response_code != code:
+        yield Breach("failed:error-before", f"its code is {code}, the response's {response_code}", failed)
 
 
 def _check_incomplete_items(events: list[Event]) -> Iterator[Breach]:

@@ -1,4 +1,4 @@
-"""From events back to the response: what a client that reads every delta ends up with."""
+"""From events back to the response: the result for a client that reads every delta."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -12,10 +12,10 @@ from antiphon.testing.events.rules import Event
 def fold(events: Iterable[Mapping[str, Any] | Any]) -> dict[str, Any]:
     """Rebuild the response from its events, all of them or only the first ones.
 
-    What is streamed (content, summary, arguments, input, code, diff, commands) is put together from the deltas, every
-    other field of an item is as its last event says, and `output` is the items in order. So for a sound stream
-    `fold(events)` equals the terminal event's response, whose output it does not read.
-    Returns `{}` where no event shows the response.
+    Streamed content (content, summary, arguments, input, code, diff, commands) is joined from the deltas, every other
+    field of an item has the value in its last event, and `output` is the items in order. So for a valid stream
+    `fold(events)` equals the terminal event's response; its output is not read. Returns `{}` if no event contains the
+    response.
     """
     response: dict[str, Any] = {}
     items: dict[int, FoldedItem] = {}
@@ -31,7 +31,7 @@ def fold(events: Iterable[Mapping[str, Any] | Any]) -> dict[str, Any]:
 
 @dataclass(slots=True)
 class FoldedText:
-    """A text: its deltas, or what `done` said where none came."""
+    """A text: its deltas, or the text in `done` without any deltas."""
 
     deltas: list[str] = field(default_factory=list)
     done: Any = ""
@@ -51,7 +51,7 @@ class FoldedPart:
     """A part of content or summary."""
 
     last: dict[str, Any] = field(default_factory=dict)
-    """The part as its last event shows it."""
+    """The part in its last event."""
     text: FoldedText = field(default_factory=FoldedText)
     logprobs: list[Any] = field(default_factory=list)
     annotations: list[Any] = field(default_factory=list)
@@ -82,7 +82,7 @@ class FoldedItem:
     """An output item."""
 
     last: dict[str, Any]
-    """The item as its last event shows it."""
+    """The item in its last event."""
     content: dict[int, FoldedPart] = field(default_factory=dict)
     summary: dict[int, FoldedPart] = field(default_factory=dict)
     texts: dict[int, FoldedText] = field(default_factory=dict)
@@ -111,7 +111,7 @@ class FoldedItem:
     def _put_text(self, item: dict[str, Any]) -> None:
         wholes = [text.whole() for _, text in sorted(self.texts.items())]
         match TEXTS[ITEM_TEXTS[item["type"]]].item_path:
-            case ("output",):  # how a command ended is in its `done` alone
+            case ("output",):  # only its `done` says how a command ended
                 item["output"] = [output for whole in wholes for output in whole]
             case ("action", "commands"):
                 item["action"] = {**_object(item.get("action")), "commands": wholes}

@@ -1,7 +1,7 @@
-"""The events of the API as tables: what fields each has, which items it belongs to, which text it is a piece of.
+"""The events of the API as tables: the fields of each, the items it belongs to, the text it is a piece of.
 
-Specification section 4, with the events that OpenAI sends beyond the SDK's union; the order of a hosted tool's steps
-is section 16's. An event's *stem* is its type without the last word: `response.refusal` of `response.refusal.delta`.
+Specification section 4, with the events that OpenAI sends beyond the SDK's union; the order of a hosted tool's steps is
+in section 16. An event's *stem* is its type without the last word: `response.refusal` for `response.refusal.delta`.
 """
 
 from typing import Any, NamedTuple
@@ -76,7 +76,7 @@ FIELDS: dict[str, dict[str, type]] = {
     "response.inject.created": {},
     "response.inject.failed": {},
 }
-"""Every event's type, and the fields without which it cannot be read."""
+"""Every event's type, and its required fields."""
 
 ITEM_TYPES: dict[str, tuple[str, ...]] = {
     "response.content_part": ("message", "reasoning"),
@@ -105,7 +105,7 @@ ITEM_TYPES: dict[str, tuple[str, ...]] = {
 
 
 class Text(NamedTuple):
-    """A text that comes in deltas: where its `done` has it, what numbers it within its item, where the item has it."""
+    """A text that arrives in deltas: its key in `done`, its number within its item, its place in the item."""
 
     field: str
     numbered_by: str = ""
@@ -130,7 +130,7 @@ TEXTS: dict[str, Text] = {
 ITEM_TEXTS: dict[str, str] = {
     item_type: stem for stem, text in TEXTS.items() if text.item_path for item_type in ITEM_TYPES[stem]
 }
-"""The stem of the text that an item of that type is made of."""
+"""The stem of the text of which an item of that type consists."""
 
 PART_TEXTS: dict[str, str] = {
     "output_text": "response.output_text",
@@ -148,7 +148,7 @@ STEPS: dict[str, tuple[str, ...]] = {
     "mcp_list_tools": ("in_progress", "completed"),
     "mcp_call": ("in_progress", "completed"),
 }
-"""The steps that a hosted tool's item goes through when all is well; `failed` may stand for the last."""
+"""The steps of a hosted tool's item when it succeeds; `failed` can replace the last."""
 
 STEP_ORDER: dict[str, int] = {
     **{f"response.{item}.in_progress": 0 for item in STEPS},
@@ -163,7 +163,7 @@ STEP_ORDER: dict[str, int] = {
     "response.image_generation_call.partial_image": 2,
     **{f"response.{item}.{end}": 9 for item in STEPS for end in ("completed", "failed")},
 }
-"""A hosted tool's events in their order; those of a higher number come later."""
+"""A hosted tool's events in their order; those with a higher number follow later."""
 
 
 def stem(type: str) -> str:
@@ -172,7 +172,7 @@ def stem(type: str) -> str:
 
 
 def at(item: Any, path: tuple[str, ...]) -> Any:
-    """Return what an item has at a path of keys, or None."""
+    """Return the value of an item at a path of keys, or None."""
     for key in path:
         item = item.get(key) if isinstance(item, dict) else None
     return item

@@ -1,4 +1,4 @@
-"""Hosted tools' items: what each says when it is done, and where it stands among the others."""
+"""Hosted tools' items: the content of each when it is done, and its position among the others."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -12,12 +12,12 @@ ENDS = ("completed", "failed")
 
 @dataclass(slots=True)
 class Progress:
-    """How far an item has come."""
+    """The progress of an item."""
 
     steps: list[str] = field(default_factory=list)
     """The last words of its steps' events."""
     reached: int = 0
-    """The highest place in `STEP_ORDER`."""
+    """The highest position in `STEP_ORDER`."""
     images: int = 0
 
     @property
@@ -43,18 +43,18 @@ def _check_step(progress: Progress, event: Event) -> Iterator[Breach]:
     step = name.rpartition(".")[2]
     if step in STEPS.get(stem(name).removeprefix("response."), ()) or step == "failed":
         if step in progress.steps or (progress.end and step in ENDS):
-            yield Breach("tool:step-once", f"{name} came before", event)
+            yield Breach("tool:step-once", f"{name} was sent before", event)
             return
         progress.steps.append(step)
     if STEP_ORDER[name] < progress.reached:
-        yield Breach("tool:order", f"{name} comes too late", event)
+        yield Breach("tool:order", f"{name} is too late", event)
     progress.reached = max(progress.reached, STEP_ORDER[name])
 
 
 def _check_partial_image(progress: Progress, event: Event) -> Iterator[Breach]:
     index = event["partial_image_index"]
     if index != progress.images:
-        yield Breach("image:partial-index-next", f"{index} came when {progress.images} was next", event)
+        yield Breach("image:partial-index-next", f"{index} arrived when {progress.images} was next", event)
     progress.images = index + 1
 
 
@@ -74,21 +74,21 @@ def _check_done(progress: Progress, event: Event) -> Iterator[Breach]:
 
 
 def _outcome(item: dict[str, Any]) -> Any:
-    """Return an item's status; one that has none failed if it has an error."""
+    """Return an item's status; one without a status failed if it has an error."""
     return item.get("status", "failed" if item.get("error") else "completed")
 
 
 LISTING, CALL, REQUEST = "mcp_list_tools", "mcp_call", "mcp_approval_request"
 
 ALONE = {*STEPS, REQUEST}
-"""Items beside which no other is open."""
+"""Items during which no other item is open."""
 
 ERRORS: dict[str, tuple[str, ...]] = {
     "mcp_protocol_error": ("code", "message"),
     "mcp_tool_execution_error": ("content",),
     "http_error": ("code", "message"),
 }
-"""What an MCP call's error has beside its type, by its type."""
+"""The fields of an MCP call's error in addition to its type, by type."""
 
 ACTIONS: dict[str, tuple[str, ...]] = {
     "search": (),
@@ -96,11 +96,11 @@ ACTIONS: dict[str, tuple[str, ...]] = {
     "find_in_page": ("pattern", "url"),
     "find": ("pattern", "url"),
 }
-"""What a web search's action has beside its type, by its type; `find` is what 2025 called `find_in_page`."""
+"""The fields of a web search's action in addition to its type, by type; in 2025, `find_in_page` was called `find`."""
 
 
 class Open(NamedTuple):
-    """An item that is open: its type, and how it was added."""
+    """An open item: its type, and how it was added."""
 
     type: str
     added: dict[str, Any]
@@ -144,7 +144,7 @@ def _check_listing(listed: set[str], is_begun: bool, event: Event) -> Iterator[B
         yield Breach("mcp:list-first", f"{shown(label)} is listed after other items", event)
 
 
-# What a done item says.
+# The content of a done item.
 
 
 def _check_search(added: dict[str, Any], event: Event) -> Iterator[Breach]:
@@ -190,10 +190,10 @@ def _check_called(added: dict[str, Any], event: Event) -> Iterator[Breach]:
 
 def _check_requested(added: dict[str, Any], event: Event) -> Iterator[Breach]:
     yield from _check_texts(("name", "arguments", "server_label"), event)
-    # What is sealed with it is an extension, and known only once all calls of its answer are.
+    # Its sealed content is an extension, and known only once all calls of its answer are.
     item = {name: value for name, value in event["item"].items() if name != "encrypted_content"}
     if added and added != item:
-        yield Breach("mcp:request-whole", "it is done otherwise than it was added", event)
+        yield Breach("mcp:request-whole", "it is done with other content than it was added with", event)
 
 
 DONE: dict[str, Callable[[dict[str, Any], Event], Iterator[Breach]]] = {

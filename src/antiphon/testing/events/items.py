@@ -1,4 +1,4 @@
-"""The life of an item: added once, done once, its events between."""
+"""The life of an item: added once, done once, its events in between."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -10,13 +10,13 @@ from antiphon.testing.events.rules import Breach, Event
 IDENTITY = ("type", "id", "call_id")
 
 OPAQUE = ("encrypted_content",)
-"""OpenAI encrypts afresh for every event."""
+"""OpenAI encrypts again for every event."""
 
 LISTS = {
     "response.content_part.done": ("content", "content_index", "item:content-equals-parts"),
     "response.reasoning_summary_part.done": ("summary", "summary_index", "item:summary-equals-parts"),
 }
-"""Where the item has the parts that are done, what numbers them, and the rule."""
+"""Where the item has the completed parts, what numbers them, and the rule."""
 
 
 def check_wholes(events: list[Event]) -> Iterator[Breach]:
@@ -118,7 +118,7 @@ def check_parts(events: list[Event]) -> Iterator[Breach]:
 def _check_part_added(track: Track, parts: Parts, event: Event) -> Iterator[Breach]:
     index, part = event[track.numbered_by], event.get("part", {})
     if index != parts.added:
-        yield Breach(f"{track.name}:index-next", f"{index} came when {parts.added} was next", event)
+        yield Breach(f"{track.name}:index-next", f"{index} arrived when {parts.added} was next", event)
     parts.added += 1
     parts.open[index] = part.get("type", "")
     for key in EMPTY:
@@ -153,13 +153,13 @@ STREAMED: dict[str, tuple[tuple[str, ...], ...]] = {
     "mcp_list_tools": (("tools",), ("error",)),
     "mcp_call": (("arguments",), ("output",), ("error",)),
 }
-"""Where an item has what comes later."""
+"""Where an item has content that arrives later."""
 
 APPROVED = "approval_request_id"
-"""An MCP call that has it was asked for before, and has its arguments from the start."""
+"""An MCP call with this field was requested for approval before, and has its arguments from the start."""
 
 KEPT = ("type", "id", "call_id", "name", "server_label", APPROVED)
-"""What of an item is known when it is added."""
+"""The fields of an item that are final when it is added."""
 
 
 @dataclass(slots=True)
@@ -191,13 +191,13 @@ def _check_added(lives: dict[int, Life], ids: set[str], event: Event) -> Iterato
         yield Breach("item:added-once", f"output index {index} was added before", event)
         return
     if index != len(lives):
-        yield Breach("item:index-next", f"{index} came when {len(lives)} was next", event)
+        yield Breach("item:index-next", f"{index} arrived when {len(lives)} was next", event)
     lives[index] = Life(item)
     item_id = item.get("id")
     if not isinstance(item_id, str) or not item_id:
         yield Breach("item:id-set", f"the id of a {item['type']} is {item_id!r}", event)
     elif item_id in ids:
-        yield Breach("item:id-unique", f"{item_id} is an earlier item's", event)
+        yield Breach("item:id-unique", f"{item_id} is the id of an earlier item", event)
     else:
         ids.add(item_id)
     yield from _check_fresh(item, event)
@@ -233,7 +233,7 @@ def _check_done(lives: dict[int, Life], event: Event) -> Iterator[Breach]:
 def _check_event(life: Life | None, event: Event) -> Iterator[Breach]:
     if life is None or life.is_done:
         when = "before its item is added" if life is None else "after its item is done"
-        yield Breach("item:events-inside-life", f"{event['type']} comes {when}", event)
+        yield Breach("item:events-inside-life", f"{event['type']} arrives {when}", event)
         return
     if event.get("item_id", life.added.get("id")) != life.added.get("id"):
         yield Breach("item:event-id", f"{event['type']} names {event['item_id']}, not {life.added.get('id')}", event)

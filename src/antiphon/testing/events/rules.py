@@ -1,8 +1,8 @@
-"""What every Responses event stream must satisfy, whoever produced it: the rules, and what breaks them.
+"""The requirements on every Responses event stream, whatever server produced it: the rules, and their violations.
 
-A rule is data: a conformance suite can list, filter and cite them without running any. `source` names a section of
-the specification; "Open Responses" is openresponses.org's (section 17), a level of `should` is what OpenAI does and
-a client may live without.
+A rule is data: a conformance suite can list, filter and cite rules without running any. `source` names a section of the
+specification; "Open Responses" is openresponses.org's (section 17), a level of `should` is OpenAI's behaviour, which
+clients do not depend on.
 """
 
 from collections.abc import Iterable
@@ -17,7 +17,7 @@ Level = Literal["must", "should"]
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One requirement: `sentence` says it in words, `source` says who says so."""
+    """One requirement: `sentence` describes it, `source` says where it comes from."""
 
     id: str
     sentence: str
@@ -28,18 +28,20 @@ class Rule:
 RULES: dict[str, Rule] = {
     rule.id: rule
     for rule in (
-        # An event by itself.
-        Rule("event:fields", "An event has the fields of its type, each of its JSON type.", "section 4"),
+        # A single event.
+        Rule("event:fields", "An event has the fields of its type, each with its JSON type.", "section 4"),
         Rule(
-            "event:known-type", "An event's type is the API's, or an extension's `slug:name`.", "section 4, 17 rule 6"
+            "event:known-type",
+            "An event's type is one that the API defines, or an extension's `slug:name`.",
+            "section 4, 17 rule 6",
         ),
         # The stream as a whole.
         Rule("stream:sequence-numbers", "Every event has a sequence number: 0, 1, 2 and so on.", "section 4"),
         Rule("stream:first-created", "The first event is `response.created`.", "section 7"),
         Rule(
             "stream:opening-order",
-            "`response.created`, `response.queued` if the response waits, and `response.in_progress` come once each, "
-            "in this order, before anything else.",
+            "`response.created`, `response.queued` if the response waits, and `response.in_progress` are sent once "
+            "each, in this order, before anything else.",
             "section 9, 16",
         ),
         Rule("stream:one-terminal", "The stream ends with `completed`, `incomplete` or `failed`.", "section 7"),
@@ -48,12 +50,14 @@ RULES: dict[str, Rule] = {
         # The response's snapshots.
         Rule(
             "opening:status",
-            "An opening snapshot's status is `queued` or `in_progress`, as its event says.",
+            "The status of an opening snapshot is `queued` or `in_progress`, as its event says.",
             "section 9",
         ),
-        Rule("opening:output-empty", "An opening snapshot's output is an empty list.", "section 7"),
-        Rule("opening:usage-null", "An opening snapshot's usage is null.", "section 7"),
-        Rule("snapshot:constant", "What the request set is the same in every snapshot.", "section 3", "should"),
+        Rule("opening:output-empty", "The output of an opening snapshot is an empty list.", "section 7"),
+        Rule("opening:usage-null", "The usage of an opening snapshot is null.", "section 7"),
+        Rule(
+            "snapshot:constant", "The parameters of the request are the same in every snapshot.", "section 3", "should"
+        ),
         Rule(
             "terminal:status-matches-type",
             "The terminal event's response has the status that the event says.",
@@ -61,7 +65,7 @@ RULES: dict[str, Rule] = {
         ),
         Rule(
             "terminal:completed-at",
-            "`completed_at` is set when the response completed, else null.",
+            "`completed_at` is set if the response completed, and null otherwise.",
             "section 3",
             "should",
         ),
@@ -70,11 +74,11 @@ RULES: dict[str, Rule] = {
         ),
         Rule(
             "failed:error-before",
-            "An `error` event comes before `response.failed`, with the same code.",
+            "An `error` event precedes `response.failed`, with the same code.",
             "section 16",
             "should",
         ),
-        Rule("error:then-failed", "`response.failed` follows an `error` event at once.", "section 4, 17 rule 5"),
+        Rule("error:then-failed", "`response.failed` directly follows an `error` event.", "section 4, 17 rule 5"),
         Rule(
             "error:nested",
             "An `error` event nests its error under `error`: SDKs raise only then.",
@@ -82,17 +86,19 @@ RULES: dict[str, Rule] = {
             "should",
         ),
         Rule(
-            "incomplete:reason", "An incomplete response says why in `incomplete_details`; others don't.", "section 3"
+            "incomplete:reason",
+            "An incomplete response has a reason in `incomplete_details`; other responses do not.",
+            "section 3",
         ),
         Rule(
             "incomplete:item",
-            "A response cut short by its token cap or a filter ends in an item that is incomplete.",
+            "A response truncated by its token limit or a filter ends with an incomplete item.",
             "section 16",
             "should",
         ),
         Rule(
             "incomplete:response",
-            "A message or call that is incomplete is never in a completed response.",
+            "A completed response never contains an incomplete message or call.",
             "section 17 rule 3",
         ),
         Rule("incomplete:last", "No item opens after a message or call that ended incomplete.", "section 17 rule 3"),
@@ -110,67 +116,65 @@ RULES: dict[str, Rule] = {
         Rule("item:id-unique", "No two items share an id.", "section 7"),
         Rule(
             "item:opens-empty",
-            "What will be streamed of an item is empty when it is added.",
+            "The streamed fields of an item are empty when it is added.",
             "section 17 rule 4",
             "should",
         ),
         Rule(
             "item:opens-in-progress",
-            "An item that will be streamed is `in_progress` when it is added.",
+            "A streamed item is `in_progress` when it is added.",
             "section 16",
             "should",
         ),
-        Rule("item:events-inside-life", "An item's events come after its `added` and before its `done`.", "section 7"),
+        Rule("item:events-inside-life", "An item's events follow its `added` and precede its `done`.", "section 7"),
         Rule("item:event-id", "An event's `item_id` is the id of the item at its output index.", "section 7"),
-        Rule("item:event-kind", "An item gets only events of its own kind.", "section 16"),
+        Rule("item:event-kind", "An item receives only events of its own kind.", "section 16"),
         Rule("item:done-once", "An item is done once, before the terminal event.", "section 7"),
         Rule(
             "item:done-matches-added",
-            "An item's type, ids and names stay what they were when it was added.",
+            "An item's type, ids and names do not change after it is added.",
             "section 7",
         ),
         Rule(
             "item:status-final",
-            "A done item is no longer in progress, but for a call inside a program and a patch: it has no other word.",
+            "A done item is not in progress, except a call inside a program and a patch, which have no other status.",
             "section 16",
         ),
         # Parts: of content, of a reasoning summary, of a shell call.
         Rule("part:index-next", "Content indexes of an item are 0, 1, 2 in the order of opening.", "section 7"),
-        Rule("part:events-inside-life", "A part's events come after its `added` and before its `done`.", "section 7"),
+        Rule("part:events-inside-life", "A part's events follow its `added` and precede its `done`.", "section 7"),
         Rule("part:done-once", "A content part is done once, before its item.", "section 17 rule 4"),
-        Rule("part:kind", "A part keeps its type, and gets only events of that type.", "section 16"),
+        Rule("part:kind", "A part keeps its type, and receives only events of that type.", "section 16"),
         Rule(
             "part:opens-empty",
             "A part has no text, annotations or log probabilities when it is added.",
             "section 17 rule 4",
             "should",
         ),
-        Rule("part:done-equals-text", "A done part says what its text's `done` said.", "section 16"),
+        Rule("part:done-equals-text", "A done part has the text of its text's `done`.", "section 16"),
         Rule("summary:index-next", "Summary indexes of an item are 0, 1, 2 in the order of opening.", "section 16"),
         Rule(
             "summary:events-inside-life",
-            "A summary part's events come after its `added` and before its `done`.",
+            "A summary part's events follow its `added` and precede its `done`.",
             "section 16",
         ),
         Rule("summary:done-once", "A summary part is done once, before its item.", "section 16"),
-        Rule("summary:done-equals-text", "A done summary part says what its text's `done` said.", "section 16"),
+        Rule("summary:done-equals-text", "A done summary part has the text of its text's `done`.", "section 16"),
         Rule(
             "command:index-next", "Command indexes of a shell call are 0, 1, 2 in the order of opening.", "section 16"
         ),
         Rule(
             "command:events-inside-life",
-            "A command's events come after its `added` and before its `done`.",
+            "A command's events follow its `added` and precede its `done`.",
             "section 16",
         ),
         Rule("command:done-once", "A shell call's command is done once, before its item.", "section 16"),
-        # Text, of every kind that comes in deltas.
-        Rule("text:done-equals-deltas", "What `done` says is the deltas joined.", "section 16"),
-        Rule(
-            "text:deltas-first", "A text that is not empty comes in deltas before its `done`.", "section 16", "should"
-        ),
+        # Text, of every kind that arrives in deltas.
+        Rule("text:done-equals-deltas", "The text in `done` equals the joined deltas.", "section 16"),
+        Rule("text:deltas-first", "A non-empty text arrives in deltas before its `done`.", "section 16", "should"),
         Rule(
             "text:done-once",
-            "A text that was begun is done once, before its part or item, and grows no more.",
+            "A started text is done once, before its part or item, and does not grow after that.",
             "section 17 rule 4",
         ),
         Rule(
@@ -181,42 +185,44 @@ RULES: dict[str, Rule] = {
         ),
         Rule(
             "text:logprobs-equal-deltas",
-            "`done`'s log probabilities are those of the deltas, and so are the part's.",
+            "The log probabilities of `done` and of the part are those of the deltas.",
             "section 16",
         ),
         Rule(
             "annotation:index-next",
-            "Annotation indexes of a part are 0, 1, 2 in the order of their coming.",
+            "Annotation indexes of a part are 0, 1, 2 in the order of arrival.",
             "section 16",
         ),
         Rule("annotation:part-equals-added", "A done part has the annotations that were added.", "section 16"),
         Rule(
             "annotation:fields",
-            "An annotation has the fields of its type, each of its JSON type.",
+            "An annotation has the fields of its type, each with its JSON type.",
             "section 5",
             "should",
         ),
-        Rule("annotation:in-text", "An annotation's indexes lie inside its text.", "section 5"),
-        # Items whole again.
-        Rule("item:content-equals-parts", "A done item's content is its done parts.", "section 16"),
-        Rule("item:summary-equals-parts", "A done reasoning item's summary is its done summary parts.", "section 16"),
+        Rule("annotation:in-text", "An annotation's indexes are inside its text.", "section 5"),
+        # Complete items.
+        Rule("item:content-equals-parts", "The content of a done item consists of its done parts.", "section 16"),
+        Rule(
+            "item:summary-equals-parts",
+            "The summary of a done reasoning item consists of its done summary parts.",
+            "section 16",
+        ),
         Rule(
             "item:equals-text",
-            "A done call has the arguments, input, code, diff, commands or output streamed.",
+            "A done call has the streamed arguments, input, code, diff, commands or output.",
             "section 16",
         ),
         # Hosted tools.
-        Rule("tool:order", "A hosted tool's steps come in their order.", "section 16"),
-        Rule("tool:step-once", "A hosted tool takes each of its steps once.", "section 16", "should"),
-        Rule(
-            "tool:steps-complete", "A hosted tool's completed item has gone through every step.", "section 16", "should"
-        ),
-        Rule("tool:end-matches-status", "A hosted tool's item ends as its last step says.", "section 16"),
+        Rule("tool:order", "The steps of a hosted tool arrive in order.", "section 16"),
+        Rule("tool:step-once", "Each step of a hosted tool occurs once.", "section 16", "should"),
+        Rule("tool:steps-complete", "A hosted tool's completed item went through every step.", "section 16", "should"),
+        Rule("tool:end-matches-status", "The status of a hosted tool's item matches its last step.", "section 16"),
         Rule("tool:fields", "A hosted tool's done item has the fields of its type.", "section 5"),
-        Rule("tool:alone", "No other item is open while a hosted tool's is.", "section 16", "should"),
+        Rule("tool:alone", "No other item is open while a hosted tool's item is.", "section 16", "should"),
         Rule("mcp:list-first", "The tools of MCP servers are listed before any other item.", "section 16", "should"),
         Rule("mcp:list-once", "An MCP server's tools are listed once in a response.", "section 16", "should"),
-        Rule("mcp:list-outcome", "A list of tools has either tools or an error, in words.", "section 5"),
+        Rule("mcp:list-outcome", "A list of tools has either tools or an error, as text.", "section 5"),
         Rule(
             "mcp:call-outcome",
             "A completed MCP call has no error, and a failed one no output.",
@@ -229,18 +235,22 @@ RULES: dict[str, Rule] = {
             "should",
         ),
         Rule("mcp:arguments-kept", "An approved MCP call has the arguments with which it was added.", "section 16"),
-        Rule("mcp:request-whole", "A request for approval is whole when it is added.", "section 16", "should"),
+        Rule("mcp:request-whole", "A request for approval is complete when it is added.", "section 16", "should"),
         Rule("image:partial-index-next", "Partial images are numbered 0, 1, 2.", "section 4", "should"),
         # The end.
-        Rule("output:equals-done-items", "The terminal response's output is the done items in order.", "section 7"),
-        Rule("output:same-content", "An item in the terminal response is as it was when done.", "section 7"),
+        Rule(
+            "output:equals-done-items",
+            "The terminal response's output consists of the done items in order.",
+            "section 7",
+        ),
+        Rule("output:same-content", "An item in the terminal response equals the done item.", "section 7"),
     )
 }
 """Every rule by its id."""
 
 
 class Breach(NamedTuple):
-    """One place where a rule is broken."""
+    """One place where a rule is violated."""
 
     rule: str
     message: str
@@ -249,7 +259,7 @@ class Breach(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """A rule that a stream breaks, `times` over; message and sequence number are of the first breach."""
+    """A rule that a stream violates, `times` over; message and sequence number are of the first violation."""
 
     rule: str
     message: str
@@ -268,13 +278,13 @@ class Violation:
 
 
 def shown(value: Any) -> str:
-    """Return a value for a message, cut to 60 characters."""
+    """Return a value for a message, truncated to 60 characters."""
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def violations(breaches: Iterable[Breach]) -> list[Violation]:
-    """Return one violation for each rule broken, in the order of the rules."""
+    """Return one violation for each violated rule, in the order of the rules."""
     first: dict[str, Breach] = {}
     times: dict[str, int] = {}
     for breach in breaches:

@@ -1,4 +1,4 @@
-"""Text of every kind that comes in deltas: what `done`, the part and the item say of it is the deltas joined.
+"""Text of every kind that arrives in deltas: the text in `done`, the part and the item equals the joined deltas.
 
 A shell's output is two texts, standard output and error; all others are one. So a text is a tuple of strings here.
 """
@@ -29,14 +29,14 @@ INDEXES = ("start_index", "end_index", "index")
 
 @dataclass(slots=True)
 class Details:
-    """What has come with one part's text."""
+    """The events so far of one part's text."""
 
     logprobs: list[Any] = field(default_factory=list)
     annotations: list[Any] = field(default_factory=list)
 
 
 def check_details(events: list[Event]) -> Iterator[Breach]:
-    """Follow both by the part that they belong to."""
+    """Follow both by their part."""
     parts: dict[tuple[int, int], Details] = {}
     for event in events:
         name = event["type"]
@@ -47,7 +47,7 @@ def check_details(events: list[Event]) -> Iterator[Breach]:
 
 
 def units(text: str) -> int:
-    """Return how long a text is in units of UTF-16: as many as its characters, or more."""
+    """Return the length of a text in units of UTF-16: as many as its characters, or more."""
     return len(text) + sum(character > "\uffff" for character in text)
 
 
@@ -62,13 +62,13 @@ def _check_done(details: Details, event: Event) -> Iterator[Breach]:
     if not isinstance(event.get("logprobs"), list):
         yield Breach("text:logprobs-listed", f"{event['type']} has {event.get('logprobs')}", event)
     elif event["logprobs"] != details.logprobs:
-        yield Breach("text:logprobs-equal-deltas", f"{event['type']} has others than its deltas", event)
+        yield Breach("text:logprobs-equal-deltas", f"{event['type']} has other ones than its deltas", event)
 
 
 def _check_annotation(details: Details, event: Event) -> Iterator[Breach]:
     index, expected = event["annotation_index"], len(details.annotations)
     if index != expected:
-        yield Breach("annotation:index-next", f"{index} came when {expected} was next", event)
+        yield Breach("annotation:index-next", f"{index} arrived when {expected} was next", event)
     details.annotations.append(event["annotation"])
     yield from _check_fields(event)
 
@@ -98,9 +98,9 @@ def _check_places(part: dict[str, Any], event: Event) -> Iterator[Breach]:
 def _check_detail(details: Details, event: Event) -> Iterator[Breach]:
     part = event["part"]
     if part.get("logprobs", details.logprobs) != details.logprobs:
-        yield Breach("text:logprobs-equal-deltas", "the done part has others than its deltas", event)
+        yield Breach("text:logprobs-equal-deltas", "the done part has other ones than its deltas", event)
     if (part.get("annotations") or []) != details.annotations:
-        yield Breach("annotation:part-equals-added", "the done part has others than were added", event)
+        yield Breach("annotation:part-equals-added", "the done part has other ones than were added", event)
     yield from _check_places(part, event)
 
 
@@ -115,7 +115,7 @@ CHECKS = {
 STREAMS = ("stdout", "stderr")
 
 WHOLE_AT_ONCE = ("response.mcp_call_arguments",)
-"""Texts that OpenAI often sends in a `done` alone."""
+"""Texts that OpenAI often sends only in a `done`."""
 
 
 @dataclass(slots=True)
@@ -124,7 +124,7 @@ class Growth:
 
     deltas: list[tuple[str, ...]] = field(default_factory=list)
     done: Any = None
-    """What `done` says, as it says it."""
+    """The text in `done`, unchanged."""
 
     @property
     def is_done(self) -> bool:
@@ -132,11 +132,11 @@ class Growth:
 
 
 Texts = dict[tuple[str, int], Growth]
-"""An item's texts by stem and index; those that an item has one of have index 0."""
+"""An item's texts by stem and index; an item's only text has index 0."""
 
 
 def check_text(events: list[Event]) -> Iterator[Breach]:
-    """Follow every text from its first delta to the item that has it whole."""
+    """Follow every text from its first delta to the item that contains all of it."""
     items: dict[int, Texts] = {}
     for event in events:
         name = event["type"]
@@ -154,7 +154,7 @@ def joined(deltas: list[tuple[str, ...]]) -> tuple[str, ...]:
 
 
 def pieces(value: Any) -> tuple[str, ...]:
-    """Return the texts in a delta, or in what `done` says: a string, or a shell's output."""
+    """Return the texts in a delta, or in `done`: a string, or a shell's output."""
     if isinstance(value, str):
         return (value,)
     outputs = value if isinstance(value, list) else [value]
@@ -199,7 +199,7 @@ def _check_part(texts: Texts, event: Event) -> Iterator[Breach]:
         yield Breach("text:done-once", f"a {part['type']} is done without {kind}.done", event)
         growth.done = ""
     elif part.get(TEXTS[kind].field) != growth.done:
-        yield Breach(rule, f"a done {part['type']} says something else", event)
+        yield Breach(rule, f"a done {part['type']} has another text", event)
 
 
 def _check_item(texts: Texts, event: Event) -> Iterator[Breach]:
@@ -215,11 +215,11 @@ def _check_item(texts: Texts, event: Event) -> Iterator[Breach]:
     if not dones and said:
         yield Breach("text:done-once", f"the {item['type']} is done without {kind}.done", event)
     elif dones and None not in dones and said != _as_item_has_it(kind, dones):
-        yield Breach("item:equals-text", f"the {item['type']} says something else than {kind}.done", event)
+        yield Breach("item:equals-text", f"the {item['type']} has another text than {kind}.done", event)
 
 
 def _as_item_has_it(kind: str, dones: list[Any]) -> Any:
-    """Commands are a list in their item; a shell's outputs are all in one list; every other text is itself."""
+    """Commands are a list in their item; a shell's outputs are all in one list; every other text is a plain value."""
     if not TEXTS[kind].numbered_by:
         return dones[0]
     return dones if isinstance(dones[0], str) else [output for done in dones for output in done]

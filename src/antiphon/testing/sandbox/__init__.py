@@ -1,1 +1,1 @@
-"""What a sandbox promises, as a program."""
+"""The promises of a sandbox, as code."""

@@ -1,9 +1,9 @@
-"""What `antiphon.sandbox.contract.Sandbox` promises, as a program: prove it on your own sandbox.
+"""The promises of `antiphon.sandbox.contract.Sandbox` as code: check your own sandbox.
 
     await check_sandbox(Bubblewrap())
 
-A promise is a function here; its docstring is the sentence that is reported where the promise is broken. Isolation is
-no part of it: attack your sandbox as `tests/system/sandbox` does.
+Each promise is a function; its docstring is reported if the promise is broken. Isolation is not checked: attack your
+sandbox as `tests/system/sandbox` does.
 """
 
 import asyncio
@@ -14,16 +14,16 @@ from antiphon.sandbox.contract import FoundFile, Machine, MachineLimits, Sandbox
 LIMITS = MachineLimits(memory=1024 * 1024 * 1024, files=5, file_size=100_000, output=2000)
 SECONDS = 60.0
 SHORT = 1.0
-"""Seconds of calls that run into their limit."""
+"""Time limit in seconds of calls that exceed it."""
 NAMES = ("", ".", "..", "../x", "/x", "a/b", "a\0b", "x" * 300)
 
 Promise = Callable[[Sandbox, Machine], Awaitable[None]]
 
 
 async def check_sandbox(sandbox: Sandbox) -> None:
-    """Prove every promise, each with a machine of its own. Closes the sandbox.
+    """Check every promise, each with a new machine. Closes the sandbox.
 
-    Raises `AssertionError` with a line for each promise that is broken.
+    Raises `AssertionError` with a line for each broken promise.
     """
     broken = [line for promise in _PROMISES for line in await _broken(promise, sandbox)]
     await sandbox.close()
@@ -38,7 +38,7 @@ async def _broken(promise: Promise, sandbox: Sandbox) -> list[str]:
             await promise(sandbox, machine)
         finally:
             await machine.close()
-    except Exception as error:  # whatever a stranger's sandbox raises is its answer
+    except Exception as error:  # any exception of the sandbox is a result
         return [f"{promise.__doc__} {type(error).__name__}: {error}"]
     return []
 
@@ -53,7 +53,7 @@ async def _refused(call: Awaitable[object], kind: type[Exception]) -> None:
         await call
     except kind:
         return
-    raise AssertionError(f"there was no {kind.__name__}")
+    raise AssertionError(f"no {kind.__name__} was raised")
 
 
 async def _parts(*parts: bytes) -> AsyncIterator[bytes]:
@@ -70,26 +70,26 @@ async def _found(machine: Machine) -> dict[str, FoundFile]:
 
 
 async def _probe_says_nothing(sandbox: Sandbox, machine: Machine) -> None:
-    """`probe` returns an empty string where machines run."""
+    """`probe` returns an empty string if machines can run."""
     _same(await sandbox.probe(), "")
 
 
 async def _variables_stay(sandbox: Sandbox, machine: Machine) -> None:
-    """Variables and imports stay for the next call."""
+    """Variables and imports remain for the next call."""
     await machine.run_code("import math\nnumber = 6", SECONDS)
     _same((await machine.run_code("math.floor(number * 7)", SECONDS)).value, "42")
     _same(machine.is_alive, True)
 
 
 async def _last_value(sandbox: Sandbox, machine: Machine) -> None:
-    """`value` is the `repr` of the last expression; it is empty for None, and where there is no expression."""
+    """`value` is the `repr` of the last expression; it is empty for None, and without an expression."""
     _same((await machine.run_code("'a' + 'b'", SECONDS)).value, "'ab'")
     for code in ("None", "x = 1", ""):
         _same((await machine.run_code(code, SECONDS)).value, "")
 
 
 async def _printed(sandbox: Sandbox, machine: Machine) -> None:
-    """What code prints is in `printed`, and so is the traceback of an exception, which leaves the machine alive."""
+    """Output of code is in `printed`, and so is the traceback of an exception; the machine continues."""
     result = await machine.run_code("print('first')\nprint('second')", SECONDS)
     _same((result.printed, result.ending), ("first\nsecond\n", "completed"))
     result = await machine.run_code("print('before')\n1 / 0", SECONDS)
@@ -99,7 +99,7 @@ async def _printed(sandbox: Sandbox, machine: Machine) -> None:
 
 
 async def _output_is_cut(sandbox: Sandbox, machine: Machine) -> None:
-    """A text that is longer than `MachineLimits.output` keeps its beginning and its end."""
+    """A text longer than `MachineLimits.output` keeps its beginning and its end."""
     printed = (await machine.run_code("print('A' + 'x' * 100_000 + 'Z')", SECONDS)).printed
     _same((printed[0], printed.rstrip()[-1], len(printed) < 2 * LIMITS.output), ("A", "Z", True))
 
@@ -124,7 +124,7 @@ async def _versions(sandbox: Sandbox, machine: Machine) -> None:
 
 
 async def _files_in(sandbox: Sandbox, machine: Machine) -> None:
-    """`put` writes a file that code reads, and replaces one of the same name; a file that is too large is refused."""
+    """`put` writes a file for code to read, and replaces one of the same name; too large files are rejected."""
     await machine.put("a b.csv", _parts(b"a,", b"b\n"))
     _same((await machine.run_code("open('a b.csv').read()", SECONDS)).value, repr("a,b\n"))
     await machine.put("a b.csv", _parts(b"new"))
@@ -133,7 +133,7 @@ async def _files_in(sandbox: Sandbox, machine: Machine) -> None:
 
 
 async def _names(sandbox: Sandbox, machine: Machine) -> None:
-    """The name of a file is one path component."""
+    """A filename is one path component."""
     for name in NAMES:
         await _refused(machine.put(name, _parts(b"x")), ValueError)
 
@@ -155,7 +155,7 @@ async def _commands(sandbox: Sandbox, machine: Machine) -> None:
 
 
 async def _command_over_its_time(sandbox: Sandbox, machine: Machine) -> None:
-    """A command over its time ends alone."""
+    """A command that exceeds its time limit is ended; the machine continues."""
     await machine.run_code("kept = 'kept'", SECONDS)
     result = await machine.run_command("echo before; sleep 1000", SHORT, 1000)
     _same((result.stdout, result.exit_code, result.ending), ("before\n", None, "timeout"))
@@ -163,7 +163,7 @@ async def _command_over_its_time(sandbox: Sandbox, machine: Machine) -> None:
 
 
 async def _code_over_its_time(sandbox: Sandbox, machine: Machine) -> None:
-    """Code that exceeds its time limit ends the machine; the files of the machine can still be read."""
+    """Code that exceeds its time limit ends the machine; its files remain readable."""
     await machine.put("a.txt", _parts(b"kept"))
     result = await machine.run_code("while True: pass", SHORT)
     _same((result.ending, machine.is_alive), ("timeout", False))
@@ -184,7 +184,7 @@ async def _apart(sandbox: Sandbox, machine: Machine) -> None:
 
 
 async def _closed(sandbox: Sandbox, machine: Machine) -> None:
-    """`close` may be called again; every call to a closed machine raises `SandboxError`."""
+    """`close` can be called again; every call to a closed machine raises `SandboxError`."""
     await machine.close()
     await machine.close()
     _same((machine.is_alive, machine.memory()), (False, 0))
@@ -196,7 +196,7 @@ async def _closed(sandbox: Sandbox, machine: Machine) -> None:
 
 
 async def _closed_in_a_call(sandbox: Sandbox, machine: Machine) -> None:
-    """A machine that is closed in the middle of a call ends the call, which is `lost`."""
+    """Closing a machine during a call ends the call, which is `lost`."""
     await machine.run_code("import time", SECONDS)
     call = asyncio.create_task(machine.run_code("time.sleep(1000)", SECONDS))
     await asyncio.sleep(0.1)

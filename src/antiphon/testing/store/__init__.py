@@ -1,1 +1,1 @@
-"""What a store promises, as a program."""
+"""The promises of a store, as code."""

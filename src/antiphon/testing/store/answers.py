@@ -1,4 +1,4 @@
-"""Promises about answers that are kept to be given again."""
+"""Promises about cached answers."""
 
 import time
 
@@ -7,7 +7,7 @@ from antiphon.storage.contract import Store, StoredAnswer
 from antiphon.testing.store.making import Promise, T, hold
 
 SOON = 60
-"""Seconds for which a proof's answers are kept."""
+"""Lifetime in seconds of the answers of a check."""
 
 
 def _answer(body: bytes = b"answer\0", *, tenant: str = T, used_at: int = 0, kept: int = SOON) -> StoredAnswer:
@@ -18,9 +18,9 @@ def _answer(body: bytes = b"answer\0", *, tenant: str = T, used_at: int = 0, kep
 async def _is_found_under_its_key(store: Store) -> None:
     """An answer is found by its tenant under its key, and the newest replaces the one before."""
     mine = _answer()
-    hold(await store.find_answer(T, mine.key) is None, "an answer is there that nobody kept")
+    hold(await store.find_answer(T, mine.key) is None, "an answer exists that was never stored")
     await store.keep_answer(mine)
-    hold(await store.find_answer(T, mine.key) == mine.body, "an answer is not as it was kept")
+    hold(await store.find_answer(T, mine.key) == mine.body, "an answer is not returned unchanged")
     hold(await store.find_answer(T + "2", mine.key) is None, "another tenant found an answer")
     hold(await store.find_answer(T, mine.key + b"\0") is None, "an answer was found under another key")
     theirs = StoredAnswer(T + "2", mine.key, b"theirs", mine.used_at, mine.expires_at)
@@ -31,27 +31,27 @@ async def _is_found_under_its_key(store: Store) -> None:
 
 
 async def _expires(store: Store) -> None:
-    """An answer that has expired is unknown, and `purge` forgets it."""
+    """An answer that has expired is unknown, and `purge` deletes it."""
     old = _answer(kept=-1)
     await store.keep_answer(old)
-    hold(await store.find_answer(T, old.key) is None, "an answer that has expired is there")
+    hold(await store.find_answer(T, old.key) is None, "an answer that has expired is found")
     hold((await store.purge(dry_run=True))["answers"] >= 1, "an answer that has expired is not counted")
-    hold((await store.purge())["answers"] >= 1, "an answer that has expired is not forgotten")
-    hold((await store.purge())["answers"] == 0, "an answer that has expired is still there")
+    hold((await store.purge())["answers"] >= 1, "an answer that has expired is not deleted")
+    hold((await store.purge())["answers"] == 0, "an answer that has expired still exists")
 
 
 async def _least_recently_used_goes_first(store: Store) -> None:
-    """`trim_answers` forgets those that were not used for longest, and no more than it must."""
+    """`trim_answers` deletes the least recently used answers, and no more than necessary."""
     first, second = _answer(bytes(1000), used_at=1), _answer(bytes(1000), used_at=2)
     await store.keep_answer(first)
     await store.keep_answer(second)
     full = await store.answers_size()
-    hold(await store.trim_answers(full) == 0, "an answer went though there was room")
+    hold(await store.trim_answers(full) == 0, "an answer was deleted although there was room")
     await store.find_answer(T, first.key)
-    hold(await store.trim_answers(full - 1) == 1, "it was not one answer that went")
-    hold(await store.find_answer(T, first.key) == first.body, "the answer went that was used last")
-    hold(await store.find_answer(T, second.key) is None, "the answer stayed that was not used for longest")
-    hold(await store.answers_size() <= full - 1000, "the size does not say what went")
+    hold(await store.trim_answers(full - 1) == 1, "not exactly one answer was deleted")
+    hold(await store.find_answer(T, first.key) == first.body, "the most recently used answer was deleted")
+    hold(await store.find_answer(T, second.key) is None, "the least recently used answer was kept")
+    hold(await store.answers_size() <= full - 1000, "the size does not match what was deleted")
 
 
 PROMISES: tuple[Promise, ...] = (_is_found_under_its_key, _expires, _least_recently_used_goes_first)

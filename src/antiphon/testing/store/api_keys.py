@@ -1,4 +1,4 @@
-"""Promises about API keys, their limits, and what they used."""
+"""Promises about API keys, their limits, and their usage."""
 
 import asyncio
 import os
@@ -16,19 +16,19 @@ async def _are_kept(store: Store) -> None:
     """A key is found by its digest, with its limits, and by nothing else; the same id again replaces it."""
     key = new_key(limits=Limits(("a", "b c"), 1, 2, 3, 4, Budget(5, 2**60)), caches=True, role=Role.ADMIN)
     await store.put_api_key(key)
-    hold(await store.find_api_key(key.digest) == key, f"{key} comes back as {await store.find_api_key(key.digest)}")
-    hold(await store.find_api_key(os.urandom(32)) is None, "an unknown digest is a key's")
-    hold(await store.find_api_key(key.digest[:31]) is None, "the beginning of a digest is good enough")
+    hold(await store.find_api_key(key.digest) == key, f"{key} is returned as {await store.find_api_key(key.digest)}")
+    hold(await store.find_api_key(os.urandom(32)) is None, "an unknown digest finds a key")
+    hold(await store.find_api_key(key.digest[:31]) is None, "the beginning of a digest finds a key")
     hold(await store.has_api_keys() and key in await store.api_keys(), "a key is not listed")
     other = replace(key, digest=os.urandom(32), limits=Limits())
     await store.put_api_key(other)
-    hold(await store.find_api_key(key.digest) is None, "a digest that was replaced is still good")
-    hold(await store.find_api_key(other.digest) == other, "the digest that replaced it is not")
+    hold(await store.find_api_key(key.digest) is None, "a replaced digest is still valid")
+    hold(await store.find_api_key(other.digest) == other, "the digest that replaced it is not valid")
     hold([one for one in await store.api_keys() if one.id == key.id] == [other], "a key that was replaced is listed")
 
 
 async def _end(store: Store) -> None:
-    """A key that is revoked or has expired is not found; an old digest is as good as the new one until its time."""
+    """A key that is revoked or has expired is not found; an old digest is as valid as the new one until its time."""
     now, old = int(time.time()), os.urandom(32)
     revoked, expired = new_key(revoked_at=now), new_key(expires_at=now - 1)
     late, early = new_key(old_digest=old, old_until=now + 600), new_key(old_digest=os.urandom(32), old_until=now - 1)
@@ -36,25 +36,25 @@ async def _end(store: Store) -> None:
         await store.put_api_key(key)
     hold(await store.find_api_key(revoked.digest) is None, "a revoked key is found")
     hold(await store.find_api_key(expired.digest) is None, "a key that has expired is found")
-    hold(await store.find_api_key(old) == late, "an old digest is not found in its time")
-    hold(await store.find_api_key(early.old_digest or b"") is None, "an old digest is found after its time")
+    hold(await store.find_api_key(old) == late, "an old digest is not found before its expiry")
+    hold(await store.find_api_key(early.old_digest or b"") is None, "an old digest is found after its expiry")
     hold({revoked, expired} <= set(await store.api_keys()), "keys that have ended are not listed")
 
 
 async def _are_exact(store: Store) -> None:
-    """Of many who take at once exactly as many are granted as the limits allow."""
+    """Of many concurrent claims exactly as many are granted as the limits allow."""
     for limits, tokens in ((Limits(requests_per_minute=10), 0), (Limits(tokens_per_minute=1000), 100)):
         key = new_key(limits=limits)
         await store.put_api_key(key)
         levels = await asyncio.gather(*(store.take(key.id, limits, tokens) for _ in range(64)))
         granted = sum(level.is_granted for level in levels)
-        hold(granted == 10, f"{granted} of 64 were granted where there is room for 10 ({limits})")
+        hold(granted == 10, f"{granted} of 64 were granted with room for 10 ({limits})")
         last = await store.take(key.id, limits, tokens)
-        hold(50 < max(last.requests_in, last.tokens_in) <= 60, f"where nothing is left, the level is {last}")
+        hold(50 < max(last.requests_in, last.tokens_in) <= 60, f"with nothing left, the level is {last}")
 
 
 async def _days_are_whole(store: Store) -> None:
-    """A day's tokens are taken as long as there are some; what is larger than a limit counts as all of it."""
+    """A day's tokens can be claimed until none are left; a claim above a limit counts as all of it."""
     limits = Limits(tokens_per_day=250)
     key = new_key(limits=limits)
     await store.put_api_key(key)
@@ -69,23 +69,26 @@ async def _days_are_whole(store: Store) -> None:
 
 
 async def _are_settled(store: Store) -> None:
-    """What was taken in advance is given back for what was used, in the minute and in the day."""
+    """Unused reserved tokens are returned, in the minute and in the day."""
     limits = Limits(tokens_per_minute=1000, tokens_per_day=1000)
     key, now = new_key(limits=limits), int(time.time())
     await store.put_api_key(key)
     await store.take(key.id, limits, 1000)
-    hold(not (await store.take(key.id, limits, 500)).is_granted, "more was granted than there is")
+    hold(not (await store.take(key.id, limits, 500)).is_granted, "more was granted than exists")
     await store.charge([UsageRecord(key.tenant, key.id, now, 1, 90, 10, 1000)])
     level = await store.take(key.id, limits, 500)
-    hold(level.is_granted and level.tokens_today == 600, f"900 tokens that were not used are not there again: {level}")
-    hold(0 < level.tokens_in <= 36, f"600 of 1000 tokens are back in {level.tokens_in} s")
+    hold(
+        level.is_granted and level.tokens_today == 600,
+        f"900 tokens that were not used are not available again: {level}",
+    )
+    hold(0 < level.tokens_in <= 36, f"600 of 1000 tokens are available again in {level.tokens_in} s")
     await store.charge([UsageRecord(key.tenant, key.id, now, 1, 300, 0, 0)])
     level = await store.take(key.id, limits, 0)
-    hold(30 < level.tokens_in <= 54, f"300 tokens more than was taken are not taken: {level}")
+    hold(30 < level.tokens_in <= 54, f"300 tokens above the reservation are not subtracted: {level}")
 
 
 async def _is_counted(store: Store) -> None:
-    """What was used is counted by key and day, for its own tenant."""
+    """Usage is counted by key and day, for its own tenant."""
     tenant, today = new_id("tenant"), int(time.time()) // DAY * DAY
     one, other, stranger = new_key(tenant), new_key(tenant), new_key()
     for key in (one, other, stranger):
@@ -99,12 +102,12 @@ async def _is_counted(store: Store) -> None:
     expected = {(one.id, today - DAY): (1, 7, 0), (one.id, today): (20, 100, 190), (other.id, today): (2, 0, 0)}
     hold(sums == expected, f"the days are {found}")
     hold([day.day for day in found] == sorted(day.day or 0 for day in found), "the days are not in order")
-    hold(len(await store.usage(tenant, today, today + DAY)) == 2, "a day that was not asked for is there")
-    hold(len(await store.usage(tenant, today - DAY, today)) == 1, "the day that ends a time is part of it")
+    hold(len(await store.usage(tenant, today, today + DAY)) == 2, "a day outside the query is included")
+    hold(len(await store.usage(tenant, today - DAY, today)) == 1, "the day that ends a range is included")
 
 
 async def _jobs_say_whose(store: Store) -> None:
-    """A job says by which key it was asked for, and what was taken in advance."""
+    """A job contains the key of its request, and what was reserved."""
     response = StoredResponse(new_id("resp"), 1000, "queued", None, b"{}", tenant=new_id("tenant"))
     await store.enqueue(response, b"", [], None, Reservation("key_1", 2**40))
     job = await store.find_job(response.tenant, response.id)

@@ -35,19 +35,19 @@ async def _kept(store: Store, tenant: str = "") -> ApiKey:
 
 
 async def _spend(store: Store, key: ApiKey, claim: MoneyClaim, cost: int) -> None:
-    """Count a request that reserved the claim, and cost something else."""
+    """Count a request that reserved the claim, and had another cost."""
     now, back = int(time.time()), claim.fit()
     await store.charge([UsageRecord(key.tenant, key.id, now, 1, 1, 1, 0, "m", 0, cost, True, back)])
 
 
 async def _come_with_keys(store: Store) -> None:
-    """The budget of a tenant comes with each of its keys, until it is ended; budgets are listed by tenant."""
+    """A tenant's budget is returned with each of its keys, until it is ended; budgets are listed by tenant."""
     tenant, budget = new_id("tenant"), Budget(None, 2**40)
     first, other = await _kept(store, tenant), await _kept(store, tenant)
     await store.put_tenant_budget(TenantBudget(tenant, Budget(7, 8)))
     await store.put_tenant_budget(TenantBudget(tenant, budget))
     found = [await store.find_api_key(key.digest) for key in (first, other)]
-    hold([key.tenant_budget for key in found if key] == [budget, budget], f"the keys come with {found}")
+    hold([key.tenant_budget for key in found if key] == [budget, budget], f"the keys are returned with {found}")
     hold(TenantBudget(tenant, budget) in await store.tenant_budgets(), "a budget is not listed")
     await store.put_tenant_budget(TenantBudget(tenant, Budget()))
     ended = await store.find_api_key(first.digest)
@@ -56,7 +56,7 @@ async def _come_with_keys(store: Store) -> None:
 
 
 async def _are_exact(store: Store) -> None:
-    """Of many who spend at once exactly as many are granted as the budgets of their keys and their tenant allow."""
+    """Of many concurrent claims exactly as many are granted as the budgets of their keys and their tenant allow."""
     for own, shared in ((Budget(per_day=1000), None), (None, Budget(per_month=1000)), (Budget(700, 9000), Budget(400))):
         tenant = new_id("tenant")
         keys = [await _kept(store, tenant) for _ in range(2)]
@@ -65,14 +65,14 @@ async def _are_exact(store: Store) -> None:
         states = await asyncio.gather(*(store.take(claim.key_id, Limits(), 0, claim) for claim in claims))
         granted = sum(state.is_granted for state in states)
         expected = 10 if own is None or shared is None else 4
-        hold(granted == expected, f"{granted} of 40 were granted where there is room for {expected} ({own}, {shared})")
+        hold(granted == expected, f"{granted} of 40 were granted with room for {expected} ({own}, {shared})")
 
 
 async def _are_named(store: Store) -> None:
-    """What is not granted says which budget has no room; what is larger than a whole budget counts as all of it."""
+    """A rejected claim says which budget has no room; a claim above a whole budget counts as all of it."""
     key, own, shared = await _kept(store), Budget(per_day=50), Budget(per_month=70)
     large = _claim(key, 1000, own, shared)
-    hold((await store.take(key.id, Limits(), 0, large)).is_granted, "what is larger than a budget is never granted")
+    hold((await store.take(key.id, Limits(), 0, large)).is_granted, "a claim above a budget is never granted")
     refused = await store.take(key.id, Limits(), 0, _claim(key, 10, own, shared))
     hold(refused.exhausted == ExhaustedBudget(False, "day", 50), f"the budget of the key is spent: {refused}")
     refused = await store.take(key.id, Limits(), 0, _claim(key, 30, None, shared))
@@ -80,19 +80,19 @@ async def _are_named(store: Store) -> None:
 
 
 async def _take_nothing_in_part(store: Store) -> None:
-    """A request that a budget or a limit has no room for takes nothing out of the other."""
+    """A request that a budget or a limit rejects subtracts nothing from the other."""
     key, budget = await _kept(store), Budget(per_day=100)
     limits = Limits(tokens_per_day=100)
     await store.take(key.id, limits, 60, _claim(key, 60, budget))
     for tokens, cost in ((10, 60), (60, 10)):
         state = await store.take(key.id, limits, tokens, _claim(key, cost, budget))
-        hold(not state.is_granted, f"{tokens} tokens and a cost of {cost} were granted beside 60 of 100")
+        hold(not state.is_granted, f"{tokens} tokens and a cost of {cost} were granted in addition to 60 of 100")
     last = await store.take(key.id, limits, 40, _claim(key, 40, budget))
-    hold(last.is_granted and last.tokens_today == 100, f"what was not granted was taken: {last}")
+    hold(last.is_granted and last.tokens_today == 100, f"a rejected claim was subtracted: {last}")
 
 
 async def _are_settled(store: Store) -> None:
-    """What was reserved of budgets is given back for what the request cost, in the day and in the month."""
+    """The unused part of a reservation is returned, in the day and in the month."""
     key, own, shared = await _kept(store), Budget(per_day=1000), Budget(per_month=1000)
     claim = _claim(key, 1000, own, shared)
     await store.take(key.id, Limits(), 0, claim)
@@ -100,11 +100,11 @@ async def _are_settled(store: Store) -> None:
     await _spend(store, key, claim, 300)
     for cost, is_granted in ((701, False), (700, True)):
         state = await store.take(key.id, Limits(), 0, _claim(key, cost, own, shared))
-        hold(state.is_granted is is_granted, f"a cost of {cost} beside 300 of 1000: {state}")
+        hold(state.is_granted is is_granted, f"a cost of {cost} in addition to 300 of 1000: {state}")
 
 
 async def _count_from_before(store: Store) -> None:
-    """A budget that is set today counts what was spent today and in this month."""
+    """A budget that is set today counts the costs of today and of this month."""
     key, today = await _kept(store), day_of(time.time())
     await store.charge([UsageRecord(key.tenant, key.id, today, 1, 1, 1, 0, "m", 0, 90)])
     for own, shared in ((Budget(per_day=100), None), (None, Budget(per_month=100))):
@@ -113,7 +113,7 @@ async def _count_from_before(store: Store) -> None:
 
 
 async def _is_summed_up(store: Store) -> None:
-    """Usage is summed up by tenant, key, model and day, or by none of them; of one tenant, or of all."""
+    """Usage is summed by tenant, key, model and day, or by none of them; for one tenant, or for all."""
     tenant, today = new_id("tenant"), day_of(time.time())
     one, other = await _kept(store, tenant), await _kept(store, tenant)
     uses = [(one, today, "a", 3), (one, today - DAY, "a", 4), (one, today, "b", 5), (other, today, "a", 6)]
@@ -123,18 +123,18 @@ async def _is_summed_up(store: Store) -> None:
         rows = await store.usage(tenant, today - DAY, today + DAY, by)
         return [(row.model, row.requests, row.input_tokens, row.cached_tokens, row.cost) for row in rows]
 
-    hold(await sums(()) == [(None, 4, 8, 4, 18)], f"all together are {await sums(())}")
+    hold(await sums(()) == [(None, 4, 8, 4, 18)], f"in total they are {await sums(())}")
     by_model = await sums(("model",))
     hold(by_model == [("a", 3, 6, 3, 13), ("b", 1, 2, 1, 5)], f"by model they are {by_model}")
-    hold(len(await sums(("key", "day", "model"))) == 4, "what is kept apart by everything is summed up")
+    hold(len(await sums(("key", "day", "model"))) == 4, "grouping by everything still sums")
     largest = await store.usage(tenant, today - DAY, today + DAY, ["key"], 1)
-    hold([row.key_id for row in largest] == [one.id], f"the largest of two keys is {largest}")
-    everybody = await store.usage(None, today - DAY, today + DAY, ["tenant"])
-    hold([row.cost for row in everybody if row.tenant == tenant] == [18], f"of all tenants they are {everybody}")
+    hold([row.key_id for row in largest] == [one.id], f"the larger of two keys is {largest}")
+    all_tenants = await store.usage(None, today - DAY, today + DAY, ["tenant"])
+    hold([row.cost for row in all_tenants if row.tenant == tenant] == [18], f"for all tenants they are {all_tenants}")
 
 
 async def _jobs_say_what_is_reserved(store: Store) -> None:
-    """A job says what was reserved of budgets for it, and whether any applies."""
+    """A job contains what was reserved of budgets for it, and whether any applies."""
     for taken in (Reservation("key_1", 5, 2**50), Reservation("key_1", 5)):
         response = StoredResponse(new_id("resp"), 1000, "queued", None, b"{}", tenant=new_id("tenant"))
         await store.enqueue(response, b"", [], None, taken)

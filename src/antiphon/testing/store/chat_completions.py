@@ -26,16 +26,16 @@ async def _listed(store: Store, tenant: str, query: CompletionQuery) -> list[str
 
 
 async def _is_kept(store: Store) -> None:
-    """A chat completion comes back with its metadata, which can be replaced, until it is deleted."""
+    """A chat completion is returned with its metadata, which can be replaced, until it is deleted."""
     one = _new(metadata=b'{"a":"b"}')
     await store.save_completion(one)
     found = await store.load_completion(T, one.id)
-    hold(found is not None and _read(found) == _read(one), f"it comes back as {found}")
+    hold(found is not None and _read(found) == _read(one), f"it is returned as {found}")
     changed = await store.update_completion(T, one.id, b'{"c":"d"}')
     hold(changed is not None and changed.metadata == b'{"c":"d"}', f"changed, it is {changed}")
-    hold(await store.load_completion(T, one.id) == changed, "its new metadata is not kept")
+    hold(await store.load_completion(T, one.id) == changed, "its new metadata is not stored")
     hold(await store.delete_completion(T, one.id), "it was not deleted")
-    hold(await store.load_completion(T, one.id) is None, "a deleted one is there")
+    hold(await store.load_completion(T, one.id) is None, "a deleted one is found")
     hold(await store.completion_messages(T, one.id, PageQuery(2)) is None, "a deleted one has messages")
     hold(await store.update_completion(T, one.id, b"{}") is None, "a deleted one was changed")
     hold(not await store.delete_completion(T, one.id), "it was deleted twice")
@@ -50,7 +50,7 @@ async def _is_its_tenants(store: Store) -> None:
         await store.update_completion(OTHER, one.id, b'{"x":"y"}'),
         await store.completion_messages(OTHER, one.id, PageQuery(2)),
     ]
-    hold(found == [None] * 3, f"another tenant gets {found}")
+    hold(found == [None] * 3, f"another tenant receives {found}")
     hold(not await store.delete_completion(OTHER, one.id), "another tenant deleted it")
     hold(one.id not in await _listed(store, OTHER, CompletionQuery(100)), "it is listed for another tenant")
     behind = await store.completion_page(OTHER, CompletionQuery(1, one.id))
@@ -60,7 +60,7 @@ async def _is_its_tenants(store: Store) -> None:
 
 
 async def _messages_are_paged(store: Store) -> None:
-    """The messages of a completion are listed in both directions, from behind any of them, up to a limit."""
+    """The messages of a completion are listed in both directions, starting after any of them, up to a limit."""
     one = _new()
     await store.save_completion(one)
     items = [StoredItem(f"{one.id}-{place}", body) for place, body in enumerate(one.messages)]
@@ -71,16 +71,19 @@ async def _messages_are_paged(store: Store) -> None:
             page = await store.completion_messages(T, one.id, PageQuery(2, after, descending=descending))
             if page is None:
                 raise AssertionError("a completion has no messages")
-            hold(list(page.items) == order[start : start + 2], f"behind {after} come {page.items}")
-            hold(page.has_more is (start == 0), f"behind {after} there are more: {page.has_more}")
+            hold(list(page.items) == order[start : start + 2], f"after {after} are {page.items}")
+            hold(page.has_more is (start == 0), f"after {after} there are more: {page.has_more}")
     for unknown in (f"{one.id}-3", f"{one.id}-01", f"{one.id}-", "msg_1", f"{one.id}--1"):
         page = await store.completion_messages(T, one.id, PageQuery(2, unknown))
-        hold(page is not None and page.unknown == "after", f"behind {unknown}, which is no id of a message, is {page}")
+        hold(
+            page is not None and page.unknown == "after",
+            f"after {unknown}, which is not the id of a message, is {page}",
+        )
     await store.delete_completion(T, one.id)
 
 
 async def _is_paged(store: Store) -> None:
-    """Completions are listed in the order of storage or in reverse, from behind any of them, up to a limit."""
+    """Completions are listed in the order of storage or in reverse, starting after any of them, up to a limit."""
     tenant = new_id("tenant")
     all_ = [_new(tenant) for _ in range(5)]
     for one in all_:
@@ -91,10 +94,10 @@ async def _is_paged(store: Store) -> None:
             query = CompletionQuery(2, order[start - 1] if start else None, descending)
             page = await store.completion_page(tenant, query)
             found = [one.id for one in page.completions]
-            hold(found == order[start : start + 2], f"behind {start} come {found}, descending is {descending}")
-            hold(page.has_more is (start + 2 < 5), f"behind {start} there are more: {page.has_more}")
+            hold(found == order[start : start + 2], f"after {start} are {found}, descending is {descending}")
+            hold(page.has_more is (start + 2 < 5), f"after {start} there are more: {page.has_more}")
     few = await store.completion_page(tenant, CompletionQuery(5, most_bytes=40))
-    hold(0 < len(few.completions) < 5 and few.has_more, "a page is larger than its limit of bytes")
+    hold(0 < len(few.completions) < 5 and few.has_more, "a page exceeds its limit of bytes")
     one_at_least = await store.completion_page(tenant, CompletionQuery(5, most_bytes=1))
     hold([one.id for one in one_at_least.completions] == [all_[0].id], "a large completion is never listed")
     for one in all_:
@@ -126,7 +129,7 @@ async def _is_filtered(store: Store) -> None:
         found = await _listed(store, tenant, CompletionQuery(10, model=model, metadata=metadata))
         hold(found == [one.id for one in answer], f"by model {model} and metadata {metadata} there are {found}")
     behind = await _listed(store, tenant, CompletionQuery(1, first.id, metadata={"a": "1"}))
-    hold(behind == [second.id], f"behind the first that matches there is {behind}")
+    hold(behind == [second.id], f"after the first match is {behind}")
     for one in (first, second, third):
         await store.delete_completion(tenant, one.id)
 
@@ -137,12 +140,12 @@ async def _expires(store: Store) -> None:
     old = replace(_new(tenant), expires_at=int(time.time()) - 1)
     await store.save_completion(old)
     found = [await store.load_completion(tenant, old.id), await store.update_completion(tenant, old.id, b"{}")]
-    hold(found == [None, None], f"of one that has expired there is {found}")
-    hold(await _listed(store, tenant, CompletionQuery(10)) == [], "one that has expired is listed")
-    hold(await store.completion_messages(tenant, old.id, PageQuery(2)) is None, "one that has expired has messages")
-    hold((await store.purge(dry_run=True))["chat_completions"] >= 1, "one that has expired is not counted")
-    hold((await store.purge())["chat_completions"] >= 1, "one that has expired is not deleted")
-    hold((await store.purge())["chat_completions"] == 0, "one that has expired is still there")
+    hold(found == [None, None], f"of an expired one there is {found}")
+    hold(await _listed(store, tenant, CompletionQuery(10)) == [], "an expired one is listed")
+    hold(await store.completion_messages(tenant, old.id, PageQuery(2)) is None, "an expired one has messages")
+    hold((await store.purge(dry_run=True))["chat_completions"] >= 1, "an expired one is not counted")
+    hold((await store.purge())["chat_completions"] >= 1, "an expired one is not deleted")
+    hold((await store.purge())["chat_completions"] == 0, "an expired one still exists")
 
 
 async def _bytes_are_exact(store: Store) -> None:

@@ -1,8 +1,8 @@
-"""What `antiphon.storage.contract.Store` promises, as a program: prove it on your own store.
+"""The promises of `antiphon.storage.contract.Store` as code: check your own store.
 
     await check_store(lambda: SqliteStore.open(url))
 
-A promise is a function here; its docstring is the sentence that is reported where the promise is broken.
+Each promise is a function; its docstring is reported if the promise is broken.
 """
 
 import asyncio
@@ -50,11 +50,11 @@ _AT_ONCE = 64
 
 
 async def check_store(open_store: OpenStore, *, durable: bool = True) -> None:
-    """Prove every promise on the store that `open_store` opens; it is called a few times, for the same place.
+    """Check every promise on the store that `open_store` opens; it is called a few times, for the same place.
 
-    Everything saved here has a new id and a tenant of its own, and has expired soon after. What had expired before is
-    purged. `durable=False` leaves out what a store in memory cannot promise: to be there after it was closed.
-    Raises `AssertionError` with a line for each promise that is broken.
+    Everything saved here has a new id and its own tenant, and expires soon after. Data that had expired before is
+    purged. `durable=False` skips what a store in memory cannot promise: that data persists after it was closed. Raises
+    `AssertionError` with a line for each broken promise.
     """
     broken = await _each(_PROMISES, open_store)
     broken += await _closing(open_store, durable)
@@ -67,7 +67,7 @@ async def _each(promises: Iterable[Promise], open_store: OpenStore) -> list[str]
     try:
         return [line for promise in promises for line in await _broken(promise, promise(store))]
     finally:
-        with suppress(Exception):  # what it lacks for this was reported above
+        with suppress(Exception):  # its failures here were reported above
             await store.close()
 
 
@@ -91,24 +91,24 @@ async def _opened(open_store: OpenStore) -> Store:
 async def _broken(promise: Callable[..., Awaitable[None]], kept: Awaitable[None]) -> list[str]:
     try:
         await kept
-    except Exception as error:  # whatever a stranger's store raises is its answer
+    except Exception as error:  # any exception of the store is a result
         return [f"{promise.__doc__} {type(error).__name__}: {error}"]
     return []
 
 
 async def _has_an_address(store: Store) -> None:
-    """`url` says where it keeps things."""
+    """`url` names the place of the data."""
     hold(isinstance(store.url, str) and store.url != "", f"url is {store.url!r}")
 
 
 async def _can_be_written(store: Store) -> None:
-    """`check_writable` writes something, as often as it is asked."""
+    """`check_writable` writes something, as often as it is called."""
     await store.check_writable()
     await store.check_writable()
 
 
 async def _close_finishes(store: Store, begun: Sequence[StoredResponse]) -> None:
-    """`close` finishes the saves that were begun, and may be called again."""
+    """`close` finishes the saves in progress, and can be called again."""
     saves = [asyncio.ensure_future(store.save(response)) for response in begun]
     await asyncio.sleep(0)
     await store.close()
@@ -132,11 +132,11 @@ async def _closed_refuses(store: Store) -> None:
     }
     answers = await asyncio.gather(*calls.values(), return_exceptions=True)
     for name, answer in zip(calls, answers, strict=True):
-        hold(isinstance(answer, StoreError), f"{name} gave {answer!r}")
+        hold(isinstance(answer, StoreError), f"{name} returned {answer!r}")
 
 
 async def _saved_stays(store: Store, saved: Sequence[StoredResponse]) -> None:
-    """What was saved is there when the store is opened again."""
+    """Saved data still exists when the store is opened again."""
     for response in saved:
         same(await store.load(T, response.id), response)
 

@@ -62,13 +62,13 @@ async def _found(store: Store, file: IndexedFile, query: str, filters: Filter | 
 
 
 async def _with(store: Store, file: IndexedFile, *texts: str) -> IndexedFile:
-    hold(await store.put_chunks(file, _rows(*texts)), "a new version of a file is refused")
+    hold(await store.put_chunks(file, _rows(*texts)), "a new version of a file is rejected")
     hold(await store.publish_chunks(file) is not None, "a new version of a file is not published")
     return file
 
 
 async def _are_found_once_published(store: Store) -> None:
-    """A search finds the chunks of a file once they are published, and then all of them."""
+    """A search finds all chunks of a file once they are published, and none before."""
     file = _file()
     hold(await store.publish_chunks(_file()) == 0, "a file without chunks has bytes")
     rows = _rows("one apple", "two apples and a pear", "a pear")
@@ -84,23 +84,23 @@ async def _are_found_once_published(store: Store) -> None:
 
 
 async def _say_where_they_are(store: Store) -> None:
-    """A chunk that is found has its file, position and attributes, and the order that was asked for."""
+    """A found chunk has its file, position and attributes, and chunks are in the requested order."""
     file = await _with(store, _file(), "first words", "second words")
     attributes: dict[str, str | float | bool] = {"name": "x", "count": 3, "share": 0.5, "is_good": True}
     await store.set_chunk_attributes(T, file.store_id, file.file_id, attributes)
     matched = await store.match_keywords(T, file.store_id, ["words"], None, 10)
     numbers = sorted((number for number, _, _ in matched.chunks), reverse=True)
     chunks = await store.found_chunks(T, numbers)
-    hold([chunk.position for chunk in chunks] == [1, 0], "chunks come back in another order")
+    hold([chunk.position for chunk in chunks] == [1, 0], "chunks are returned in another order")
     for chunk in chunks:
         hold((chunk.file_id, chunk.filename) == (file.file_id, file.filename), f"{chunk} is of another file")
-        hold(chunk.attributes == attributes, f"attributes come back as {chunk.attributes}")
+        hold(chunk.attributes == attributes, f"attributes are returned as {chunk.attributes}")
     first = await store.match_keywords(T, file.store_id, ["words"], None, 1)
-    hold(len(first.chunks) == 1, "more chunks come back than were asked for")
+    hold(len(first.chunks) == 1, "more chunks are returned than requested")
 
 
 async def _of_an_older_version_are_never_found(store: Store) -> None:
-    """A newer version of a file replaces the older one when it is published, and refuses it from its first part on."""
+    """A newer version of a file replaces the older one when it is published, and blocks writes of the older one."""
     old = await _with(store, _file(version=1), "old words")
     new = replace(old, version=2)
     hold(not await store.put_chunks(old, _rows("again")), "a part of a published version is accepted")
@@ -109,24 +109,24 @@ async def _of_an_older_version_are_never_found(store: Store) -> None:
     hold(not await store.put_chunks(replace(old, version=0), _rows("late")), "a part of an older version is accepted")
     hold(await store.publish_chunks(old) is None, "an older version is published")
     await store.publish_chunks(new)
-    hold(await _found(store, old, "words") == ["new words"], "the old version is found still")
+    hold(await _found(store, old, "words") == ["new words"], "the old version is still found")
     await store.sweep_chunks()
-    hold(await _found(store, old, "words") == ["new words"], "a sweep removed what is found")
+    hold(await _found(store, old, "words") == ["new words"], "a sweep removed chunks that are found")
 
 
 async def _may_be_put_twice(store: Store) -> None:
-    """A part that comes twice, from another worker, is there once."""
+    """A part that arrives twice, from another worker, is stored once."""
     file, rows = _file(), _rows("one", "two", "three")
     await store.put_chunks(file, rows[:2])
     await store.put_chunks(file, rows)
     await store.publish_chunks(file)
-    hold(sorted(await _found(store, file, "one two three")) == ["one", "three", "two"], "a chunk is there twice")
+    hold(sorted(await _found(store, file, "one two three")) == ["one", "three", "two"], "a chunk is stored twice")
     known = await store.searched_store(T, file.store_id)
     hold(known is not None and (known.chunks, known.terms) == (3, 3), f"a search of 3 chunks has {known}")
 
 
 async def _are_gone_when_dropped(store: Store) -> None:
-    """What is dropped is found no longer at once; other files and stores stay; a sweep leaves nothing of it."""
+    """Dropped chunks are no longer found; other files and stores remain; a sweep deletes all of them."""
     first = await _with(store, _file(), "shared words")
     second = await _with(store, _file(store_id=first.store_id), "shared words too")
     other = await _with(store, _file(), "shared words elsewhere")
@@ -134,7 +134,7 @@ async def _are_gone_when_dropped(store: Store) -> None:
     hold(await _found(store, first, "shared") == ["shared words too"], "a dropped file is found")
     await store.sweep_chunks()
     hold(await store.sweep_chunks() == 0, "a second sweep removed something")
-    hold(await _found(store, second, "shared") == ["shared words too"], "a sweep removed what is found")
+    hold(await _found(store, second, "shared") == ["shared words too"], "a sweep removed chunks that are found")
     await store.drop_chunks(T, first.store_id, None)
     hold(not await _found(store, first, "shared"), "a file of a dropped store is found")
     files = await store.signatures(T, first.store_id, frozenset())
@@ -143,11 +143,11 @@ async def _are_gone_when_dropped(store: Store) -> None:
     hold(await store.searched_store(T, first.store_id) is None, "a sweep left a store without files")
     hold(await _found(store, other, "shared") == ["shared words elsewhere"], "another store was dropped")
     again = await _with(store, replace(first, version=2), "shared again")
-    hold(await _found(store, again, "shared") == ["shared again"], "a file that is back is not found")
+    hold(await _found(store, again, "shared") == ["shared again"], "a file that was added again is not found")
 
 
 async def _are_of_one_tenant(store: Store) -> None:
-    """A search sees one store of one tenant: neither its chunks nor its counts depend on others."""
+    """A search covers one store of one tenant: neither its chunks nor its counts depend on others."""
     file = await _with(store, _file(), "secret words", "more")
     await _with(store, _file(), "secret words of another store")
     await _with(store, _file(tenant=OTHER), "secret words of another tenant")
@@ -171,7 +171,7 @@ async def _are_of_one_tenant(store: Store) -> None:
 
 
 async def _in_every_language(store: Store) -> None:
-    """Words are found without case and accents, also where no blanks divide them and inside identifiers."""
+    """Words are found regardless of case and accents, in scripts without spaces and inside identifiers."""
     file = await _with(store, _file(), *LANGUAGES)
     for text, query in LANGUAGES.items():
         found = await _found(store, file, query)
@@ -179,7 +179,7 @@ async def _in_every_language(store: Store) -> None:
 
 
 async def _pass_filters(store: Store) -> None:
-    """A filter holds before the best chunks are chosen, and means what `antiphon.search.filters.matches` says."""
+    """A filter applies before the best chunks are chosen, and means what `antiphon.search.filters.matches` says."""
     store_id = new_id("vs")
     files = [await _with(store, _file(store_id=store_id), f"word {place}") for place in range(len(FILES))]
     for file, attributes in zip(files, FILES, strict=True):
@@ -194,7 +194,7 @@ async def _pass_filters(store: Store) -> None:
 
 
 async def _have_vectors(store: Store) -> None:
-    """Vectors come back as they were put in, and their signatures packed; those of known files are left out."""
+    """Vectors are returned unchanged, and their signatures packed; those of known files are omitted."""
     file = _file()
     rows = [*_rows("one", "two"), ChunkRow(2, "three", 1), ChunkRow(3, "four", 1, unit([-1.0, 2.0, 3.0]))]
     await store.put_chunks(file, rows)
@@ -207,14 +207,14 @@ async def _have_vectors(store: Store) -> None:
     }
     vectors = await store.vectors(T, sorted(signed))
     put = [row.vector for row in rows if row.vector]
-    hold([vectors[number] for number in sorted(signed)] == put, "vectors come back changed")
+    hold([vectors[number] for number in sorted(signed)] == put, "vectors are returned changed")
     hold(all(signature(vectors[number]) == bits for number, bits in signed.items()), "signatures are of other vectors")
     known = await store.signatures(T, file.store_id, found.files)
-    hold(known.files == found.files and not known.parts, "signatures of known files come back")
+    hold(known.files == found.files and not known.parts, "signatures of known files are returned")
     await store.put_chunks(replace(file, version=2), rows)
     await store.publish_chunks(replace(file, version=2))
     newer = await store.signatures(T, file.store_id, found.files)
-    hold(newer.revision > found.revision and not newer.files & found.files, "a new version is not seen")
+    hold(newer.revision > found.revision and not newer.files & found.files, "a new version is not detected")
     hold(sum(count for _, count, _ in newer.parts) == len(put), "signatures of a new version are missing")
 
 

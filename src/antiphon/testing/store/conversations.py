@@ -15,11 +15,11 @@ async def _new(store: Store, *first: StoredItem) -> StoredConversation:
 
 
 async def _keeps_its_items(store: Store) -> None:
-    """A conversation comes back with its metadata and its items in order, until it is deleted."""
+    """A conversation is returned with its metadata and its items in order, until it is deleted."""
     first = new_items("a", "b")
     conversation = await _new(store, *first)
     found = await store.load_conversation(T, conversation.id)
-    hold(found == replace(conversation, next_position=2), f"it comes back as {found}")
+    hold(found == replace(conversation, next_position=2), f"it is returned as {found}")
     more = new_items("c", "d")
     hold(await store.add_items(T, conversation.id, more) is LockResult.DONE, "items were not added")
     everything = [*first, *more]
@@ -38,11 +38,14 @@ async def _keeps_its_items(store: Store) -> None:
     ]
     hold(gone == [None] * 4, f"of a deleted conversation there is {gone}")
     hold(await store.delete_conversation(T, conversation.id) is LockResult.UNKNOWN, "it was deleted twice")
-    hold(await store.add_items(T, conversation.id, more) is LockResult.UNKNOWN, "items were added to nothing")
+    hold(
+        await store.add_items(T, conversation.id, more) is LockResult.UNKNOWN,
+        "items were added to a deleted conversation",
+    )
 
 
 async def _is_paged(store: Store) -> None:
-    """Items come from behind any of them, in both directions, as many as asked for."""
+    """Items are listed starting after any of them, in both directions, up to a limit."""
     all_ = new_items(*"abcdef")
     conversation = await _new(store, *all_)
     for descending in (False, True):
@@ -54,10 +57,10 @@ async def _is_paged(store: Store) -> None:
             if page is None:
                 raise AssertionError("a conversation has no page")
             found, is_more = list(page.items), start + 2 < len(order)
-            hold(found == order[start : start + 2], f"after {after} come {names(found)}, descending is {descending}")
+            hold(found == order[start : start + 2], f"after {after} are {names(found)}, descending is {descending}")
             hold(page.has_more is is_more, f"after {after} there are more: {page.has_more}, descending is {descending}")
     unknown = await store.conversation_page(T, conversation.id, PageQuery(2, new_id("msg")))
-    hold(unknown == ItemPage(unknown="after"), f"behind an unknown item is {unknown}")
+    hold(unknown == ItemPage(unknown="after"), f"after an unknown item is {unknown}")
     hold(await store.delete_item(T, conversation.id, all_[2].id) is LockResult.DONE, "an item was not deleted")
     hold(await store.delete_item(T, conversation.id, all_[2].id) is LockResult.UNKNOWN, "an item was deleted twice")
     hold(await store.items(T, conversation.id) == [*all_[:2], *all_[3:]], "a deleted item is still listed")
@@ -65,7 +68,7 @@ async def _is_paged(store: Store) -> None:
 
 
 async def _items_are_single(store: Store) -> None:
-    """No item is in a conversation twice; of a list with one that is, nothing is added."""
+    """No item is in a conversation twice; if one of a list already is, nothing is added."""
     first = new_items("a")
     conversation = await _new(store, *first)
     outcome = await store.add_items(T, conversation.id, [*new_items("b"), *first])
@@ -75,35 +78,38 @@ async def _items_are_single(store: Store) -> None:
 
 
 async def _has_one_writer(store: Store) -> None:
-    """One response holds a conversation; nobody else writes to it until that one has ended."""
+    """One response holds a conversation; nothing else writes to it until that response has ended."""
     conversation = await _new(store)
     responses = [
         replace(new_response(new_items("q"), new_items("a")), conversation_id=conversation.id) for _ in range(8)
     ]
     worker = new_id("worker")
     held = await asyncio.gather(*(store.lock(T, conversation.id, one.id, worker) for one in responses))
-    hold(held.count(LockResult.DONE) == 1 and held.count(LockResult.BUSY) == 7, f"8 that came at once got {held}")
+    hold(held.count(LockResult.DONE) == 1 and held.count(LockResult.BUSY) == 7, f"of 8 concurrent ones {held} hold it")
     winner = responses.pop(held.index(LockResult.DONE))
     busy = [
         await store.add_items(T, conversation.id, new_items("x")),
         await store.delete_conversation(T, conversation.id),
         await store.enqueue(responses[0], b"", []),
     ]
-    hold(busy == [LockResult.BUSY] * 3, f"while it is held others get {busy}")
+    hold(busy == [LockResult.BUSY] * 3, f"while it is held others receive {busy}")
     hold(await store.save(responses[0], append=True) is False, "a response appended without holding it")
-    hold(await store.load(T, responses[0].id) is None, "a response that was refused is there")
+    hold(await store.load(T, responses[0].id) is None, "a rejected response is stored")
     hold(await store.save(winner, append=True) is True, "the response that holds it cannot append")
     found = await store.items(T, conversation.id)
     hold(found == [*winner.input, *winner.output], f"its items are {names(found)}")
     hold(await store.lock(T, conversation.id, responses[1].id, worker) is LockResult.DONE, "it is still held")
     await store.unlock(conversation.id, winner.id)
-    hold(await store.lock(T, conversation.id, responses[2].id, worker) is LockResult.BUSY, "another let go of it")
+    hold(
+        await store.lock(T, conversation.id, responses[2].id, worker) is LockResult.BUSY, "another response released it"
+    )
     await store.expire_worker(worker, None)
     hold(
-        await store.lock(T, conversation.id, responses[2].id, worker) is LockResult.DONE, "a worker that went holds it"
+        await store.lock(T, conversation.id, responses[2].id, worker) is LockResult.DONE,
+        "a worker that was removed holds it",
     )
     hold(await store.save(responses[2]) is True, "a response cannot end without appending")
-    hold(await store.items(T, conversation.id) == found, "a response that was not to append did")
+    hold(await store.items(T, conversation.id) == found, "a response appended that must not")
     hold(await store.lock(T, new_id("conv"), winner.id, worker) is LockResult.UNKNOWN, "an unknown one is held")
     for one in (winner, responses[2]):
         await store.delete(T, one.id)
@@ -111,7 +117,7 @@ async def _has_one_writer(store: Store) -> None:
 
 
 async def _late_writer_keeps_it(store: Store) -> None:
-    """A response of an expired worker holds its conversation until somebody else writes to it."""
+    """A response of an expired worker holds its conversation until another one writes to it."""
     for takes in (None, "lock", "add", "delete"):
         conversation, late, heir = await _new(store, *new_items("first")), new_id("worker"), new_id("worker")
         one, other = (
@@ -123,7 +129,7 @@ async def _late_writer_keeps_it(store: Store) -> None:
             outcome = await store.lock(T, conversation.id, other.id, heir)
             hold(outcome is LockResult.DONE, f"the conversation of an expired worker is {outcome}")
             outcome = await store.lock(T, conversation.id, one.id, late)
-            hold(outcome is LockResult.BUSY, "a late response holds what another took")
+            hold(outcome is LockResult.BUSY, "a late response holds a conversation that another one holds")
         elif takes == "add":
             outcome = await store.add_items(T, conversation.id, new_items("new"))
             hold(outcome is LockResult.DONE, f"the conversation of an expired worker is {outcome}")
@@ -132,16 +138,16 @@ async def _late_writer_keeps_it(store: Store) -> None:
             outcome = await store.delete_item(T, conversation.id, first.id)
             hold(outcome is LockResult.DONE, f"the conversation of an expired worker is {outcome}")
         is_kept = await store.save(one, append=True)
-        hold(is_kept is (takes is None), f"where {takes or 'nothing'} took it, a late save gave {is_kept}")
+        hold(is_kept is (takes is None), f"with {takes or 'nothing'} as the new holder, a late save returned {is_kept}")
         if takes == "lock":
-            hold(await store.save(other, append=True) is True, "who took it cannot append")
+            hold(await store.save(other, append=True) is True, "the new holder cannot append")
         await store.delete(T, one.id)
         await store.delete(T, other.id)
         await store.delete_conversation(T, conversation.id)
 
 
 async def _locking_is_a_sign_of_life(store: Store) -> None:
-    """What a worker locks after it expired is its own, though it has not beaten yet."""
+    """A conversation that a worker holds after it expired is its own, before its next heartbeat."""
     first, second, late = await _new(store), await _new(store), new_id("worker")
     await store.lock(T, first.id, new_id("resp"), late)
     await store.expire_worker(late, (await store.heartbeats())[late])
@@ -154,7 +160,7 @@ async def _locking_is_a_sign_of_life(store: Store) -> None:
 
 
 async def _a_job_knows_where_it_begins(store: Store) -> None:
-    """A queued response's place in its conversation is the end of it at the moment at which it holds it."""
+    """A queued response's position in its conversation is the end of it at the moment at which it starts to hold it."""
     conversation = await _new(store)
     queued = replace(new_response(new_items("q"), status="queued"), conversation_id=conversation.id, conversation_end=0)
     await store.add_items(T, conversation.id, new_items("meanwhile"))
@@ -169,7 +175,7 @@ async def _a_job_knows_where_it_begins(store: Store) -> None:
 
 
 async def _is_part_of_history(store: Store) -> None:
-    """The history of a chain whose first response was made in a conversation begins with what stood there then."""
+    """The history of a chain that began in a conversation begins with the items that the conversation had then."""
     first = new_items("a")
     conversation, other = await _new(store, *first), await _new(store, *new_items("elsewhere"))
     made = replace(

@@ -37,7 +37,7 @@ async def _found(store: Store, response_id: str, tenant: str = T) -> Facts | Non
 
 
 async def _come_with_a_response(store: Store) -> None:
-    """Facts are kept with the response that they come with, and with their spans and bodies."""
+    """Facts are stored with their response, and with their spans and bodies."""
     tenant = new_id("tenant")
     facts = [
         new_facts(
@@ -45,7 +45,7 @@ async def _come_with_a_response(store: Store) -> None:
             ended=NOW + 3_000,
             model="m",
             tags='["a","b"]',
-            input="asked",
+            input="question",
             flags=16,
             queued=1,
             spans=b"[1]",
@@ -61,23 +61,23 @@ async def _come_with_a_response(store: Store) -> None:
     await store.save(other)
     await store.save(replace_fields(unstored, is_stored=False, conversation_id=None))
     found = [await _found(store, each.id, tenant) for each in facts[:2]]
-    hold(found == [replace(each, spans=b"", bodies=b"") for each in facts[:2]], f"kept are {found}")
-    hold(await store.spans(tenant, one.id) == b"[1]", "the spans are not kept")
-    hold(await store.bodies(tenant, one.id) == b"[2]", "the bodies are not kept")
+    hold(found == [replace(each, spans=b"", bodies=b"") for each in facts[:2]], f"stored are {found}")
+    hold(await store.spans(tenant, one.id) == b"[1]", "the spans are not stored")
+    hold(await store.bodies(tenant, one.id) == b"[2]", "the bodies are not stored")
     again = replace(facts[0], status="failed", error="e\0")
     await store.save(replace_fields(one, facts=again))
     changed = await _found(store, one.id, tenant)
-    hold(changed == replace(again, error="e\ufffd", spans=b"", bodies=b""), f"kept again they are {changed}")
+    hold(changed == replace(again, error="e\ufffd", spans=b"", bodies=b""), f"stored again they are {changed}")
 
 
 async def _come_alone(store: Store) -> None:
-    """Facts are kept without a response, of many tenants at once."""
+    """Facts are stored without a response, of many tenants at once."""
     one, other = new_facts(tenant=new_id("tenant"), spans=b"[2]"), new_facts(tenant=new_id("tenant"))
     await store.put_facts([one, other])
     hold(await _found(store, one.id, one.tenant) == replace(one, spans=b""), "the first are unknown")
     hold(await _found(store, other.id, other.tenant) == other, "the second are unknown")
     hold(await store.spans(one.tenant, one.id) == b"[2]", "the spans are unknown")
-    hold(await store.spans(other.tenant, other.id) is None, "there are spans that were not kept")
+    hold(await store.spans(other.tenant, other.id) is None, "there are spans that were not stored")
 
 
 async def _are_their_tenants(store: Store) -> None:
@@ -111,20 +111,20 @@ async def _follow_a_job(store: Store) -> None:
     ended = replace(queued, status="completed", began=NOW + 3_000, ended=NOW + 4_000, queued=10, first=20)
     await store.finish(job, replace_fields(job.response, status="completed", facts=ended))
     found = await _found(store, response.id, tenant)
-    hold(found == replace(ended, began=NOW, queued=3_010, first=3_020), f"in the end it is {found}")
+    hold(found == replace(ended, began=NOW, queued=3_010, first=3_020), f"at the end it is {found}")
 
 
 async def _lose_words(store: Store) -> None:
     """Deleting a response deletes its words, tags and spans; no list has it any more."""
     tenant = new_id("tenant")
-    facts = new_facts(tenant=tenant, input="asked", output="said", tags="[]", spans=b"[4]", bodies=b"[4]")
+    facts = new_facts(tenant=tenant, input="question", output="said", tags="[]", spans=b"[4]", bodies=b"[4]")
     await store.save(replace_fields(new_response(id=facts.id), tenant=tenant, facts=facts))
     await store.delete(tenant, facts.id)
-    hold(await store.spans(tenant, facts.id) is None, "the spans are still there")
-    hold(await store.bodies(tenant, facts.id) is None, "the bodies are still there")
+    hold(await store.spans(tenant, facts.id) is None, "the spans still exist")
+    hold(await store.bodies(tenant, facts.id) is None, "the bodies still exist")
     hold(await _found(store, facts.id, tenant) is None, "it is still listed")
     page = await store.list_facts(tenant, FactsQuery(10, facts.id))
-    hold(not page.unknown, "a list cannot go on behind it")
+    hold(not page.unknown, "a list cannot continue after it")
 
 
 async def _are_paged(store: Store) -> None:
@@ -138,23 +138,23 @@ async def _are_paged(store: Store) -> None:
         for start in (0, 1, 3, 5):
             query = FactsQuery(2, ids[start - 1] if start else None, descending=descending)
             page = await store.list_facts(tenant, query)
-            hold([one.id for one in page.facts] == ids[start : start + 2], f"behind {start} come {page.facts}")
-            hold(page.has_more is (start + 2 < 5), f"behind {start} there are more: {page.has_more}")
+            hold([one.id for one in page.facts] == ids[start : start + 2], f"after {start} are {page.facts}")
+            hold(page.has_more is (start + 2 < 5), f"after {start} there are more: {page.has_more}")
         between = await store.list_facts(tenant, FactsQuery(9, ids[0], ids[4], descending))
         hold([one.id for one in between.facts] == ids[1:4], f"between the ends are {between.facts}")
     unknown = await store.list_facts(tenant, FactsQuery(9, before=new_id("resp")))
-    hold(unknown.unknown == "before", "what comes before an unknown one is listed")
+    hold(unknown.unknown == "before", "items before an unknown one are listed")
 
 
 async def _expire(store: Store) -> None:
-    """`purge` deletes facts with their spans, once their response began so many seconds ago."""
+    """`purge` deletes facts with their spans this many seconds after their response began."""
     tenant = new_id("tenant")
     old = new_facts(tenant=tenant, began=1_000, spans=b"[5]")
     await store.put_facts([old])
     hold((await store.purge(dry_run=True))["facts"] >= 1, "expired ones are not counted")
     hold((await store.purge())["facts"] >= 1, "expired ones are not deleted")
-    hold((await store.purge())["facts"] == 0, "expired ones are still there")
-    hold(await store.spans(tenant, old.id) is None, "expired spans are there")
+    hold((await store.purge())["facts"] == 0, "expired ones still exist")
+    hold(await store.spans(tenant, old.id) is None, "expired spans exist")
 
 
 PROMISES: tuple[Promise, ...] = (

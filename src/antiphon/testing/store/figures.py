@@ -1,4 +1,4 @@
-"""Promises about figures, about the chain of a response, and about facts that changed."""
+"""Promises about figures, about the chain of a response, and about changed facts."""
 
 import time
 from dataclasses import replace as replace_fields
@@ -15,11 +15,11 @@ from antiphon.testing.store.facts import new_facts
 from antiphon.testing.store.making import Promise, hold, new_response
 
 LONG_AGO = 7 * 3600
-"""Seconds; what began so long ago is summed."""
+"""Age in seconds from which responses are summed."""
 
 
 def _ended(tenant: str, began: float, took: int = 40, **fields: Any) -> Facts:
-    """Return facts of a response that began then, in seconds, and took so many milliseconds."""
+    """Return facts of a response that began then, in seconds, and took this many milliseconds."""
     start = int(began * 1000)
     known: dict[str, Any] = {
         "model": "m",
@@ -45,7 +45,7 @@ async def _sum(store: Store) -> None:
 
 
 async def _count_each_response_once(store: Store) -> None:
-    """Figures are the same before and after the sums have a response, and whenever it ended."""
+    """Figures are the same before and after the sums include a response, and whenever it ended."""
     tenant, began = new_id("tenant"), time.time() - LONG_AGO
     late = _ended(tenant, began, took=90_000, status="failed", flags=SUMMED, cost=4)
     facts = [_ended(tenant, began, cost=3), _ended(tenant, began + 1, first=None), _ended(tenant, time.time()), late]
@@ -70,7 +70,7 @@ async def _come_with_late_responses(store: Store) -> None:
 
 
 async def _answer_filters(store: Store) -> None:
-    """Figures answer filters and groups, from sums and from facts; another tenant's are not in them."""
+    """Figures support filters and groups, from sums and from facts; they exclude other tenants."""
     tenant, began = new_id("tenant"), time.time() - LONG_AGO
     facts = [_ended(tenant, at, model=model) for at in (began, time.time()) for model in ("a", "b", "b")]
     await store.put_facts([*facts, _ended(new_id("tenant"), began, model="a")])
@@ -85,7 +85,7 @@ async def _answer_filters(store: Store) -> None:
 
 
 async def _name_the_largest_groups(store: Store) -> None:
-    """Of more groups than a query wants, the largest are named, and the rest is one sum."""
+    """If there are more groups than requested, the largest are named, and the rest is one sum."""
     tenant, began = new_id("tenant"), time.time() - LONG_AGO
     for at in (began, time.time()):
         await store.put_facts([_ended(tenant, at, key_id=key, cost=1) for key in "abbcddd"])
@@ -93,14 +93,14 @@ async def _name_the_largest_groups(store: Store) -> None:
     query = FiguresQuery(int(began) - 7200, int(time.time()) + 60, 3600, "key", most_groups=2)
     found = await store.figures(tenant, query)
     hold({name: one.responses for name, one in found.groups.items()} == {"b": 4, "d": 6}, f"named are {found.groups}")
-    hold(found.rest is not None, "what the others have is missing")
+    hold(found.rest is not None, "the sum of the others is missing")
     hold(found.rest == found.groups["b"], f"the others have {found.rest}")
     whole = await store.figures(tenant, replace(query, most_groups=4))
     hold(len(whole.groups) == 4 and whole.rest is None, f"of four groups {len(whole.groups)} are named")
 
 
 async def _say_what_was_not_read(store: Store) -> None:
-    """Figures by a filter that no sum answers say from when on they are complete."""
+    """Figures by a filter that no sum supports say from when on they are complete."""
     tenant, began = new_id("tenant"), int(time.time()) - 600
     await store.put_facts([_ended(tenant, began + at) for at in range(6)])
     query = FiguresQuery(began - 60, began + 60, 60, filters=parse_filters("stream:no", 0), most_read=3)
@@ -110,7 +110,7 @@ async def _say_what_was_not_read(store: Store) -> None:
 
 
 async def _know_their_chain(store: Store) -> None:
-    """The facts of a response come with those of its parents, the oldest first, and of its children."""
+    """The facts of a response are returned with those of its parents, the oldest first, and of its children."""
     tenant = new_id("tenant")
     root = _ended(tenant, time.time())
     middle = _ended(tenant, time.time(), previous_response_id=root.id, spans=b"[6]")
@@ -125,12 +125,12 @@ async def _know_their_chain(store: Store) -> None:
 
 
 async def _show_what_changed(store: Store) -> None:
-    """Facts that were kept or changed behind a place are found, in that order."""
+    """Facts that were stored or changed after a position are found, in that order."""
     tenant = new_id("tenant")
     first = new_facts(tenant=tenant, status="queued")
     await store.put_facts([first])
     place, nothing = await store.changed_facts(None)
-    hold(not nothing, "without a place there are changes")
+    hold(not nothing, "without a position there are changes")
     second = _ended(tenant, time.time())
     await store.put_facts([second])
     ended = replace(first, status="completed", ended=first.began)
@@ -138,7 +138,7 @@ async def _show_what_changed(store: Store) -> None:
     behind, changed = await store.changed_facts(place)
     own = [(one.id, one.status) for one in changed if one.tenant == tenant]
     hold(own == [(second.id, "completed"), (first.id, "completed")], f"changed are {own}")
-    hold(behind >= place + 2, "the place did not move")
+    hold(behind >= place + 2, "the position did not move")
 
 
 PROMISES: tuple[Promise, ...] = (

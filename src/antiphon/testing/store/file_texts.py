@@ -1,4 +1,4 @@
-"""Promises about texts that were read in files."""
+"""Promises about texts that were read from files."""
 
 from dataclasses import replace
 
@@ -17,10 +17,13 @@ def _text(*, tenant: str = T, kept: int = HOUR) -> FileText:
 async def _kept(store: Store) -> None:
     """A text is found by its tenant, the digest and the version of the reader; the newest replaces the one before."""
     mine = _text()
-    hold(await store.find_file_text(T, mine.digest, 1) is None, "a text was found before it was kept")
+    hold(await store.find_file_text(T, mine.digest, 1) is None, "a text was found before it was stored")
     await store.keep_file_text(mine)
     found = await store.find_file_text(T, mine.digest, 1)
-    hold(found is not None and replace(found, expires_at=0) == replace(mine, expires_at=0), "a text is not as it was")
+    hold(
+        found is not None and replace(found, expires_at=0) == replace(mine, expires_at=0),
+        "a text is not returned unchanged",
+    )
     hold(await store.find_file_text(T + "2", mine.digest, 1) is None, "another tenant found a text")
     hold(await store.find_file_text(T, mine.digest, 2) is None, "another version of the reader found a text")
     await store.keep_file_text(replace(mine, version=2, body=b"newer"))
@@ -29,12 +32,12 @@ async def _kept(store: Store) -> None:
 
 
 async def _expires(store: Store) -> None:
-    """A text that has expired is unknown, and `purge` forgets it."""
+    """A text that has expired is unknown, and `purge` deletes it."""
     old = _text(kept=-1)
     await store.keep_file_text(old)
-    hold(await store.find_file_text(T, old.digest, 1) is None, "a text that has expired is there")
-    hold((await store.purge())["file_texts"] >= 1, "a text that has expired is not forgotten")
-    hold((await store.purge())["file_texts"] == 0, "a text that has expired is still there")
+    hold(await store.find_file_text(T, old.digest, 1) is None, "a text that has expired is found")
+    hold((await store.purge())["file_texts"] >= 1, "a text that has expired is not deleted")
+    hold((await store.purge())["file_texts"] == 0, "a text that has expired still exists")
 
 
 async def _goes_with_its_files(store: Store) -> None:
@@ -46,7 +49,7 @@ async def _goes_with_its_files(store: Store) -> None:
     await store.delete_file(T, files[0].id)
     hold(await store.find_file_text(T, text.digest, 1) is not None, "the text of another file was deleted")
     await store.delete_file(T, files[1].id)
-    hold(await store.find_file_text(T, text.digest, 1) is None, "the text of a deleted file is there")
+    hold(await store.find_file_text(T, text.digest, 1) is None, "the text of a deleted file exists")
     hold(await store.find_file_text(T + "2", text.digest, 1) is not None, "the text of another tenant was deleted")
 
 

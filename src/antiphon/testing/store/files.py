@@ -1,4 +1,4 @@
-"""Promises about files, the blobs that hold their content, and the quota."""
+"""Promises about files, the blobs with their content, and the quota."""
 
 import asyncio
 import time
@@ -15,7 +15,7 @@ OTHER = T + "2"
 AMPLE = FileQuota(1_000_000, 2**40)
 
 HOLD = 3600
-"""Seconds for which a blob of these promises may wait for its file."""
+"""Seconds for which a blob of these checks can wait for its file."""
 
 
 def new_file(tenant: str, content: bytes = b"content", expires_at: int | None = None) -> StoredFile:
@@ -25,28 +25,28 @@ def new_file(tenant: str, content: bytes = b"content", expires_at: int | None = 
 
 
 async def put(store: Store, file: StoredFile, quota: FileQuota = AMPLE) -> StoredFile | None:
-    """Store a file as a server does: the blob is noted first."""
+    """Store a file as a server does: the blob is recorded first."""
     await store.begin_blob(file.tenant, file.blob, HOLD)
     return await store.put_file(file, quota)
 
 
 async def stale(store: Store, *expected: str) -> set[str]:
-    """Return which of these blobs are stale; all stale ones are claimed and forgotten."""
+    """Return which of these blobs are stale; all stale ones are claimed and deleted."""
     found = await store.claim_stale_blobs(10_000)
     await store.forget_blobs(found)
     return set(found) & set(expected)
 
 
 async def _is_kept(store: Store) -> None:
-    """A file comes back as it was stored, until it is deleted, and it is unknown to other tenants."""
+    """A file is returned as it was stored, until it is deleted, and it is unknown to other tenants."""
     file = new_file(T)
     hold(await put(store, file) == file, "it is not stored")
-    hold(await store.load_file(T, file.id) == file, "it does not come back as it was")
+    hold(await store.load_file(T, file.id) == file, "it is not returned unchanged")
     hold(await store.load_file(OTHER, file.id) is None, "another tenant sees it")
     hold(not await store.delete_file(OTHER, file.id), "another tenant deletes it")
     hold(await store.delete_file(T, file.id), "it is not deleted")
     hold(not await store.delete_file(T, file.id), "it is deleted twice")
-    hold(await store.load_file(T, file.id) is None, "it is there still")
+    hold(await store.load_file(T, file.id) is None, "it still exists")
 
 
 async def _is_paged(store: Store) -> None:
@@ -67,7 +67,7 @@ async def _is_paged(store: Store) -> None:
     ):
         page = await store.file_page(tenant, query)
         found = [files.index(file) for file in page.files]
-        hold((found, page.has_more) == (numbers, has_more), f"{query} gives {found}, more: {page.has_more}")
+        hold((found, page.has_more) == (numbers, has_more), f"{query} returns {found}, more: {page.has_more}")
     hold((await store.file_page(tenant, FileQuery(1, new_file_id()))).is_unknown, "an unknown file begins a page")
     hold((await store.file_page(OTHER, FileQuery(1, files[0].id))).is_unknown, "another tenant's file begins a page")
     mixed = [*files, new_file(OTHER)]
@@ -94,7 +94,7 @@ async def _shares_content(store: Store) -> None:
     blobs = first.blob, second.blob, foreign.blob
     hold(await stale(store, *blobs) == {second.blob}, "the blob that was not needed is not stale")
     await store.delete_file(tenant, first.id)
-    hold(await stale(store, *blobs) == set(), "a blob is stale that a file has")
+    hold(await stale(store, *blobs) == set(), "the blob of a file is stale")
     await store.delete_file(tenant, second.id)
     hold(await stale(store, *blobs) == {first.blob}, "the blob of deleted files is not stale")
     await store.delete_file(OTHER, foreign.id)
@@ -102,7 +102,7 @@ async def _shares_content(store: Store) -> None:
 
 
 async def _unused_blobs_are_stale(store: Store) -> None:
-    """A blob that no file uses is stale when its time is over or it is spared; then no file can have it."""
+    """An unused blob is stale when its time is over or `spare_blob` names it; then no file can use it."""
     held, over, spared = (new_file(T, content) for content in (b"held", b"over", b"spared"))
     await store.begin_blob(T, held.blob, HOLD)
     await store.begin_blob(T, over.blob, -1)
@@ -121,29 +121,29 @@ async def _unused_blobs_are_stale(store: Store) -> None:
     hold(await store.load_file(T, over.id) is None, "a file without a blob is stored")
     await store.postpone_blobs([over.blob], HOLD)
     again = set(await store.claim_stale_blobs(10_000))
-    hold(spared.blob in again, "a blob that was claimed and not forgotten is lost")
+    hold(spared.blob in again, "a blob that was claimed and not deleted is lost")
     hold(over.blob not in again, "a blob that was postponed is claimed at once")
     await store.forget_blobs([over.blob, spared.blob])
-    hold(await store.put_file(held, AMPLE) == held, "a blob in its time cannot be used")
+    hold(await store.put_file(held, AMPLE) == held, "a blob cannot be used before its time is over")
     await store.delete_file(T, held.id)
     await stale(store)
 
 
 async def _quota_is_exact(store: Store) -> None:
-    """A tenant never has more files or bytes than its quota, also if many come at once; the count is exact."""
+    """A tenant never has more files or bytes than its quota, also with concurrent uploads; the count is exact."""
     tenant, quota = new_id("tenant"), FileQuota(3, 100)
     files = [new_file(tenant, bytes([n]) * 10) for n in range(6)]
     stored = [one for one in await asyncio.gather(*(put(store, file, quota) for file in files)) if one]
-    hold(len(stored) == 3, f"{len(stored)} files are stored where 3 may be")
+    hold(len(stored) == 3, f"{len(stored)} files are stored, and 3 are allowed")
     hold(await store.file_use(tenant) == FileUse(3, 30), f"3 files of 10 bytes are {await store.file_use(tenant)}")
     hold(await store.stored_bytes(tenant) == 30, "the bytes of files are not counted as stored")
     await store.delete_file(tenant, stored[0].id)
     large = new_file(tenant, b"l" * 81)
-    hold(await put(store, large, quota) is None, "101 bytes are stored where 100 may be")
+    hold(await put(store, large, quota) is None, "101 bytes are stored, and 100 are allowed")
     fits = replace(new_file(tenant, b"l" * 80), expires_at=int(time.time()) - 1)
-    hold(await put(store, fits, quota) is not None, "100 bytes are not stored where 100 may be")
+    hold(await put(store, fits, quota) is not None, "100 bytes are not stored, and 100 are allowed")
     await store.purge()
-    hold(await store.file_use(tenant) == FileUse(2, 20), "an expired file counts still")
+    hold(await store.file_use(tenant) == FileUse(2, 20), "an expired file still counts")
     for file in stored[1:]:
         await store.delete_file(tenant, file.id)
     left = await store.file_use(tenant), await store.stored_bytes(tenant)
@@ -157,27 +157,27 @@ async def _expires(store: Store) -> None:
     old, young = new_file(tenant, b"old", now - 1), new_file(tenant, b"young", now + 600)
     await put(store, old)
     await put(store, young)
-    hold(await store.load_file(tenant, old.id) is None, "one that has expired is found")
-    hold(not await store.delete_file(tenant, old.id), "one that has expired is deleted")
-    hold((await store.file_page(tenant, FileQuery(5))).files == (young,), "the list has one that has expired")
-    hold((await store.purge(dry_run=True))["files"] >= 1, "one that has expired is not counted")
-    hold((await store.purge())["files"] >= 1, "one that has expired is not purged")
+    hold(await store.load_file(tenant, old.id) is None, "an expired one is found")
+    hold(not await store.delete_file(tenant, old.id), "an expired one is deleted")
+    hold((await store.file_page(tenant, FileQuery(5))).files == (young,), "the list has an expired one")
+    hold((await store.purge(dry_run=True))["files"] >= 1, "an expired one is not counted")
+    hold((await store.purge())["files"] >= 1, "an expired one is not purged")
     hold(await stale(store, old.blob, young.blob) == {old.blob}, "its blob is not stale")
     await store.delete_file(tenant, young.id)
     await stale(store)
 
 
 async def _parts_are_kept(store: Store) -> None:
-    """Parts of a blob come back byte for byte, until they are deleted."""
+    """Parts of a blob are returned byte for byte, until they are deleted."""
     blob, other = new_id("row"), new_id("row")
     parts = [b"\0\xff" * (BLOB_PART // 2), b"", b"end"]
     for number, part in enumerate(parts):
         await store.put_blob_part(blob, number, part, is_last=number == 2)
     await store.put_blob_part(other, 0, b"other", is_last=True)
-    hold([await store.blob_part(blob, n) for n in range(4)] == [*parts, None], "parts come back changed")
+    hold([await store.blob_part(blob, n) for n in range(4)] == [*parts, None], "parts are returned changed")
     await store.delete_blob_parts(blob)
     await store.delete_blob_parts(blob)
-    hold([await store.blob_part(blob, n) for n in range(3)] == [None] * 3, "deleted parts are there")
+    hold([await store.blob_part(blob, n) for n in range(3)] == [None] * 3, "deleted parts exist")
     hold(await store.blob_part(other, 0) == b"other", "another blob's part was deleted")
     await store.delete_blob_parts(other)
 

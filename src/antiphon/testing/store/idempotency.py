@@ -9,60 +9,64 @@ from antiphon.testing.store.making import Promise, T, hold, new_response
 
 
 async def _is_reserved_once(store: Store) -> None:
-    """Of many who reserve a key at once one gets it, and all are told the same."""
+    """Of many concurrent reservations of a key one succeeds, and all receive the same."""
     key, worker = new_id("key"), new_id("worker")
     found = await asyncio.gather(*(store.reserve(T, key, b"print", f"resp_{i}", worker) for i in range(16)))
     hold(len({one.response_id for one in found}) == 1, f"a key is reserved for {found}")
     await store.free_key(T, key, "resp_none")
-    hold(await store.find_key(T, key) == found[0], "another freed the key")
+    hold(await store.find_key(T, key) == found[0], "another request released the key")
     await store.free_key(T, key, found[0].response_id)
-    hold(await store.find_key(T, key) is None, "a key that was freed is still there")
+    hold(await store.find_key(T, key) is None, "a released key is still reserved")
 
 
 async def _reply_comes_with_the_response(store: Store) -> None:
-    """The reply is kept in one step with the response, by the one for which the key is reserved, and stays."""
+    """The reply is stored in one step with the response, by the request that reserved the key, and remains."""
     key, worker, mine, late = new_id("key"), new_id("worker"), new_response(), new_response()
     await store.reserve(T, key, b"print", mine.id, worker)
     hold(await store.save(late, reply=Reply(T, key, False, b"late")) is False, "a response without the key replied")
-    hold(await store.load(T, late.id) is None, "a response that was refused is there")
-    hold(await store.save(mine, reply=Reply(T, key, True, b"reply\0")) is True, "a reply was not kept")
+    hold(await store.load(T, late.id) is None, "a rejected response is stored")
+    hold(await store.save(mine, reply=Reply(T, key, True, b"reply\0")) is True, "a reply was not stored")
     found = await store.find_key(T, key)
     hold(found is not None and found.reply == Reply(T, key, True, b"reply\0"), f"the reply is {found}")
     await store.free_key(T, key, mine.id)
     await store.expire_worker(worker, None)
-    hold(await store.find_key(T, key) == found, "a key with a reply was freed")
+    hold(await store.find_key(T, key) == found, "a key with a reply was released")
     again = await store.reserve(T, key, b"other", new_id("resp"), worker)
     hold(again == found, "a key with a reply was reserved again")
     await store.delete(T, mine.id)
 
 
 async def _dead_workers_free_their_keys(store: Store) -> None:
-    """A key that a worker reserved and did not answer goes to whoever asks for it once the worker has expired."""
+    """A key that a worker reserved and did not answer is free for another request once the worker has expired."""
     key, late, heir = new_id("key"), new_id("worker"), new_id("worker")
     one, other = new_response(), new_response()
     await store.reserve(T, key, b"print", one.id, late)
     hold(late in await store.heartbeats(), "a worker with a reserved key is not watched")
     hold(await store.expire_worker(late, (await store.heartbeats())[late]) is True, "a silent worker does not expire")
     found = await store.find_key(T, key)
-    hold(found is not None and found.response_id == one.id, "a key that nobody asked for is not reserved any more")
+    hold(found is not None and found.response_id == one.id, "a key without another request is no longer reserved")
     found = await store.reserve(T, key, b"print", other.id, heir)
     hold(found.response_id == other.id, "the key of an expired worker is still reserved")
-    hold(await store.save(one, reply=Reply(T, key, False, b"late")) is False, "a worker answered a key that it lost")
-    hold(await store.save(other, reply=Reply(T, key, False, b"reply")) is True, "who took the key cannot answer it")
+    hold(
+        await store.save(one, reply=Reply(T, key, False, b"late")) is False, "a worker answered a key that it had lost"
+    )
+    hold(await store.save(other, reply=Reply(T, key, False, b"reply")) is True, "the new owner cannot answer the key")
 
 
 async def _late_worker_keeps_its_key(store: Store) -> None:
-    """An expired worker may answer a key that nobody else asked for; then the answer stands."""
+    """An expired worker can answer a key that no other request reserved; then the answer is final."""
     key, late, one = new_id("key"), new_id("worker"), new_response()
     await store.reserve(T, key, b"print", one.id, late)
     await store.expire_worker(late, (await store.heartbeats())[late])
-    hold(await store.save(one, reply=Reply(T, key, False, b"reply")) is True, "a key that nobody took was refused")
+    hold(
+        await store.save(one, reply=Reply(T, key, False, b"reply")) is True, "a key without another owner was rejected"
+    )
     found = await store.reserve(T, key, b"print", new_id("resp"), new_id("worker"))
-    hold(found.reply is not None and found.reply.body == b"reply", "the answer of a late worker does not stand")
+    hold(found.reply is not None and found.reply.body == b"reply", "the answer of a late worker is not final")
 
 
 async def _what_is_held_can_be_freed(store: Store) -> None:
-    """A worker can be told what it holds, and free what it holds for one response."""
+    """A worker can list what it holds, and release what it holds for one response."""
     key, worker = new_id("key"), new_id("worker")
     conversation = StoredConversation(new_id("conv"), 1, b"{}", T)
     await store.create_conversation(conversation, [])
@@ -71,21 +75,21 @@ async def _what_is_held_can_be_freed(store: Store) -> None:
     found = sorted(await store.held(worker))
     hold(found == ["resp_1", "resp_2"], f"it holds {found}")
     await store.release(worker, "resp_1")
-    hold(await store.find_key(T, key) is None, "a key that was freed is reserved")
-    hold(list(await store.held(worker)) == ["resp_2"], "more was freed than was to be")
+    hold(await store.find_key(T, key) is None, "a released key is reserved")
+    hold(list(await store.held(worker)) == ["resp_2"], "too much was released")
     await store.release(worker, "resp_2")
     outcome = await store.lock(T, conversation.id, "resp_3", worker)
-    hold(outcome is LockResult.DONE, "a conversation that was freed is held")
+    hold(outcome is LockResult.DONE, "a released conversation is held")
     await store.release(worker, "resp_3")
     await store.delete_conversation(T, conversation.id)
 
 
 async def _unstored_replies(store: Store) -> None:
-    """A response that is not to be stored leaves its reply and nothing else."""
+    """A response with `store: false` stores its reply and nothing else."""
     key, one = new_id("key"), replace(new_response(), is_stored=False)
     await store.reserve(T, key, b"print", one.id, "w")
-    hold(await store.save(one, reply=Reply(T, key, False, b"reply")) is True, "the reply was not kept")
-    hold(await store.load(T, one.id) is None, "an unstored response is there")
+    hold(await store.save(one, reply=Reply(T, key, False, b"reply")) is True, "the reply was not stored")
+    hold(await store.load(T, one.id) is None, "an unstored response exists")
 
 
 PROMISES: tuple[Promise, ...] = (

@@ -33,7 +33,7 @@ async def _lives_with_its_responses(store: Store) -> None:
     await store.delete(tenant, second.id)
     hold(await store.stored_bytes(tenant) == 0, "the bytes of nothing are counted as stored")
     hold(await stale(store, str(item.blob)) == {item.blob}, "it is not stale without a response")
-    hold(not await store.owns_blob(tenant, str(item.blob)), "it is known once it is forgotten")
+    hold(not await store.owns_blob(tenant, str(item.blob)), "it is known after it was deleted")
 
 
 async def _expires(store: Store) -> None:
@@ -45,7 +45,7 @@ async def _expires(store: Store) -> None:
 
 
 async def _lives_with_its_conversation(store: Store) -> None:
-    """A blob stays as long as a conversation has an item that refers to it."""
+    """A blob remains until no conversation has an item that refers to it."""
     tenant = new_id("tenant")
     first, second = await new_image(store, tenant), await new_image(store, tenant)
     conversation = StoredConversation(new_id("conv"), 1000, b"{}", tenant)
@@ -61,7 +61,7 @@ async def _lives_with_its_conversation(store: Store) -> None:
 
 
 async def _lives_with_its_job(store: Store) -> None:
-    """A blob that background work made stays once the work has ended, and goes with its response."""
+    """A blob that background work created remains when the work ends, and is deleted with its response."""
     item = await new_image(store)
     queued = new_response(status="queued")
     await store.enqueue(queued, b"{}", [])
@@ -75,7 +75,7 @@ async def _lives_with_its_job(store: Store) -> None:
 
 
 async def _are_the_tenants_own(store: Store) -> None:
-    """An item that names a blob of another tenant, or none that is there, keeps nothing."""
+    """An item that names a blob of another tenant, or an unknown blob, keeps nothing."""
     item = await new_image(store, new_id("tenant"))
     unknown = replace(item, id=new_id("ig"), blob=new_id("row"))
     response = new_response((), [item, unknown])

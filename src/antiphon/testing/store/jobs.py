@@ -1,4 +1,4 @@
-"""Promises about background work: the queue, the fence, the log, and what becomes of a dead worker's jobs."""
+"""Promises about background work: the queue, the fencing, the log, and the jobs of a dead worker."""
 
 import asyncio
 import time
@@ -25,7 +25,7 @@ EVERYBODY = 1_000_000
 
 
 async def _queue(store: Store, *, tenant: str = T, key: str = "", until: int | None = None) -> StoredResponse:
-    queued = new_response(new_items("asked"), status="queued", until=until)
+    queued = new_response(new_items("question"), status="queued", until=until)
     queued = replace(queued, is_streamed=True, tenant=tenant)
     outcome = await store.enqueue(queued, b"request", [Frames(0, 1, b"01")], None, Reservation(key))
     hold(outcome is LockResult.DONE, f"a job was not queued: {outcome}")
@@ -35,7 +35,7 @@ async def _queue(store: Store, *, tenant: str = T, key: str = "", until: int | N
 async def _claim(store: Store, worker: str) -> Job:
     job = await store.claim(worker, EVERYBODY)
     if job is None:
-        raise AssertionError("a job that waits is not given out")
+        raise AssertionError("a waiting job cannot be claimed")
     return job
 
 
@@ -59,12 +59,12 @@ async def _log(store: Store, one: StoredResponse, after: int = -1) -> list[tuple
 
 
 async def _is_made_once(store: Store) -> None:
-    """A queued response is claimed once, made step by step, and ends as its worker says."""
+    """A queued response is claimed once, built step by step, and ends as its worker decides."""
     queued, worker = await _queue(store), new_id("worker")
     job = await _claim(store, worker)
     hold(job.response.id == queued.id and job.request == b"request", "another job was claimed than was queued")
     hold((job.attempt, job.lost, job.next_number) == (1, 0, 2), f"a new job is {job}")
-    hold(await store.claim(new_id("worker"), EVERYBODY) is None, "a job was given out twice")
+    hold(await store.claim(new_id("worker"), EVERYBODY) is None, "a job was claimed twice")
     item = StoredItem(new_id("msg"), b"done", "sealed")
     job = await _advance(store, job, Progress([Frames(2, 4, b"234")], [(0, item)], keep=True))
     found = await store.load(T, queued.id)
@@ -72,16 +72,16 @@ async def _is_made_once(store: Store) -> None:
     end = replace(job.response, status="completed", body=b"end", output=[item, *new_items("more")])
     hold(await store.finish(job, end, [Frames(5, 5, b"5")]), "the newest version of a job cannot be finished")
     same(await store.load(T, queued.id), end)
-    hold(await store.find_job(T, queued.id) is None, "a job that has ended is still there")
+    hold(await store.find_job(T, queued.id) is None, "a job that has ended still exists")
     log = await _log(store, queued)
     hold(log == [(0, 1, b"01"), (2, 4, b"234"), (5, 5, b"5")], f"the log is {log}")
-    hold(await _log(store, queued, 3) == log[1:], "a log from the middle on does not begin there")
+    hold(await _log(store, queued, 3) == log[1:], "a log read from the middle does not begin there")
     hold(await _log(store, queued, 5) == [], "there are events after the last")
     await store.delete(T, queued.id)
 
 
 async def _large_one_says_its_size(store: Store) -> None:
-    """A large job may be claimed without its data, and says how much that is; `find_job` returns all of it."""
+    """A large job can be claimed without its data, and reports its size; `find_job` returns all of it."""
     for request, item in ((b"x" * 700_000, b"y" * 700_000), (b"x" * 700_000, b"y"), (b"x", b"y" * 700_000)):
         queued = new_response([StoredItem(new_id("msg"), item)], status="queued")
         await store.enqueue(queued, request, [])
@@ -93,7 +93,10 @@ async def _large_one_says_its_size(store: Store) -> None:
         whole = await store.find_job(T, queued.id)
         if whole is None:
             raise AssertionError("a job that is in progress is not found")
-        hold((whole.version, whole.request, whole.is_partial) == (job.version, request, False), "find_job is another")
+        hold(
+            (whole.version, whole.request, whole.is_partial) == (job.version, request, False),
+            "find_job returns another job",
+        )
         same(whole.response, replace(queued, status="in_progress"))
         found = await store.find_job(T, queued.id, few=True)
         hold(found is not None and found.version == job.version, "with `few`, the job is another")
@@ -101,7 +104,7 @@ async def _large_one_says_its_size(store: Store) -> None:
 
 
 async def _is_fenced(store: Store) -> None:
-    """Who has not seen the newest version of a job can neither advance nor finish it."""
+    """A worker without the newest version of a job can neither advance nor finish it."""
     queued = await _queue(store)
     old = await _claim(store, new_id("worker"))
     new = await _advance(store, old, Progress([Frames(2, 2, b"2")]))
@@ -110,16 +113,16 @@ async def _is_fenced(store: Store) -> None:
     hold(await store.finish(old, end, [Frames(3, 3, b"late")]) is False, "an old version finished")
     hold(await _log(store, queued) == [(0, 1, b"01"), (2, 2, b"2")], "an old version wrote to the log")
     found = await store.find_job(T, queued.id)
-    hold(found is not None and found.version == new.version, "find_job does not give the newest version")
+    hold(found is not None and found.version == new.version, "find_job does not return the newest version")
     results = await asyncio.gather(*(store.finish(new, replace(end, body=b"%d" % i)) for i in range(8)))
-    hold(sum(results) == 1, f"{sum(results)} of 8 that finished at once were first")
+    hold(sum(results) == 1, f"{sum(results)} of 8 concurrent ones finished first")
     last = await store.load(T, queued.id)
-    hold(last is not None and last.body == b"%d" % results.index(True), "the end is not that of who was first")
+    hold(last is not None and last.body == b"%d" % results.index(True), "the result is not that of the first one")
     await store.delete(T, queued.id)
 
 
 async def _is_taken_over(store: Store) -> None:
-    """An expired worker's jobs are taken over: what was kept stands, what was half made goes, and its numbers too."""
+    """An expired worker's jobs are claimed by another: finished parts remain, others go with their numbers."""
     queued, dead, heir = await _queue(store), new_id("worker"), new_id("worker")
     job = await _claim(store, dead)
     await store.heartbeat(dead)
@@ -131,21 +134,26 @@ async def _is_taken_over(store: Store) -> None:
     before = await store.tail(T, queued.id, -1)
     beat = (await store.heartbeats())[dead]
     await store.heartbeat(dead)
-    hold(await store.expire_worker(dead, beat) is False, "a worker that beats expired")
+    hold(await store.expire_worker(dead, beat) is False, "a worker with a heartbeat expired")
     await _expire(store, dead)
     hold(dead not in await store.heartbeats(), "an expired worker is still watched")
     again = await _claim(store, heir)
     hold(again.response.id == queued.id, "another job is waiting")
-    hold(await store.advance(job, Progress(keep=True)) is None, "a worker still writes to a job that another took")
-    hold(dead not in await store.heartbeats(), "a worker whose job another took still owns something")
+    hold(
+        await store.advance(job, Progress(keep=True)) is None, "a worker still writes to a job that another one claimed"
+    )
+    hold(dead not in await store.heartbeats(), "a worker still owns a job that another one claimed")
     hold((again.attempt, again.lost) == (2, 1), f"attempt {again.attempt}, {again.lost} lost")
-    hold(again.next_number == 7, f"numbers that were given out are given out again, from {again.next_number} on")
-    hold(list(again.response.output) == [kept], "the item that was done is lost")
-    hold(again.called == b"\0notes", f"of the calls that are carried out was kept {again.called!r}")
+    hold(again.next_number == 7, f"used numbers are used again, from {again.next_number} on")
+    hold(list(again.response.output) == [kept], "a finished item is lost")
+    hold(again.called == b"\0notes", f"of the calls in progress {again.called!r} was kept")
     log = await _log(store, queued)
     hold(log == [(0, 1, b"01"), (2, 3, b"23")], f"the log is {log}")
     after = await store.tail(T, queued.id, -1)
-    hold(bool(before and after and before.generation != after.generation), "nobody can tell that events are gone")
+    hold(
+        bool(before and after and before.generation != after.generation),
+        "it cannot be detected that events are missing",
+    )
     await _end(store, queued)
 
 
@@ -155,46 +163,49 @@ async def _expire(store: Store, worker: str) -> None:
 
 
 async def _late_worker_keeps_its_job(store: Store) -> None:
-    """An expired worker keeps the job that nobody took, and with its next beat it is alive again."""
+    """An expired worker keeps a job that no other claimed, and with its next heartbeat it is alive again."""
     one, other, late = await _queue(store), await _queue(store), new_id("worker")
     jobs = [await _claim(store, late), await _claim(store, late)]
     await _expire(store, late)
     hold((await store.backlog()).jobs >= 2, "the jobs of an expired worker do not wait")
-    hold((await store.owned(late)).keys() == {one.id, other.id}, "an expired worker lost what nobody took")
-    hold(await store.claim(late, EVERYBODY) is None, "a worker was given its own job")
+    hold((await store.owned(late)).keys() == {one.id, other.id}, "an expired worker lost an unclaimed job")
+    hold(await store.claim(late, EVERYBODY) is None, "a worker claimed its own job")
     job = await _advance(store, jobs[0], Progress([Frames(2, 2, b"2")]))
     hold(await store.finish(job, replace(job.response, status="completed")), "a late worker cannot end its job")
     await store.heartbeat(late)
-    hold(late in await store.heartbeats(), "a worker that beats again is not watched")
-    hold(await store.claim(new_id("worker"), EVERYBODY) is None, "the job of a worker that beats again was given away")
-    hold(await store.advance(jobs[1], Progress()) is not None, "a worker that beats again cannot write")
+    hold(late in await store.heartbeats(), "a worker with a new heartbeat is not watched")
+    hold(
+        await store.claim(new_id("worker"), EVERYBODY) is None,
+        "the job of a worker with a new heartbeat was claimed by another",
+    )
+    hold(await store.advance(jobs[1], Progress()) is not None, "a worker with a new heartbeat cannot write")
     await _end(store, one, other)
 
 
 async def _claiming_is_a_sign_of_life(store: Store) -> None:
-    """What a worker claims after it expired is its own, though it has not beaten yet."""
+    """A job that a worker claims after it expired is its own, before its next heartbeat."""
     one, late = await _queue(store), new_id("worker")
     await _claim(store, late)
     await _expire(store, late)
     job = await _claim(store, new_id("worker"))
     other = await _queue(store)
     await _claim(store, late)
-    hold(await store.claim(new_id("worker"), EVERYBODY) is None, "the job of a living worker was given away")
-    hold(job.lost == 1, "a job that was taken from an expired worker does not count as lost")
+    hold(await store.claim(new_id("worker"), EVERYBODY) is None, "the job of a living worker was claimed by another")
+    hold(job.lost == 1, "a job claimed from an expired worker does not count as lost")
     await _end(store, one, other)
 
 
 async def _queue_is_bounded(store: Store) -> None:
-    """However many queue jobs at once, no more of a tenant wait than may; others may, and it may once one is made."""
+    """Of concurrent jobs no more of a tenant wait than allowed; others can queue, and it can after a claim."""
     crowd, few = new_id("tenant"), new_id("tenant")
     asked = [replace(new_response(status="queued"), tenant=crowd) for _ in range(16)]
     outcomes = await asyncio.gather(*(store.enqueue(one, b"request", [], most=5) for one in asked))
     made = [one for one, outcome in zip(asked, outcomes, strict=True) if outcome is LockResult.DONE]
-    hold(len(made) == 5 and outcomes.count(LockResult.FULL) == 11, f"of 16 jobs, 5 may wait: {outcomes}")
+    hold(len(made) == 5 and outcomes.count(LockResult.FULL) == 11, f"of 16 jobs, 5 can wait: {outcomes}")
     found = [one for one in asked if await store.load(crowd, one.id) is not None]
-    hold(found == made, "a response that was refused is there")
+    hold(found == made, "a rejected response is stored")
     other = replace(new_response(status="queued"), tenant=few)
-    hold(await store.enqueue(other, b"request", [], most=5) is LockResult.DONE, "another tenant may not queue")
+    hold(await store.enqueue(other, b"request", [], most=5) is LockResult.DONE, "another tenant cannot queue")
     await _claim(store, new_id("worker"))
     more = replace(new_response(status="queued"), tenant=crowd)
     hold(await store.enqueue(more, b"request", [], most=5) is LockResult.DONE, "a job in progress counts as waiting")
@@ -202,21 +213,21 @@ async def _queue_is_bounded(store: Store) -> None:
 
 
 async def _one_tenant_leaves_room(store: Store) -> None:
-    """A worker is given no more jobs of one tenant than it says; those of others it is given."""
+    """A worker receives no more jobs of one tenant than it allows; it still receives those of others."""
     crowd, few, worker = new_id("tenant"), new_id("tenant"), new_id("worker")
     many = [await _queue(store, tenant=crowd) for _ in range(3)]
     for number in range(3):
         job = await store.claim(worker, EVERYBODY, 2)
-        hold((job is not None) == (number < 2), f"with at most 2 here, claim {number + 1} gave {job}")
+        hold((job is not None) == (number < 2), f"with at most 2 here, claim {number + 1} returned {job}")
     late = await _queue(store, tenant=few)
     job = await store.claim(worker, EVERYBODY, 2)
-    hold(job is not None and job.response.id == late.id, "another tenant's job is held up")
+    hold(job is not None and job.response.id == late.id, "another tenant's job is delayed")
     hold(await store.claim(new_id("worker"), EVERYBODY, 2) is not None, "another worker's share counts here")
     await _end(store, *many, late)
 
 
 async def _keys_keep_their_concurrency(store: Store) -> None:
-    """A key has no more jobs in progress than its limit; the jobs of its tenant's other keys are not held up."""
+    """A key has no more jobs in progress than its limit; the jobs of its tenant's other keys are not delayed."""
     key = ApiKey(new_id("key"), T, "", new_id("digest").encode(), "", 1, limits=Limits(concurrency=2))
     await store.put_api_key(key)
     limited = [await _queue(store, key=key.id) for _ in range(3)]
@@ -227,19 +238,19 @@ async def _keys_keep_their_concurrency(store: Store) -> None:
     job = await store.find_job(T, limited[0].id)
     hold(job is not None and await store.finish(job, replace(job.response, status="completed")), "it cannot end")
     next_one = await store.claim(new_id("worker"), EVERYBODY)
-    hold(next_one is not None and next_one.response.id == limited[2].id, "a place that is free again is not used")
+    hold(next_one is not None and next_one.response.id == limited[2].id, "a free slot is not used")
     await _end(store, *limited, free)
 
 
 async def _purge_spares_what_is_made(store: Store) -> None:
-    """A response that expired while its job runs stays until the job has ended; then it is purged."""
+    """A response that expired while its job runs remains until the job has ended; then it is purged."""
     await store.purge()
     queued = await _queue(store, until=int(time.time()) - 10)
     job = await _claim(store, new_id("worker"))
     for dry_run in (True, False):
         found = (await store.purge(dry_run=dry_run))["responses"]
-        hold(found == 0, f"purge(dry_run={dry_run}) took {found} responses that are being made")
-    hold(await store.find_job(T, queued.id) is not None, "the job of an expired response is gone")
+        hold(found == 0, f"purge(dry_run={dry_run}) deleted {found} responses in progress")
+    hold(await store.find_job(T, queued.id) is not None, "the job of an expired response is missing")
     hold(
         await store.finish(job, replace(job.response, status="completed")), "the job of an expired response cannot end"
     )
@@ -247,23 +258,23 @@ async def _purge_spares_what_is_made(store: Store) -> None:
 
 
 async def _is_handed_back(store: Store) -> None:
-    """A job that is given back, or whose worker goes, waits again and counts as none lost."""
+    """A job that is returned, or owned by a removed worker, waits again and does not count as lost."""
     one, other, worker = await _queue(store), await _queue(store), new_id("worker")
     await _claim(store, worker)
     await _claim(store, worker)
     owned = await store.owned(worker)
     hold(owned.keys() == {one.id, other.id}, f"a worker of two jobs owns {owned}")
     await store.release_job(worker, one.id)
-    hold((await store.owned(worker)).keys() == {other.id}, "a job that was given back is still owned")
-    hold(await store.expire_worker(worker, None) is True, "a worker cannot go")
-    hold(await store.owned(worker) == {}, "a worker that went still owns a job")
+    hold((await store.owned(worker)).keys() == {other.id}, "a returned job is still owned")
+    hold(await store.expire_worker(worker, None) is True, "a worker cannot be removed")
+    hold(await store.owned(worker) == {}, "a removed worker still owns a job")
     again = [await _claim(store, worker) for _ in range(2)]
-    hold([(job.attempt, job.lost) for job in again] == [(2, 0)] * 2, "a job that was handed back counts as lost")
+    hold([(job.attempt, job.lost) for job in again] == [(2, 0)] * 2, "a returned job counts as lost")
     await _end(store, one, other)
 
 
 async def _queue_is_fair(store: Store) -> None:
-    """The tenant with the fewest jobs in progress is next, its oldest first; none has more than it may."""
+    """The tenant with the fewest jobs in progress is next, its oldest first; none exceeds its limit."""
     crowd, few, worker = new_id("tenant"), new_id("tenant"), new_id("worker")
     many = [await _queue(store, tenant=crowd) for _ in range(4)]
     late = [await _queue(store, tenant=few) for _ in range(2)]
@@ -276,32 +287,32 @@ async def _queue_is_fair(store: Store) -> None:
 
 
 async def _claims_do_not_collide(store: Store) -> None:
-    """Many who claim at once get a job each, and none twice."""
+    """Of many concurrent claims each receives another job."""
     queued = [await _queue(store) for _ in range(12)]
     claims = await asyncio.gather(*(store.claim(new_id("worker"), EVERYBODY) for _ in range(16)))
     found = [job.response.id for job in claims if job is not None]
-    hold(sorted(found) == sorted(one.id for one in queued), f"12 jobs were given out {len(found)} times")
+    hold(sorted(found) == sorted(one.id for one in queued), f"12 jobs were claimed {len(found)} times")
     await _end(store, *queued)
 
 
 async def _changes_are_told(store: Store) -> None:
-    """Who listens hears that a job waits, that it advanced, and that it ended."""
+    """A listener is notified when a job waits, when it advanced, and when it ended."""
     heard: list[str] = []
     store.on_change(heard.append)
     queued = await _queue(store)
-    hold(bool({"", "jobs"} & set(heard)), "nobody was told that a job waits")
+    hold(bool({"", "jobs"} & set(heard)), "there was no notification that a job waits")
     job = await _claim(store, new_id("worker"))
     heard.clear()
     job = await _advance(store, job, Progress([Frames(2, 2, b"2")]))
-    hold(bool({"", queued.id} & set(heard)), "nobody was told that a response advanced")
+    hold(bool({"", queued.id} & set(heard)), "there was no notification that a response advanced")
     heard.clear()
     await store.finish(job, replace(job.response, status="completed"))
-    hold(bool({"", queued.id} & set(heard)), "nobody was told that a response ended")
+    hold(bool({"", queued.id} & set(heard)), "there was no notification that a response ended")
     await store.delete(T, queued.id)
 
 
 async def _announcement_comes_with_the_end(store: Store) -> None:
-    """A job that cannot be finished announces nothing."""
+    """A job that cannot be finished notifies no listener."""
     endpoint = WebhookEndpoint(new_id("we"), T, "", "https://example.com", ["response.completed"], 1, 1, "whsec_")
     await store.put_endpoint(endpoint)
     queued = await _queue(store)
@@ -310,13 +321,13 @@ async def _announcement_comes_with_the_end(store: Store) -> None:
     event = Announcement(new_id("evt"), "response.completed", 1, b"{}")
     await store.finish(old, replace(old.response, status="completed"), announcement=event)
     found = [one for one in await store.deliveries() if one.endpoint.id == endpoint.id]
-    hold(not found, "the end that was refused was announced")
+    hold(not found, "a rejected end was announced")
     await store.delete_endpoint(T, endpoint.id)
     await _end(store, queued)
 
 
 async def _counts_what_waits(store: Store) -> None:
-    """The backlog counts the jobs that wait and no others, and the deliveries that are to come."""
+    """The backlog counts exactly the waiting jobs, and the deliveries that are due later."""
     endpoint = WebhookEndpoint(new_id("we"), T, "", "https://example.com", ["response.completed"], 1, 1, "whsec_")
     await store.put_endpoint(endpoint)
     before = await store.backlog()

@@ -1,4 +1,4 @@
-"""What the promises are proved with: responses and items that are new every time, and words for what is broken."""
+"""Data for the checks: responses and items that are new every time, and messages for broken promises."""
 
 import os
 import time
@@ -9,13 +9,13 @@ from antiphon.ids import new_id
 from antiphon.storage.contract import ApiKey, Store, StoredItem, StoredResponse
 
 T = "check_store"
-"""The tenant that everything saved here belongs to."""
+"""The tenant that owns everything saved here."""
 
 SOON = -1
-"""Stands for ten minutes from now."""
+"""Ten minutes from now."""
 
 Promise = Callable[[Store], Awaitable[None]]
-"""Its docstring is the sentence that is reported where it is broken."""
+"""Its docstring is reported if it is broken."""
 
 
 def new_response(
@@ -34,7 +34,7 @@ def new_response(
 
 
 def new_items(*names: str) -> list[StoredItem]:
-    """Return items with new ids, every second one with something sealed."""
+    """Return items with new ids, every second one with sealed content."""
     return [
         StoredItem(new_id("msg"), name.encode(), f"sealed {name}" if i % 2 else None) for i, name in enumerate(names)
     ]
@@ -46,19 +46,19 @@ def chain_of(turns: int) -> list[StoredResponse]:
     for turn in range(turns):
         previous = chain[-1].id if chain else None
         chain.append(
-            new_response(new_items(f"asked {turn}"), new_items(f"thought {turn}", f"said {turn}"), previous=previous)
+            new_response(new_items(f"question {turn}"), new_items(f"thought {turn}", f"said {turn}"), previous=previous)
         )
     return chain
 
 
 def plain(response: StoredResponse) -> dict[str, object]:
-    """Return the fields as they compare: a store may give its items in any sequence."""
+    """Return the fields in comparable form: a store can return its items in any sequence type."""
     fields = {name: getattr(response, name) for name in StoredResponse.__slots__}
     return {**fields, "input": list(response.input), "output": list(response.output)}
 
 
 def same(found: StoredResponse | None, expected: StoredResponse) -> None:
-    """Raise unless what was found is what was saved."""
+    """Raise unless the result equals what was saved."""
     if found is None:
         raise AssertionError("a saved response is unknown")
     one = plain(found)
@@ -67,23 +67,23 @@ def same(found: StoredResponse | None, expected: StoredResponse) -> None:
 
 
 def hold(condition: bool, otherwise: str) -> None:
-    """Raise where the condition does not hold."""
+    """Raise if the condition is false."""
     if not condition:
         raise AssertionError(otherwise)
 
 
 def names(items: Iterable[StoredItem] | None) -> list[str] | None:
-    """Return what tells items from each other, to be read."""
+    """Return what identifies items, for messages."""
     return None if items is None else [item.body.decode(errors="replace")[:40] for item in items]
 
 
 def size_of(items: Iterable[StoredItem]) -> int:
-    """Return the bytes of items, and of what is sealed with them."""
+    """Return the bytes of items, and of their sealed content."""
     return sum(len(item.body) + len((item.sealed or "").encode()) for item in items)
 
 
 def new_key(tenant: str = "", **fields: object) -> ApiKey:
-    """Return a key that is new, and has expired soon after."""
+    """Return a new key that expires soon."""
     soon = int(time.time()) + 600
     made = ApiKey(new_id("key"), tenant or new_id("tenant"), "n", os.urandom(32), "sk-…1234", 1000, soon)
     return replace(made, **fields)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Promises about long lists that are read in parts, and about what is known of their extent beforehand."""
+"""Promises about long lists that are read in parts, and about their size, which is known beforehand."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -20,7 +20,7 @@ MANY = 2500
 
 
 async def _input_is_paged(store: Store) -> None:
-    """What a response was made from comes in parts, between any two of its items, in both directions."""
+    """The input and history of a response are listed in parts, between any two of its items, in both directions."""
     again = StoredItem(new_id("msg"), b"again")
     chain = chain_of(4)
     chain[1] = replace(chain[1], input=[again, *chain[1].input, again])
@@ -37,7 +37,7 @@ async def _input_is_paged(store: Store) -> None:
 
 
 async def _conversation_comes_first(store: Store) -> None:
-    """What stood in a conversation comes before what was said there, and nothing that came later."""
+    """Items that a conversation had before come before those of the response, without any later ones."""
     conversation = StoredConversation(new_id("conv"), 1000, b"{}", T)
     before = new_items("a", "b", "c")
     await store.create_conversation(conversation, before)
@@ -71,7 +71,7 @@ async def _check_parts(store: Store, response_id: str, expected: Sequence[Stored
 
 
 async def _parts_have_a_size(store: Store) -> None:
-    """A part ends before it has more bytes than asked for; a single item comes however large it is."""
+    """A part ends before it exceeds the requested bytes; a single item is returned however large it is."""
     items = [StoredItem(new_id("msg"), b"x" * 400_000) for _ in range(5)]
     response = new_response(items)
     conversation = StoredConversation(new_id("conv"), 1000, b"{}", T)
@@ -88,7 +88,7 @@ async def _parts_have_a_size(store: Store) -> None:
 
 
 async def _many_items_come_back(store: Store) -> None:
-    """Many items come back as few do, and their number and size are known before they are read."""
+    """Many items are returned as few are, and their number and size are known before they are read."""
     first = new_response(new_items(*map(str, range(MANY))), new_items("a"))
     second = new_response(new_items("b"), previous=first.id)
     for response in (first, second):
@@ -102,11 +102,11 @@ async def _many_items_come_back(store: Store) -> None:
     found = await store.load(T, first.id)
     hold(found is not None and list(found.input) == first.input, "many items do not load")
     await store.delete(T, first.id)
-    hold(not (await store.measure_chain(T, second.id, 99)).is_whole, "a chain without a head is whole")
+    hold(not (await store.measure_chain(T, second.id, 99)).is_whole, "a chain without a head is complete")
 
 
 async def _parents_of_others_are_unknown(store: Store) -> None:
-    """A response that names another tenant's as its parent, or another's conversation, sees nothing of it."""
+    """A response that names another tenant's response as its parent, or another's conversation, sees nothing of it."""
     other = "another"
     parent = replace(new_response(new_items("secret")), tenant=other)
     conversation = StoredConversation(new_id("conv"), 1000, b"{}", other)

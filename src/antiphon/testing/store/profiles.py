@@ -1,4 +1,4 @@
-"""Promises about what probes found about models."""
+"""Promises about the results of probing models."""
 
 import time
 
@@ -8,7 +8,7 @@ from antiphon.testing.store.making import Promise, hold
 
 
 async def _is_kept_for_its_model(store: Store) -> None:
-    """A profile is listed as it was kept, the newest of a model at a place alone, until it is forgotten."""
+    """A profile is listed as it was stored, only the newest of a model at a backend, until it is deleted."""
     place, now = f"http://{new_id('place')}/v1", int(time.time())
     first = StoredProfile(place, "a", "d1", b'{"old": true}\0', now)
     others = [StoredProfile(place, "b", "", b"", now), StoredProfile(place + "2", "a", "d1", b"{}", now)]
@@ -17,11 +17,11 @@ async def _is_kept_for_its_model(store: Store) -> None:
     newest = StoredProfile(place, "a", "d2", b"{}", now + 1)
     await store.put_profile(newest)
     mine = [one for one in await store.profiles() if one.place.startswith(place)]
-    hold(mine == [newest, *others], f"{[newest, *others]} come back as {mine}")
-    hold(await store.delete_profile(place, "a"), "a profile that is known cannot be forgotten")
-    hold(not await store.delete_profile(place, "a"), "a profile is forgotten twice")
+    hold(mine == [newest, *others], f"{[newest, *others]} are returned as {mine}")
+    hold(await store.delete_profile(place, "a"), "a known profile cannot be deleted")
+    hold(not await store.delete_profile(place, "a"), "a profile is deleted twice")
     mine = [one for one in await store.profiles() if one.place.startswith(place)]
-    hold(mine == others, "another profile is forgotten, or one that was forgotten is listed")
+    hold(mine == others, "another profile was deleted, or a deleted one is listed")
     for one in others:
         await store.delete_profile(one.place, one.model)
 

@@ -27,10 +27,10 @@ async def _delete_all(store: Store) -> None:
 
 
 async def _are_kept(store: Store) -> None:
-    """A prompt is returned as it was stored until it is deleted, to its own tenant alone."""
+    """A prompt is returned as it was stored until it is deleted, only to its own tenant."""
     made = await new_prompt(store)
     hold((made.version, made.is_default, made.template) == (1, True, TEMPLATE), f"it was stored as {made}")
-    hold(await store.find_prompt(T, made.id) == made, f"it comes back as {await store.find_prompt(T, made.id)}")
+    hold(await store.find_prompt(T, made.id) == made, f"it is returned as {await store.find_prompt(T, made.id)}")
     hold(await store.find_prompt(T, made.id, 2) is None, "a version that was never stored is found")
     hold(await store.find_prompt(OTHER, made.id) is None, "another tenant finds it")
     hold(await store.prompt_versions(OTHER, made.id, PromptQuery(9)) is None, "another tenant lists its versions")
@@ -44,7 +44,7 @@ async def _are_kept(store: Store) -> None:
 
 
 async def _have_versions(store: Store) -> None:
-    """Each version stays as it was stored; without a number the default version is found."""
+    """Each version remains as it was stored; without a number the default version is found."""
     made = await new_prompt(store)
     second = await store.add_prompt_version(T, made.id, b'{"b":1}', 2000, MOST, is_default=False)
     third = await store.add_prompt_version(T, made.id, b'{"c":1}', 3000, MOST, is_default=True)
@@ -52,7 +52,7 @@ async def _have_versions(store: Store) -> None:
         raise AssertionError("a version is not stored")
     hold((second.version, third.version) == (2, 3), f"the versions are {second.version} and {third.version}")
     hold(await store.find_prompt(T, made.id) == third, "the default version is not found")
-    hold(await store.find_prompt(T, made.id, 2) == second, "a version does not come back as it was stored")
+    hold(await store.find_prompt(T, made.id, 2) == second, "a version is not returned unchanged")
     again = await store.set_default_version(T, made.id, 2)
     hold(again is not None and again.is_default and again.template == second.template, f"the default is {again}")
     hold(await store.find_prompt(T, made.id) == again, "the new default version is not found")
@@ -85,7 +85,7 @@ async def _are_listed(store: Store) -> None:
 
 
 async def _are_bounded(store: Store) -> None:
-    """A tenant has at most so many versions, and their bytes count as stored."""
+    """A tenant has at most a certain number of versions, and their bytes count as stored."""
     await _delete_all(store)
     before = await store.stored_bytes(T)
     made = await new_prompt(store)

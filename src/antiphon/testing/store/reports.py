@@ -18,18 +18,20 @@ async def _delete_all(store: Store) -> None:
 
 
 async def _are_listed(store: Store) -> None:
-    """A report comes back as it was kept; lists have all of them without bodies, newest first."""
+    """A report is returned as it was stored; lists have all of them without bodies, newest first."""
     await _delete_all(store)
     old, new = _new("a", 100), _new("b", 200)
     for one in (new, old):
         await store.put_report(one)
-    hold(await store.find_report(old.id) == old, f"{old} comes back as {await store.find_report(old.id)}")
+    hold(await store.find_report(old.id) == old, f"{old} is returned as {await store.find_report(old.id)}")
     listed, expected = list(await store.reports()), [replace(one, body=b"") for one in (new, old)]
     hold(listed == expected, f"{expected} are listed as {listed}")
     again = replace(old, started_at=300, summary=b"{}")
     await store.put_report(again)
-    hold(await store.find_report(old.id) == again, "a report that is kept again does not replace the one before")
-    hold([one.id for one in await store.reports()] == [old.id, new.id], "a report that is kept again is listed wrongly")
+    hold(await store.find_report(old.id) == again, "a report that is stored again does not replace the one before")
+    hold(
+        [one.id for one in await store.reports()] == [old.id, new.id], "a report that is stored again is listed wrongly"
+    )
     hold(await store.delete_report(old.id), "a report cannot be deleted")
     hold(not await store.delete_report(old.id), "a report is deleted twice")
     hold(await store.find_report(old.id) is None, "a report that was deleted is found")
@@ -38,7 +40,7 @@ async def _are_listed(store: Store) -> None:
 
 
 async def _are_bounded(store: Store) -> None:
-    """Of one model of a server, and of all, the reports of the runs that started last are kept."""
+    """For one model of a server, and in total, the reports of the latest runs are kept."""
     await _delete_all(store)
     other, first = _new("a", 1, "other"), _new("a", 2)
     for one in (other, first, *(_new("a", 100 + at) for at in range(MOST_OF_ONE))):
@@ -47,7 +49,7 @@ async def _are_bounded(store: Store) -> None:
     hold(await store.find_report(other.id) == other, "a report of another model was deleted")
     for at in range(MOST_REPORTS - MOST_OF_ONE):
         await store.put_report(_new(f"server {at}", 200 + at))
-    hold(len(await store.reports()) == MOST_REPORTS, f"{len(await store.reports())} reports are kept")
+    hold(len(await store.reports()) == MOST_REPORTS, f"{len(await store.reports())} reports are stored")
     hold(await store.find_report(other.id) is None, "the oldest report was not deleted")
     await _delete_all(store)
 

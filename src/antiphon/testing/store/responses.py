@@ -31,7 +31,7 @@ _AT_ONCE = 64
 
 
 async def _comes_back_whole(store: Store) -> None:
-    """What was saved comes back whole, its items in order."""
+    """A saved response is returned whole, its items in order."""
     odd = "\0 \n '\";-- \u00e9\u202e\U0001f600 \ufffe"
     no_nul = odd.replace("\0", "")
     for response in (
@@ -48,33 +48,33 @@ async def _comes_back_whole(store: Store) -> None:
 
 
 async def _unknown_is_none(store: Store) -> None:
-    """An id that was never saved is unknown to every method, and no error."""
+    """An id that was never saved is unknown to every method, and not an error."""
     nobody = new_id("resp")
     found = await store.load(T, nobody), await store.history(T, nobody), await store.find_item(T, nobody)
-    hold(found == (None, None, None), f"load, history and find_item gave {found}")
-    hold(await store.delete(T, nobody) is False, "delete did not give False")
+    hold(found == (None, None, None), f"load, history and find_item returned {found}")
+    hold(await store.delete(T, nobody) is False, "delete did not return False")
 
 
 async def _saving_again_replaces(store: Store) -> None:
-    """Saving the same id again replaces all of it: no item of the former stays, and its place in a chain is kept."""
+    """Saving the same id again replaces all of it: no earlier item remains, and its position in a chain is kept."""
     old = new_response(new_items("old 1", "old 2"), new_items("old 3"))
     child = new_response(new_items("child"), previous=old.id)
     new = new_response(new_items("new"), id=old.id, status="failed", body=b"new")
     for response in (old, child, new):
         await store.save(response)
     same(await store.load(T, old.id), new)
-    hold(await store.find_item(T, old.output[0].id) is None, "an item of the former is still found")
+    hold(await store.find_item(T, old.output[0].id) is None, "an earlier item is still found")
     hold(await store.history(T, child.id) == [*new.input, *child.input], "a later turn's history is not the new one's")
 
 
 async def _delete_forgets(store: Store) -> None:
-    """A deleted response is unknown with its items, once; others stay, and its children still name it."""
+    """A deleted response and its items are unknown, once; others remain, and its children still name it."""
     parent, other = new_response(new_items("a"), new_items("b")), new_response(new_items("c"))
     child = new_response(new_items("d"), previous=parent.id)
     for response in (parent, other, child):
         await store.save(response)
-    hold(await store.delete(T, parent.id) is True, "delete did not give True")
-    hold(await store.delete(T, parent.id) is False, "delete gave True twice")
+    hold(await store.delete(T, parent.id) is True, "delete did not return True")
+    hold(await store.delete(T, parent.id) is False, "delete returned True twice")
     hold(await store.load(T, parent.id) is None, "it still loads")
     hold(await store.find_item(T, parent.input[0].id) is None, "its item is still found")
     hold(await store.history(T, child.id) is None, "its child still has a history")
@@ -95,17 +95,17 @@ async def _history_is_in_order(store: Store) -> None:
 
 
 async def _chain_without_head_is_none(store: Store) -> None:
-    """A chain with a hole, or one that runs in a circle, has no history."""
+    """A chain with a gap, or with a cycle, has no history."""
     orphan, (one, two, three) = new_response(new_items("a"), previous=new_id("resp")), chain_of(3)
     circle = new_response(new_items("b"), id=one.id, previous=three.id)
     for response in (orphan, circle, two, three):
         await store.save(response)
-    hold(await store.history(T, orphan.id) is None, "a history with a hole was given")
-    hold(await store.history(T, two.id) is None, "a history in a circle was given")
+    hold(await store.history(T, orphan.id) is None, "a history with a gap was returned")
+    hold(await store.history(T, two.id) is None, "a history with a cycle was returned")
 
 
 async def _chain_is_counted(store: Store) -> None:
-    """The responses of a chain are counted from any of them up to its head, or to a hole, and no more than asked."""
+    """The responses of a chain are counted from any of them up to its head, or to a gap, and up to a limit."""
     chain = chain_of(5)
     for response in chain:
         await store.save(response)
@@ -113,11 +113,11 @@ async def _chain_is_counted(store: Store) -> None:
     bounded = await store.measure_chain(T, chain[4].id, 3), await store.measure_chain("another", chain[4].id, 99)
     hold([one.length for one in bounded] == [3, 0], f"at most 3, and another tenant's 0, were {bounded}")
     await store.delete(T, chain[1].id)
-    hold(await _lengths(store, chain) == [1, 0, 1, 2, 3], "a chain with a hole is not counted up to the hole")
+    hold(await _lengths(store, chain) == [1, 0, 1, 2, 3], "a chain with a gap is not counted up to the gap")
     one, two = chain_of(2)
     for response in (new_response(new_items("a"), id=one.id, previous=two.id), two):
         await store.save(response)
-    hold((await store.measure_chain(T, two.id, 7)).length == 7, "a circle is not counted up to the most")
+    hold((await store.measure_chain(T, two.id, 7)).length == 7, "a cycle is not counted up to the limit")
 
 
 async def _lengths(store: Store, chain: Sequence[StoredResponse]) -> list[int]:
@@ -125,7 +125,7 @@ async def _lengths(store: Store, chain: Sequence[StoredResponse]) -> list[int]:
 
 
 async def _long_chain_is_counted(store: Store) -> None:
-    """A long chain is counted anew whenever it was changed, whatever a store remembers of it."""
+    """A long chain is counted again after each change, whatever a store remembers of it."""
     chain = chain_of(100)
     await asyncio.gather(*(store.save(response) for response in chain))
     end, other = chain[-1], new_response(new_items("a"), previous=chain[-2].id)
@@ -138,9 +138,9 @@ async def _long_chain_is_counted(store: Store) -> None:
     hold(await _length(store, end) == 100, "saving the end of a chain again changes its length")
     await store.delete(T, chain[49].id)
     lengths = [await _length(store, response) for response in (end, other, chain[40])]
-    hold(lengths == [50, 50, 41], f"a long chain with a hole is counted as {lengths}")
+    hold(lengths == [50, 50, 41], f"a long chain with a gap is counted as {lengths}")
     await store.save(chain[49])
-    hold(await _length(store, end) == 100, "a long chain that is whole again is not counted up to its head")
+    hold(await _length(store, end) == 100, "a long chain that is complete again is not counted up to its head")
 
 
 async def _length(store: Store, response: StoredResponse) -> int:
@@ -152,12 +152,12 @@ async def _history_is_linear(store: Store) -> None:
     chain = chain_of(400)
     await asyncio.gather(*(store.save(response) for response in chain))
     short, long = [await _least_work(store, chain[length - 1].id) for length in (25, 400)]
-    # 16 times the turns: 16 times the work where it is linear, 256 times where it is quadratic.
+    # 16 times the turns: 16 times the work if it is linear, 256 times if it is quadratic.
     hold(long < 64 * short, f"400 turns take {long / short:.0f} times the CPU time of 25")
 
 
 async def _least_work(store: Store, response_id: str) -> float:
-    """Return seconds of this process's CPU, which pass no faster while the machine does something else."""
+    """Return seconds of this process's CPU time, which other processes do not affect."""
     times = []
     for _ in range(5):
         begun = time.process_time()
@@ -167,7 +167,7 @@ async def _least_work(store: Store, response_id: str) -> float:
 
 
 async def _items_may_come_again(store: Store) -> None:
-    """An item's id may come in many responses, and twice in one; each keeps its own, and the newest is found."""
+    """An item's id can appear in many responses, and twice in one; each keeps its own, and the newest is found."""
     first, again, last = (StoredItem(item_id, body) for item_id in [new_id("msg")] for body in (b"1", b"2", b"3"))
     older, newer = new_response([first]), new_response([again], [last])
     for response in (older, newer):
@@ -180,7 +180,7 @@ async def _items_may_come_again(store: Store) -> None:
 
 
 async def _large_item_says_its_size(store: Store) -> None:
-    """With `few`, a large item may come as its size alone; otherwise it comes whole."""
+    """With `few`, a large item can be returned as its size alone; otherwise it is returned whole."""
     items = [StoredItem(new_id("msg"), b"x" * 700_000, "sealed"), StoredItem(new_id("msg"), b"few")]
     conversation = StoredConversation(new_id("conv"), 1000, b"{}", T)
     await store.create_conversation(conversation, items)
@@ -190,7 +190,7 @@ async def _large_item_says_its_size(store: Store) -> None:
     for item in (*items, *response.input):
         found, whole = await store.find_item(T, item.id, few=True), await store.find_item(T, item.id)
         if isinstance(found, LargeItem):
-            hold(found.size == size_of([item]), f"an item of {size_of([item])} bytes is said to have {found.size}")
+            hold(found.size == size_of([item]), f"an item of {size_of([item])} bytes has the size {found.size}")
         else:
             hold(found == item, f"with `few`, an item is {found!r:.200}")
         hold(whole == item, f"an item is {whole!r:.200}")
@@ -198,7 +198,7 @@ async def _large_item_says_its_size(store: Store) -> None:
 
 
 async def _what_expired_is_unknown(store: Store) -> None:
-    """From its `expires_at` on a response is unknown; `purge` takes it out, nothing else, and says how many it were."""
+    """From its `expires_at` on a response is unknown; `purge` deletes it, nothing else, and returns the number."""
     await store.purge()
     past, future = int(time.time()) - 10, int(time.time()) + 1000
     gone = [new_response(new_items("a"), until=past) for _ in range(3)]
@@ -206,13 +206,13 @@ async def _what_expired_is_unknown(store: Store) -> None:
     child = new_response(new_items("c"), previous=gone[0].id)
     for response in (*gone, *kept, child):
         await store.save(response)
-    hold(await store.load(T, gone[0].id) is None, "one that expired still loads")
-    hold(await store.find_item(T, gone[0].input[0].id) is None, "an item of one that expired is still found")
-    hold(await store.history(T, child.id) is None, "a chain through one that expired still has a history")
-    hold(await store.delete(T, gone[0].id) is False, "one that expired can be deleted")
+    hold(await store.load(T, gone[0].id) is None, "an expired one still loads")
+    hold(await store.find_item(T, gone[0].input[0].id) is None, "an item of an expired one is still found")
+    hold(await store.history(T, child.id) is None, "a chain through an expired one still has a history")
+    hold(await store.delete(T, gone[0].id) is False, "an expired one can be deleted")
     for dry_run, count in ((True, 3), (False, 3), (False, 0)):
         found = (await store.purge(dry_run=dry_run))["responses"]
-        hold(found == count, f"purge(dry_run={dry_run}) gave {found} instead of {count}")
+        hold(found == count, f"purge(dry_run={dry_run}) returned {found} instead of {count}")
     for response in kept:
         same(await store.load(T, response.id), response)
         await store.delete(T, response.id)
@@ -220,7 +220,7 @@ async def _what_expired_is_unknown(store: Store) -> None:
 
 
 async def _tenants_are_apart(store: Store) -> None:
-    """Nothing of one tenant is known to another."""
+    """No data of one tenant is known to another."""
     mine, item = new_response(new_items("a"), new_items("b")), StoredItem(new_id("msg"), b"{}")
     conversation = StoredConversation(new_id("conv"), 1, b"{}", T)
     await store.save(mine)
@@ -254,7 +254,7 @@ async def _tenants_are_apart(store: Store) -> None:
 
 
 async def _nothing_leads_to_another_tenant(store: Store) -> None:
-    """A response that names another tenant's parent or conversation leads to nothing of theirs."""
+    """A response that names another tenant's parent or conversation leads to none of their data."""
     theirs = replace(new_response(new_items("theirs"), new_items("theirs")), tenant="other")
     item = StoredItem(new_id("msg"), b"theirs")
     conversation = StoredConversation(new_id("conv"), 1, b"{}", "other")
@@ -285,7 +285,7 @@ async def _nothing_leads_to_another_tenant(store: Store) -> None:
 
 
 async def _tasks_may_come_together(store: Store) -> None:
-    """Many tasks may save, read and delete at once, and each sees what it has finished."""
+    """Many tasks can save, read and delete at once, and each sees what it has finished."""
 
     async def use(parent: StoredResponse) -> None:
         child = new_response(new_items("c"), new_items("d"), previous=parent.id)
@@ -294,15 +294,15 @@ async def _tasks_may_come_together(store: Store) -> None:
         await store.save(child)
         expected = [*parent.input, *parent.output, *child.input, *child.output]
         hold(await store.history(T, child.id) == expected, "a history lacks what its task had saved")
-        hold(await store.find_item(T, child.output[0].id) == child.output[0], "an item is lost that its task had saved")
-        hold(await store.delete(T, parent.id), "a task's own response was not there to delete")
+        hold(await store.find_item(T, child.output[0].id) == child.output[0], "an item that its task had saved is lost")
+        hold(await store.delete(T, parent.id), "a task's own response could not be deleted")
         hold(await store.load(T, parent.id) is None, "a task's deleted response still loads")
 
     await asyncio.gather(*(use(new_response(new_items("a"), new_items("b"))) for _ in range(_AT_ONCE)))
 
 
 async def _reads_are_never_torn(store: Store) -> None:
-    """Who reads while a response is replaced gets all of the old or all of the new."""
+    """A read during the replacement of a response returns all of the old or all of the new."""
     old = new_response(new_items(*map(str, range(8))), body=b"old")
     new = new_response(output=new_items("8", "9"), id=old.id, body=b"new")
     await store.save(old)
@@ -318,7 +318,7 @@ async def _reads_are_never_torn(store: Store) -> None:
 
 
 async def _cancelling_tears_nothing(store: Store) -> None:
-    """A save whose caller is cancelled is done whole or not at all, and nobody else notices."""
+    """A save with a cancelled caller is done completely or not at all, and affects nothing else."""
     left, kept = ([new_response(new_items("a"), new_items("b")) for _ in range(20)] for _ in range(2))
     saves = [asyncio.ensure_future(store.save(response)) for pair in zip(left, kept, strict=True) for response in pair]
     await asyncio.sleep(0)

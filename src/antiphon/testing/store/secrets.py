@@ -8,7 +8,7 @@ from antiphon.testing.store.making import Promise, hold
 
 
 async def _is_agreed_on(store: Store) -> None:
-    """Of many who bring a secret of one name all get the same, which one of them brought, and it stays."""
+    """Of many concurrent secrets of one name one is stored, all callers receive it, and it remains."""
     name, brought = new_id("secret"), [bytes([i, 0, 255]) for i in range(16)]
     agreed = await asyncio.gather(*(store.secret(name, fresh) for fresh in brought))
     hold(len(set(agreed)) == 1 and agreed[0] in brought, f"they agreed on {set(agreed)}")

@@ -1,4 +1,4 @@
-"""Promises about sessions of the console, and the one-time codes that begin them."""
+"""Promises about sessions of the console, and the one-time codes that start them."""
 
 import asyncio
 import os
@@ -19,11 +19,13 @@ async def _are_found(store: Store) -> None:
     session, other, operator = _new(), _new(), replace(_new(), key_id="", key_digest=b"")
     for one in (session, other, operator):
         await store.put_session(one)
-        hold(await store.find_session(one.digest) == one, f"{one} comes back as {await store.find_session(one.digest)}")
-    hold(await store.find_session(os.urandom(32)) is None, "an unknown digest is a session's")
+        hold(
+            await store.find_session(one.digest) == one, f"{one} is returned as {await store.find_session(one.digest)}"
+        )
+    hold(await store.find_session(os.urandom(32)) is None, "an unknown digest finds a session")
     await store.touch_session(session.digest, session.used_at + 60, session.expires_at + 60)
     used = replace(session, used_at=session.used_at + 60, expires_at=session.expires_at + 60)
-    hold(await store.find_session(session.digest) == used, "the last use of a session is not kept")
+    hold(await store.find_session(session.digest) == used, "the last use of a session is not stored")
     hold(await store.delete_session(session.digest), "a session cannot be deleted")
     hold(not await store.delete_session(session.digest), "a session is deleted twice")
     await store.touch_session(session.digest, session.used_at, session.expires_at)
@@ -44,12 +46,12 @@ async def _expire(store: Store) -> None:
     for dry_run in (True, False):
         gone = await store.purge(dry_run=dry_run)
         counted = gone["sessions"], gone["codes"]
-        hold(counted == (1, 1), f"purge(dry_run={dry_run}) gave {counted} of sessions and codes instead of (1, 1)")
+        hold(counted == (1, 1), f"purge(dry_run={dry_run}) returned {counted} of sessions and codes instead of (1, 1)")
     hold(await store.find_session(good.digest) == good, "a purge deleted a session that has not expired")
 
 
 async def _of_one_key_are_bounded(store: Store) -> None:
-    """Of more than 100 sessions of one key, those used last are kept; those of other keys are."""
+    """Of more than 100 sessions of one key, those used last are kept; those of other keys are kept."""
     other, first = replace(_new(), key_id="key_2"), replace(_new(), key_id="key_3", used_at=1)
     later = [replace(_new(), key_id="key_3") for _ in range(100)]
     for one in (other, first, *later):
@@ -60,7 +62,7 @@ async def _of_one_key_are_bounded(store: Store) -> None:
 
 
 async def _codes_are_good_once(store: Store) -> None:
-    """Of many who redeem a code at once, one succeeds; an unknown code is refused."""
+    """Of many concurrent uses of a code one succeeds; an unknown code is rejected."""
     code, later = os.urandom(32), int(time.time()) + 60
     await store.put_code(code, later)
     hold(not await store.redeem_code(os.urandom(32)), "an unknown code is accepted")

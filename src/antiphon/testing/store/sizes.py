@@ -48,7 +48,7 @@ async def _saved_bytes_are_exact(store: Store) -> None:
 
 
 async def _replies_are_counted(store: Store) -> None:
-    """A reply that is kept for an `Idempotency-Key` counts, whatever it answers, also where no response is stored."""
+    """A reply that is stored for an `Idempotency-Key` counts, whatever it contains, even without a stored response."""
     tenant, key, unstored, stored = new_id("tenant"), new_id("key"), new_response(), new_response()
     unstored, stored = (replace(one, tenant=tenant) for one in (replace(unstored, is_stored=False), stored))
     await store.reserve(tenant, key, b"print", unstored.id, "w")
@@ -70,9 +70,9 @@ async def _replies_are_counted(store: Store) -> None:
 
 
 async def _jobs_are_counted(store: Store) -> None:
-    """A job counts with its request, its log, its output and its notes, exactly, until it ends; then its log does."""
+    """A job counts with its request, its log, its output and its notes, exactly, until it ends; then its log counts."""
     tenant = new_id("tenant")
-    queued = replace(new_response(new_items("asked"), status="queued"), tenant=tenant, is_streamed=True)
+    queued = replace(new_response(new_items("question"), status="queued"), tenant=tenant, is_streamed=True)
     await _enqueue(store, queued)
     await _hold_size(store, tenant, _size(queued), 7 + 2)
     job = await _claim(store, "w")
@@ -91,9 +91,9 @@ async def _jobs_are_counted(store: Store) -> None:
 
 
 async def _dropped_events_are_not_counted(store: Store) -> None:
-    """Events that are dropped count no longer: where a job is given back, is lost, or is deleted with its response."""
+    """Dropped events no longer count: when a job is returned, is lost, or is deleted with its response."""
     tenant, late = new_id("tenant"), new_id("worker")
-    queued = replace(new_response(new_items("asked"), status="queued"), tenant=tenant, is_streamed=True)
+    queued = replace(new_response(new_items("question"), status="queued"), tenant=tenant, is_streamed=True)
     await _enqueue(store, queued)
     job = await _advance(store, await _claim(store, "w"), Progress([Frames(2, 2, b"2")], keep=True))
     await _advance(store, job, Progress([Frames(3, 5, b"345")]))
@@ -113,10 +113,10 @@ async def _dropped_events_are_not_counted(store: Store) -> None:
 
 
 async def _ended_logs_are_counted(store: Store) -> None:
-    """A job that has ended counts with the log that is left of it, whether its events can be replayed or not."""
+    """A job that has ended counts with the log that remains of it, whether its events can be replayed or not."""
     tenant = new_id("tenant")
     for is_streamed in (True, False):
-        queued = replace(new_response(new_items("asked"), status="queued"), tenant=tenant, is_streamed=is_streamed)
+        queued = replace(new_response(new_items("question"), status="queued"), tenant=tenant, is_streamed=is_streamed)
         await _enqueue(store, queued)
         job = await _advance(store, await _claim(store, "w"), Progress([Frames(2, 3, b"23")]))
         ended = replace(job.response, status="cancelled")
@@ -127,7 +127,7 @@ async def _ended_logs_are_counted(store: Store) -> None:
 
 
 async def _tenants_are_added_up(store: Store) -> None:
-    """All tenants' bytes are added up, with the tenants that have stored most in descending order, as many as asked."""
+    """All tenants' bytes are added up, with the largest tenants in descending order, up to a limit."""
     before = await store.storage_use(1)
     tenants = [new_id("tenant") for _ in range(3)]
     saved = [
@@ -163,7 +163,7 @@ async def _enqueue(store: Store, queued: StoredResponse) -> None:
 async def _claim(store: Store, worker: str) -> Job:
     job = await store.claim(worker, 1_000_000)
     if job is None:
-        raise AssertionError("a job that waits is not given out")
+        raise AssertionError("a waiting job cannot be claimed")
     return job
 
 

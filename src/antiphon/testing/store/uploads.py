@@ -30,24 +30,24 @@ async def _file(store: Store, upload: StoredUpload) -> StoredFile:
 
 
 async def _becomes_a_file(store: Store) -> None:
-    """A pending upload takes parts up to its size, and becomes a file once; then its parts' blobs are stale."""
+    """A pending upload accepts parts up to its size, and becomes a file once; then its parts' blobs are stale."""
     upload = replace(_new(new_id("tenant")), lifetime=3600)
     hold(await store.create_upload(upload, AMPLE), "it is not stored")
-    hold(await store.load_upload(upload.tenant, upload.id) == upload, "it does not come back as it was")
+    hold(await store.load_upload(upload.tenant, upload.id) == upload, "it is not returned unchanged")
     found = await asyncio.gather(*(_part(store, upload, 3) for _ in range(5)))
     parts = [part for part in found if part]
-    hold(len(parts) == 3, f"{len(parts)} parts of 3 bytes are taken where 10 bytes were announced")
+    hold(len(parts) == 3, f"{len(parts)} parts of 3 bytes are accepted for 10 announced bytes")
     kept = list(await store.upload_parts(upload.tenant, upload.id))
-    hold(sorted(p.id for p in kept) == sorted(p.id for p in parts), "the parts do not come back")
+    hold(sorted(p.id for p in kept) == sorted(p.id for p in parts), "the parts are not returned")
     files = [await _file(store, upload), await _file(store, upload)]
     made = [one for one in [await store.complete_upload(upload.id, file) for file in files] if one]
     hold(made == files[:1], f"it became {len(made)} files")
-    hold(await store.load_file(upload.tenant, files[0].id) == files[0], "its file is not there")
+    hold(await store.load_file(upload.tenant, files[0].id) == files[0], "its file does not exist")
     hold(await store.file_use(upload.tenant) == FileUse(1, 10), "it does not count as one file")
     done = await store.load_upload(upload.tenant, upload.id)
     hold(done == replace(upload, status="completed", file=files[0].id), f"it is {done}")
-    hold(await store.upload_parts(upload.tenant, upload.id) == [], "its parts are there")
-    hold(await _part(store, upload, 1) is None, "it takes a part after its end")
+    hold(await store.upload_parts(upload.tenant, upload.id) == [], "its parts exist")
+    hold(await _part(store, upload, 1) is None, "it accepts a part after its end")
     blobs = {part.blob for part in parts}
     hold(await stale(store, *blobs, files[0].blob) == blobs, "the blobs of its parts are not stale")
     await store.delete_file(upload.tenant, files[0].id)
@@ -55,17 +55,17 @@ async def _becomes_a_file(store: Store) -> None:
 
 
 async def _is_cancelled(store: Store) -> None:
-    """A cancelled upload drops its parts and releases what it reserved, once; it never becomes a file."""
+    """A cancelled upload drops its parts and releases its reservation, once; it never becomes a file."""
     upload = _new(new_id("tenant"))
     await store.create_upload(upload, AMPLE)
     part = await _part(store, upload, 10)
     hold(await store.file_use(upload.tenant) == FileUse(1, 10), "it does not reserve its bytes")
     hold(await store.stored_bytes(upload.tenant) == 10, "its bytes are not counted as stored")
     ended = [await store.cancel_upload(upload.tenant, upload.id) for _ in range(2)]
-    hold(ended == [True, False], f"cancelled twice it says {ended}")
+    hold(ended == [True, False], f"cancelled twice it returns {ended}")
     hold(await store.complete_upload(upload.id, await _file(store, upload)) is None, "it becomes a file after its end")
     hold(part is not None and await stale(store, part.blob) == {part.blob}, "the blob of its part is not stale")
-    hold(await store.file_use(upload.tenant) == FileUse(0, 0), "it reserves its bytes still")
+    hold(await store.file_use(upload.tenant) == FileUse(0, 0), "it still reserves its bytes")
 
 
 async def _is_its_tenants(store: Store) -> None:
@@ -83,23 +83,23 @@ async def _is_its_tenants(store: Store) -> None:
 
 
 async def _expires(store: Store) -> None:
-    """An upload whose time is over takes nothing more; `purge` drops its parts and releases what it reserved."""
+    """An expired upload accepts nothing more; `purge` drops its parts and releases its reservation."""
     upload = _new(new_id("tenant"), expires_in=-1)
     await store.create_upload(upload, AMPLE)
     found = await store.load_upload(upload.tenant, upload.id)
     hold(found == replace(upload, status="expired"), f"it is {found}")
-    hold(await _part(store, upload, 1) is None, "it takes a part")
+    hold(await _part(store, upload, 1) is None, "it accepts a part")
     hold(not await store.cancel_upload(upload.tenant, upload.id), "it is cancelled")
     hold(await store.complete_upload(upload.id, await _file(store, upload)) is None, "it becomes a file")
     hold((await store.purge(dry_run=True))["pending_uploads"] >= 1, "it is not counted")
     hold((await store.purge())["pending_uploads"] >= 1, "it is not purged")
-    hold(await store.file_use(upload.tenant) == FileUse(0, 0), "it reserves its bytes still")
+    hold(await store.file_use(upload.tenant) == FileUse(0, 0), "it still reserves its bytes")
     found = await store.load_upload(upload.tenant, upload.id)
     hold(found == replace(upload, status="expired"), f"after the purge it is {found}")
     old = _new(upload.tenant, expires_in=-90_000)
     await store.create_upload(old, AMPLE)
     hold((await store.purge())["uploads"] >= 1, "one that expired long ago is not purged")
-    hold(await store.load_upload(upload.tenant, old.id) is None, "one that expired long ago is there")
+    hold(await store.load_upload(upload.tenant, old.id) is None, "one that expired long ago still exists")
 
 
 async def _quota_holds(store: Store) -> None:
@@ -108,8 +108,11 @@ async def _quota_holds(store: Store) -> None:
     for quota, is_stored in ((FileQuota(2, 9), False), (FileQuota(2, 15), True), (FileQuota(2, 15), False)):
         stored = await store.create_upload(_new(tenant), quota)
         hold(stored is is_stored, f"an upload of 10 bytes with the quota {quota}: {stored}")
-    hold(not await store.create_upload(_new(tenant, 1), FileQuota(1, 99)), "a second upload where one file may be")
-    hold(await store.file_use(tenant) == FileUse(1, 10), "what was refused counts")
+    hold(
+        not await store.create_upload(_new(tenant, 1), FileQuota(1, 99)),
+        "a second upload was accepted, and one file is allowed",
+    )
+    hold(await store.file_use(tenant) == FileUse(1, 10), "a rejected upload counts")
 
 
 PROMISES: tuple[Promise, ...] = (_becomes_a_file, _is_cancelled, _is_its_tenants, _expires, _quota_holds)

@@ -26,7 +26,7 @@ ALL = StorePageQuery(100, descending=False)
 
 
 async def new_store(store: Store, tenant: str = T, files: Sequence[str] = (), days: int | None = None) -> str:
-    """Keep a new vector store with these files; return its id."""
+    """Store a new vector store with these files; return its id."""
     one = VectorStore(new_id("vs"), tenant, int(time.time()), "n\0", None, b"{}", days)
     outcome = await store.create_vector_store(one, [NewStoreFile(file) for file in files])
     hold(outcome == DONE, f"it is not stored: {outcome}")
@@ -42,7 +42,7 @@ async def stored_files(store: Store, tenant: str = T, count: int = 1) -> list[st
 
 
 async def claimed(store: Store, worker: str) -> Ingestion:
-    """Claim what waits, which must be something."""
+    """Claim the waiting work, which must exist."""
     found = await store.claim_ingestion(worker, 100)
     if found is None:
         raise AssertionError("a file that waits is not claimed")
@@ -56,7 +56,7 @@ async def ingested(store: Store, ingestion: Ingestion, text: str = "words") -> b
 
 
 async def entry(store: Store, store_id: str, file_id: str, tenant: str = T) -> StoreFile:
-    """Return a file in a store, which must be there."""
+    """Return a file in a store, which must exist."""
     found = await store.find_store_file(tenant, store_id, file_id)
     if found is None:
         raise AssertionError("a file in a store is unknown")
@@ -64,18 +64,18 @@ async def entry(store: Store, store_id: str, file_id: str, tenant: str = T) -> S
 
 
 async def chunks(store: Store, store_id: str, tenant: str = T) -> int:
-    """Return how many chunks a search would look at."""
+    """Return how many chunks a search would cover."""
     found = await store.searched_store(tenant, store_id)
     return found.chunks if found else 0
 
 
 async def _is_kept(store: Store) -> None:
-    """A vector store comes back as it was stored and changed, until it is deleted, to its own tenant."""
+    """A vector store is returned as it was stored and changed, until it is deleted, to its own tenant."""
     store_id = await new_store(store, days=2)
     found = await store.find_vector_store(T, store_id)
     if found is None:
         raise AssertionError("it is unknown")
-    hold((found.name, found.description, found.metadata) == ("n\0", None, b"{}"), f"it comes back as {found}")
+    hold((found.name, found.description, found.metadata) == ("n\0", None, b"{}"), f"it is returned as {found}")
     hold(found.expires_at == found.last_active_at + 2 * 86_400, f"it expires at {found.expires_at}")
     changed = await store.update_vector_store(T, store_id, {"name": None, "metadata": b'{"a":"b"}', "days": None})
     hold(changed == replace(found, name=None, metadata=b'{"a":"b"}', days=None, expires_at=None), f"it is {changed}")
@@ -84,11 +84,11 @@ async def _is_kept(store: Store) -> None:
     hold(await store.update_vector_store(OTHER, store_id, {"name": "x"}) is None, "another tenant changes it")
     hold(not await store.delete_vector_store(OTHER, store_id), "another tenant deletes it")
     hold(await store.delete_vector_store(T, store_id), "it is not deleted")
-    hold(await store.find_vector_store(T, store_id) is None, "it is there still")
+    hold(await store.find_vector_store(T, store_id) is None, "it still exists")
 
 
 async def _is_paged(store: Store) -> None:
-    """Vector stores are listed in both directions, behind or directly in front of any of them."""
+    """Vector stores are listed in both directions, directly after or before any of them."""
     tenant = new_id("tenant")
     ids = [await new_store(store, tenant) for _ in range(5)]
     for query, numbers, has_more in (
@@ -102,7 +102,7 @@ async def _is_paged(store: Store) -> None:
     ):
         page = await store.vector_store_page(tenant, query)
         found = [ids.index(one.id) for one in page.stores]
-        hold((found, page.has_more) == (numbers, has_more), f"{query} gives {found}, more: {page.has_more}")
+        hold((found, page.has_more) == (numbers, has_more), f"{query} returns {found}, more: {page.has_more}")
     unknown = [await store.vector_store_page(OTHER, query) for query in (StorePageQuery(1, ids[0]),)]
     hold(unknown[0].unknown == "after", "another tenant can list what follows it")
     mixed = [*ids, await new_store(store, OTHER)]
@@ -114,19 +114,19 @@ async def _is_paged(store: Store) -> None:
 
 
 async def _attaching_is_whole(store: Store) -> None:
-    """Files are attached all or none: none where one of them, or the store, is unknown to the tenant."""
+    """Files are attached all or none: none if one of them, or the store, is unknown to the tenant."""
     store_id, (file,) = await new_store(store), await stored_files(store)
     (foreign,) = await stored_files(store, OTHER)
     for bad in ("file-none", foreign):
         outcome = await store.attach_files(T, store_id, [NewStoreFile(file), NewStoreFile(bad)], new_id("vsfb"))
-        hold(outcome == Attached(AttachResult.UNKNOWN_FILE, bad), f"attaching {bad} gives {outcome}")
+        hold(outcome == Attached(AttachResult.UNKNOWN_FILE, bad), f"attaching {bad} returns {outcome}")
     hold(not (await store.store_file_page(T, store_id, ALL)).files, "one of them is attached")
     outcome = await store.attach_files(OTHER, store_id, [NewStoreFile(foreign)])
-    hold(outcome.result is AttachResult.UNKNOWN_STORE, f"another tenant's store takes a file: {outcome}")
+    hold(outcome.result is AttachResult.UNKNOWN_STORE, f"another tenant's store accepts a file: {outcome}")
 
 
 async def _counts_are_exact(store: Store) -> None:
-    """A store's counts and bytes, and the tenant's stored bytes, follow its files exactly."""
+    """The counts and bytes of a store, and the tenant's stored bytes, follow its files exactly."""
     tenant = new_id("tenant")
     files = await stored_files(store, tenant, 3)
     before = await store.stored_bytes(tenant)
@@ -146,7 +146,7 @@ async def _counts_are_exact(store: Store) -> None:
 
 
 async def _claim_of(store: Store, store_id: str) -> Ingestion:
-    """Claim the next file of this store; other stores have what no test of ours ended."""
+    """Claim the next file of this store; other stores have files that no test ended."""
     while True:
         found = await claimed(store, "worker")
         if found.file.store_id == store_id:
@@ -154,7 +154,7 @@ async def _claim_of(store: Store, store_id: str) -> Ingestion:
 
 
 async def _attached_again(store: Store) -> None:
-    """A file that is attached again keeps its row, and is ingested again only where that changes anything."""
+    """A file that is attached again keeps its row, and is ingested again only if that changes anything."""
     (file,) = await stored_files(store)
     store_id = await new_store(store, files=[file])
     await ingested(store, await _claim_of(store, store_id))
@@ -163,17 +163,17 @@ async def _attached_again(store: Store) -> None:
     hold((found.status, found.attributes) == ("completed", b'{"a":1}'), f"it is {found}")
     await store.attach_files(T, store_id, [NewStoreFile(file, b"{}", 100, 0)])
     found = await entry(store, store_id, file)
-    hold((found.status, found.chunk_tokens) == ("in_progress", 100), f"cut otherwise it is {found}")
+    hold((found.status, found.chunk_tokens) == ("in_progress", 100), f"with other chunk sizes it is {found}")
     hold(await chunks(store, store_id) == 1, "its old chunks are not found meanwhile")
     await store.fail_ingestion(await _claim_of(store, store_id), "invalid_file", "broken")
-    hold(await chunks(store, store_id) == 1, "its old chunks are gone after a failure")
+    hold(await chunks(store, store_id) == 1, "its old chunks are missing after a failure")
     await store.attach_files(T, store_id, [NewStoreFile(file, b"{}", 100, 0)])
-    hold((await entry(store, store_id, file)).status == "in_progress", "one that failed is not tried again")
+    hold((await entry(store, store_id, file)).status == "in_progress", "a failed one is not retried")
     await store.delete_vector_store(T, store_id)
 
 
 async def _work_is_fenced(store: Store) -> None:
-    """Only who has the newest version of a file writes its chunks: a later claim, cancellation or deletion ends it."""
+    """Only the owner of a file's newest version writes chunks: a later claim, cancellation or deletion ends it."""
     files = await stored_files(store, count=4)
     store_id = await new_store(store)
     await store.attach_files(T, store_id, [NewStoreFile(file) for file in files], batch := new_id("vsfb"))
@@ -186,7 +186,7 @@ async def _work_is_fenced(store: Store) -> None:
     await store.delete_file(T, files[2])
     late = [await store.write_chunks(one, [ChunkRow(0, "late", 1)]) for one in old[:3]]
     late += [await store.complete_ingestion(one, 1, MOST) for one in old[:3]]
-    hold(not any(late), f"late writes are taken: {late}")
+    hold(not any(late), f"late writes are accepted: {late}")
     hold(await ingested(store, new), "the newest version cannot write")
     cancelled = await store.cancel_store_batch(T, store_id, batch)
     counts = cancelled.counts if cancelled else None
@@ -197,21 +197,21 @@ async def _work_is_fenced(store: Store) -> None:
 
 
 async def _dead_workers_lose_files(store: Store) -> None:
-    """A file of an expired worker is claimed by another, which sees how often that happened."""
+    """A file of an expired worker is claimed by another, which sees how many times that happened."""
     (file,) = await stored_files(store)
     store_id, dead, alive = await new_store(store, files=[file]), new_id("worker"), new_id("worker")
     while (one := await claimed(store, dead)).file.store_id != store_id:
         pass
     await store.write_chunks(one, [ChunkRow(0, "half", 1)])
-    hold(one.seq in await store.owned_ingestions(dead), "it is not known what a worker owns")
+    hold(one.seq in await store.owned_ingestions(dead), "the files of a worker are not known")
     hold(dead in await store.heartbeats(), "a worker that has a file is not watched")
     hold(await store.expire_worker(dead, 0), "a silent worker does not expire")
     hold(await store.has_ingestions(), "a file of an expired worker does not wait")
     while (two := await claimed(store, alive)).file.store_id != store_id:
         pass
     hold((two.lost, two.file.version > one.file.version) == (1, True), f"it is claimed as {two}")
-    hold(not await ingested(store, one), "a dead worker's writes are taken")
-    hold(await ingested(store, two, "whole"), "the other worker's are not")
+    hold(not await ingested(store, one), "a dead worker's writes are accepted")
+    hold(await ingested(store, two, "whole"), "the other worker's writes are not accepted")
     hold(await chunks(store, store_id) == 1, "chunks of the dead worker are found")
     for worker in (dead, alive):
         await store.expire_worker(worker, None)
@@ -219,13 +219,13 @@ async def _dead_workers_lose_files(store: Store) -> None:
 
 
 async def _is_fair(store: Store) -> None:
-    """The tenant with the fewest files in work is next, and `per_tenant` bounds what one worker has of a tenant."""
+    """The tenant with the fewest files in progress is next, and `per_tenant` limits what one worker has of a tenant."""
     crowd, late, worker = new_id("tenant"), new_id("tenant"), new_id("worker")
     many = await new_store(store, crowd, await stored_files(store, crowd, 5))
     await _drain(store, {many})
     few = await new_store(store, late, await stored_files(store, late, 1))
     order = [(await claimed(store, worker)).file.store_id for _ in range(3)]
-    hold(order == [many, few, many], f"of {many} and {few}, they come as {order}")
+    hold(order == [many, few, many], f"of {many} and {few}, the order is {order}")
     hold(await store.claim_ingestion(worker, 2) is None, "a tenant has more than `per_tenant` at one worker")
     await store.expire_worker(worker, None)
     for tenant, one in ((crowd, many), (late, few)):
@@ -233,7 +233,7 @@ async def _is_fair(store: Store) -> None:
 
 
 async def _drain(store: Store, but: set[str]) -> None:
-    """End whatever waits, except files of these stores."""
+    """End all waiting work, except files of these stores."""
     kept = []
     while (one := await store.claim_ingestion("worker", 1000)) is not None:
         if one.file.store_id in but:
@@ -245,7 +245,7 @@ async def _drain(store: Store, but: set[str]) -> None:
 
 
 async def _too_many_chunks_fail(store: Store) -> None:
-    """A file with which its store would have too many chunks fails, and none of its chunks is found."""
+    """A file that would exceed the chunk limit of its store fails, and none of its chunks is found."""
     files = await stored_files(store, count=2)
     store_id = await new_store(store, files=files)
     hold(await ingested(store, await _claim_of(store, store_id)), "the first is not ingested")
@@ -259,13 +259,13 @@ async def _too_many_chunks_fail(store: Store) -> None:
 
 
 async def _expires(store: Store) -> None:
-    """A store that has expired stays readable as that, takes no files, and `purge` drops its files and chunks."""
+    """An expired store remains readable as expired, accepts no files, and `purge` drops its files and chunks."""
     (file,) = await stored_files(store)
     old = VectorStore(new_id("vs"), T, int(time.time()) - 3 * 86_400, days=2)
     await store.create_vector_store(old, [NewStoreFile(file)])
     await ingested(store, await _claim_of(store, old.id))
     outcome = await store.attach_files(T, old.id, [NewStoreFile(file)])
-    hold(outcome.result is AttachResult.EXPIRED, f"an expired store takes files: {outcome}")
+    hold(outcome.result is AttachResult.EXPIRED, f"an expired store accepts files: {outcome}")
     hold((await store.purge(dry_run=True))["vector_stores"] >= 1, "it is not counted")
     hold((await store.purge())["vector_stores"] >= 1, "it is not emptied")
     found = await store.find_vector_store(T, old.id)
@@ -275,24 +275,24 @@ async def _expires(store: Store) -> None:
 
 
 async def _use_moves_the_expiry(store: Store) -> None:
-    """Using a store moves its expiry, at most once a minute."""
+    """Using a store extends its expiry, at most once a minute."""
     store_id = VectorStore(new_id("vs"), T, int(time.time()) - 86_400, days=2)
     await store.create_vector_store(store_id)
     await store.use_vector_stores(T, [store_id.id, "vs_none"])
     found = await store.find_vector_store(T, store_id.id)
     hold(found is not None and found.last_active_at > store_id.created_at, f"it is {found}")
     await store.use_vector_stores(OTHER, [store_id.id])
-    hold(await store.find_vector_store(T, store_id.id) == found, "another tenant's use moves it")
+    hold(await store.find_vector_store(T, store_id.id) == found, "another tenant's use extends it")
     await store.delete_vector_store(T, store_id.id)
 
 
 async def _reindexed(store: Store) -> None:
-    """Reindexing has all files ingested again, by another model, and the old chunks are found meanwhile."""
+    """Reindexing ingests all files again, with another model, and the old chunks are found meanwhile."""
     files = await stored_files(store, count=2)
     store_id = await new_store(store, files=files)
     for _ in files:
         await ingested(store, await _claim_of(store, store_id))
-    hold(await store.reindex_vector_store(OTHER, store_id, "m") is None, "another tenant has it done")
+    hold(await store.reindex_vector_store(OTHER, store_id, "m") is None, "another tenant can start it")
     hold(await store.reindex_vector_store(T, store_id, "m") == 2, "not all are ingested again")
     hold(await chunks(store, store_id) == 2, "the old chunks are not found")
     again = await _claim_of(store, store_id)

@@ -36,15 +36,15 @@ async def _claimed(store: Store, endpoint: WebhookEndpoint) -> list[Delivery]:
 
 
 async def _endpoints_are_kept(store: Store) -> None:
-    """Endpoints come back whole, the newest first; the same id again replaces one."""
+    """Endpoints are returned whole, the newest first; the same id again replaces one."""
     tenant = new_id("tenant")
     old, new = (_endpoint(tenant, "response.completed", "response.failed", created_at=at) for at in (1, 2))
     for one in (old, new):
         await store.put_endpoint(one)
     hold(await store.endpoints(tenant) == [new, old], "they are not listed as they are, newest first")
-    changed = replace(old, name="other", old_secret="whsec_old", old_secret_until=9)  # noqa: S106 - no secret
+    changed = replace(old, name="other", old_secret="whsec_old", old_secret_until=9)  # noqa: S106 - not a secret
     await store.put_endpoint(changed)
-    hold(await store.load_endpoint(tenant, old.id) == changed, "one that was put again is not the new one")
+    hold(await store.load_endpoint(tenant, old.id) == changed, "an endpoint that was stored again is not the new one")
     hold(await store.load_endpoint(T, old.id) is None, "another tenant found one")
     hold(await store.delete_endpoint(T, old.id) is False, "another tenant deleted one")
     for one in (old, new):
@@ -53,7 +53,7 @@ async def _endpoints_are_kept(store: Store) -> None:
 
 
 async def _outbox_delivers(store: Store) -> None:
-    """An announcement waits once for each endpoint of its tenant that wants it, until it is delivered or given up."""
+    """An event waits once for each subscribed endpoint of its tenant, until it is delivered or abandoned."""
     tenant, now = new_id("tenant"), int(time.time())
     wanting, other = _endpoint(tenant, "response.completed"), _endpoint(tenant, "response.failed")
     stranger = _endpoint(new_id("tenant"), "response.completed")
@@ -63,7 +63,10 @@ async def _outbox_delivers(store: Store) -> None:
         await _announce(store, tenant, Announcement(new_id("evt"), "response.completed", now, b'{"a":1}'))
     waiting = await _mine(store, wanting)
     hold(len(waiting) == 3, f"3 events are {len(waiting)} deliveries")
-    hold(not await _mine(store, other) and not await _mine(store, stranger), "somebody gets what he did not want")
+    hold(
+        not await _mine(store, other) and not await _mine(store, stranger),
+        "an endpoint receives events without a subscription",
+    )
     taken = await _claimed(store, wanting)
     hold([one.attempts for one in taken] == [1, 1, 1], f"3 that are due are claimed as {taken}")
     hold(taken[0].body == b'{"a":1}' and taken[0].endpoint == wanting, f"a delivery is {taken[0]}")
@@ -73,9 +76,9 @@ async def _outbox_delivers(store: Store) -> None:
     await store.postpone(taken[1].id, now - 1, "later")
     await store.postpone(taken[2].id, None, "never")
     left = {one.id: one for one in await _mine(store, wanting)}
-    hold(left.keys() == {taken[1].id, taken[2].id}, "a delivery that was received is still there")
-    hold(left[taken[2].id].failed_at is not None, "a delivery that was given up does not say so")
-    hold(await store.claim_delivery(taken[2].id, 600) is None, "a delivery that was given up is claimed")
+    hold(left.keys() == {taken[1].id, taken[2].id}, "a received delivery still exists")
+    hold(left[taken[2].id].failed_at is not None, "an abandoned delivery does not say so")
+    hold(await store.claim_delivery(taken[2].id, 600) is None, "an abandoned delivery is claimed")
     due = await _claimed(store, wanting)
     hold([(one.id, one.attempts, one.last_error) for one in due] == [(taken[1].id, 2, "later")], f"due is {due}")
     for one in (wanting, other, stranger):
@@ -84,7 +87,7 @@ async def _outbox_delivers(store: Store) -> None:
 
 
 async def _outbox_retries(store: Store) -> None:
-    """A delivery that waits or was given up can be attempted now, and so can all that were given up."""
+    """A waiting or abandoned delivery can be attempted now, and so can all abandoned ones."""
     now, endpoint = int(time.time()), _endpoint(new_id("tenant"), "response.completed")
     await store.put_endpoint(endpoint)
     for _ in range(4):
@@ -97,21 +100,21 @@ async def _outbox_retries(store: Store) -> None:
     hold(await store.retry_delivery(waiting.id) and await store.retry_delivery(first.id), "a delivery is unknown")
     again = [(one.id, one.attempts, one.failed_at) for one in await _claimed(store, endpoint)]
     hold(sorted(again) == sorted((one.id, 1, None) for one in (waiting, first)), f"attempted again are {again}")
-    hold(await store.retry_failed_deliveries() >= len(others), "those that were given up are not counted")
+    hold(await store.retry_failed_deliveries() >= len(others), "the abandoned ones are not counted")
     rest = {one.id for one in await _claimed(store, endpoint)}
-    hold(rest == {one.id for one in others}, f"of all that were given up {rest} are attempted again")
-    hold(all(one.last_error for one in await _mine(store, endpoint)), "the reason of the last failure is gone")
+    hold(rest == {one.id for one in others}, f"of all abandoned ones {rest} are attempted again")
+    hold(all(one.last_error for one in await _mine(store, endpoint)), "the reason of the last failure is missing")
     await store.delete_endpoint(endpoint.tenant, endpoint.id)
 
 
 async def _endpoints_are_limited(store: Store) -> None:
-    """A tenant has at most as many endpoints as are allowed; another tenant's do not count, and changes are free."""
+    """A tenant has at most the allowed number of endpoints, not counting other tenants'; changes are free."""
     tenant, other = new_id("tenant"), new_id("tenant")
     mine = [_endpoint(tenant, "response.completed") for _ in range(3)]
     theirs = _endpoint(other, "response.completed")
     kept = [await store.put_endpoint(one, 2) for one in (theirs, *mine)]
-    hold(kept == [True, True, True, False], f"of 3 where 2 are allowed it keeps {kept[1:]}")
-    hold(len(await store.endpoints(tenant)) == 2, "an endpoint that was refused is there")
+    hold(kept == [True, True, True, False], f"of 3 with 2 allowed it keeps {kept[1:]}")
+    hold(len(await store.endpoints(tenant)) == 2, "a rejected endpoint is stored")
     hold(await store.put_endpoint(replace(mine[0], name="new"), 2) is True, "one of 2 cannot be changed")
     for one in (mine[0], mine[1], theirs):
         await store.delete_endpoint(one.tenant, one.id)

@@ -1,4 +1,4 @@
-"""The files of a container on their way into its machine before a call, and out of it after the call."""
+"""Copies the files of a container into its machine before a call, and back after the call."""
 
 import shlex
 from collections.abc import AsyncGenerator, AsyncIterable, Collection, Iterable, Sequence
@@ -26,17 +26,17 @@ NO_ROOM = "The new files were not kept: the container has no room for them. Dele
 
 @dataclass(slots=True)
 class Outcome:
-    """What a call made of the files of its container."""
+    """The changes that a call made to the files of its container."""
 
     made: list[MadeFile] = field(default_factory=list)
     """New and changed files, figures first."""
     left_out: list[str] = field(default_factory=list)
-    """Sentences about what could not be kept."""
+    """Sentences about files that could not be stored."""
 
 
 @dataclass(slots=True)
 class _Room:
-    """How many more files, and bytes of them, the container has room for."""
+    """How many more files, and bytes, fit into the container."""
 
     files: int
     size: int
@@ -64,7 +64,7 @@ class ContainerFiles:
             after = page.files[-1].id
 
     async def of_tool(self, tenant: str, container_id: str, file_ids: Iterable[str]) -> list[StoredContainerFile]:
-        """Return files of the tenant as files of a container, not stored yet; without those that are deleted."""
+        """Return files of the tenant as files of a container, not stored yet; without deleted ones."""
         found = [await self._content.find(tenant, one) for one in file_ids]
         return [
             self.row(
@@ -79,7 +79,7 @@ class ContainerFiles:
         ]
 
     async def copy_in(self, kernel: Kernel, stored: Sequence[StoredContainerFile]) -> None:
-        """Have the machine hold the container's files as they are stored. Raises `SandboxError`, `StoreError`."""
+        """Copy the container's stored files into the machine. Raises `SandboxError`, `StoreError`."""
         wanted = {name_of(file): file for file in stored}
         await _remove(kernel, [name for name in kernel.copies if name not in wanted])
         changed = [name for name, file in wanted.items() if _is_other(kernel.copies.get(name), file)]
@@ -88,7 +88,7 @@ class ContainerFiles:
             try:
                 await kernel.machine.put(name, self._content.read(kernel.tenant, file.blob, file.size))
             except ValueError:
-                log.warning("The file %s of a container has a name that no machine can have.", file.id)
+                log.warning("The file %s of a container was skipped: its name is invalid in a machine.", file.id)
                 continue
             kernel.copies[name] = Copy(file.id, file.blob, file.size, "")
         if changed:
@@ -126,7 +126,7 @@ class ContainerFiles:
             await self._containers.delete_container_files(kernel.tenant, kernel.container_id, file_ids)
 
     async def write(self, kernel: Kernel, path: str, content: AsyncIterable[bytes], most: int) -> StoredContainerFile:
-        """Write the content of a file; return its row. Raises `TooLargeError`, and what the content raises."""
+        """Write the content of a file; return its row. Raises `TooLargeError`, and the errors of the content."""
         written = await self._content.write(kernel.tenant, content, most)
         return self.row(kernel.tenant, kernel.container_id, path, written, "assistant")
 
@@ -141,7 +141,7 @@ class ContainerFiles:
         )
 
     async def _store(self, kernel: Kernel, holder: str, writing: "_Writing") -> None:
-        """Store the rows of what was written, and note the files of the machine as they are stored now."""
+        """Store the rows of the written files, and record the files of the machine as they are stored now."""
         if not writing.rows:
             return
         kept = await self._containers.put_container_files(kernel.container_id, writing.rows, self._quota, holder)
@@ -165,14 +165,14 @@ class ContainerFiles:
 
 
 class _Writing:
-    """Writes the content of new files, as far as the container has room for them."""
+    """Writes the content of new files, as long as they fit into the container."""
 
     def __init__(self, files: ContainerFiles, kernel: Kernel, room: _Room) -> None:
         self._files, self._kernel, self._room = files, kernel, room
         self.rows: list[StoredContainerFile] = []
         """Files with written content."""
         self.versions: dict[str, str] = {}
-        """What the machine said of them, by path; figures are in no machine yet."""
+        """The machine's data about them, by path; figures are not in a machine yet."""
         self.outcome = Outcome()
 
     async def add_figure(self, image: bytes) -> None:
@@ -224,7 +224,7 @@ async def _one(content: bytes) -> AsyncGenerator[bytes, None]:
 
 
 async def _remove(kernel: Kernel, names: Sequence[str]) -> None:
-    """Delete files of the machine that clients have deleted."""
+    """Delete the files in the machine that clients have deleted."""
     if names:
         quoted = " ".join(shlex.quote(name) for name in names)
         await kernel.machine.run_command(f"rm -f -- {quoted}", REMOVE_SECONDS, 0)

@@ -1,4 +1,4 @@
-"""One call at a time in a container: in this process by a queue, between processes by a hold in the store."""
+"""One call at a time in a container: in this process by a queue, between processes by a lease in the store."""
 
 import asyncio
 from collections import Counter
@@ -13,22 +13,22 @@ from antiphon.storage.contract.containers import Containers
 from antiphon.storage.records.containers import StoredContainer
 
 HOLD_SECONDS = 20.0
-"""Seconds after which the hold of a lost worker ends."""
+"""Seconds after which the lease of a lost worker expires."""
 
 RENEW_EVERY = 5.0
-"""Seconds between two renewals; the same time passes at most until a call in a deleted container is ended."""
+"""Seconds between two renewals; also the maximum time until a call in a deleted container is ended."""
 
 WAIT_SECONDS = 600.0
 """Seconds that a call waits for the calls before it in its container."""
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.02, 1.0
-"""Seconds between two attempts to hold a container that another process holds."""
+"""Seconds between two attempts to acquire a container that another process has leased."""
 
 T = TypeVar("T")
 
 
 class BusyError(Exception):
-    """Other calls held the container for too long."""
+    """Other calls used the container for too long."""
 
 
 class LostHoldError(Exception):
@@ -48,7 +48,7 @@ class Queues:
 
     @asynccontextmanager
     async def turn(self, container_id: str) -> AsyncGenerator[None, None]:
-        """Hold the container in this process. Raises `BusyError`."""
+        """Acquire the container in this process. Raises `BusyError`."""
         lock = self._locks.setdefault(container_id, asyncio.Lock())
         self._waiting[container_id] += 1
         try:
@@ -68,14 +68,14 @@ class Queues:
 
 
 class Hold:
-    """The hold of one call on a container, between all processes."""
+    """The lease of one call on a container, between all processes."""
 
     def __init__(self, containers: Containers, tenant: str, container_id: str, worker: str) -> None:
         self._containers, self._tenant, self._container_id, self._worker = containers, tenant, container_id, worker
         self.holder = new_id("hold")
 
     async def begin(self) -> StoredContainer | None:
-        """Hold the container once no other call does; return it as it was before, None if unknown or expired.
+        """Acquire the container when no other call uses it; return its previous state, None if unknown or expired.
 
         Raises `BusyError`, `StoreError`.
         """
@@ -93,9 +93,9 @@ class Hold:
             pause = min(LONGEST_PAUSE, 1.5 * pause)
 
     async def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Return what the work returns, and renew the hold meanwhile. If the hold is lost, the work is cancelled.
+        """Return the result of the work, and renew the lease meanwhile. If the lease is lost, the work is cancelled.
 
-        Raises `LostHoldError`, and what the work raises. However this ends, the work has ended then.
+        Raises `LostHoldError`, and errors of the work. In every case, the work has then ended.
         """
         working, renewing = asyncio.ensure_future(work), asyncio.ensure_future(self._renew())
         try:
@@ -110,7 +110,7 @@ class Hold:
             await ended(renewing)
 
     async def _renew(self) -> None:
-        """Renew the hold until it is lost."""
+        """Renew the lease until it is lost."""
         loop = asyncio.get_running_loop()
         until = loop.time() + HOLD_SECONDS
         while True:
@@ -119,15 +119,15 @@ class Hold:
                 if not await self._containers.renew_hold(self._tenant, self._container_id, self.holder, HOLD_SECONDS):
                     return
             except StoreError as error:
-                log.warning("A call in the container '%s' could not renew its hold: %s", self._container_id, error)
+                log.warning("Cannot renew the lease on the container '%s' for a call: %s", self._container_id, error)
                 if loop.time() + RENEW_EVERY >= until:
                     return
             else:
                 until = loop.time() + HOLD_SECONDS
 
     async def end(self) -> None:
-        """Let the next call begin, also where this one does not hold the container."""
+        """Let the next call begin, also if this one does not hold the lease."""
         ending = asyncio.ensure_future(self._containers.end_hold(self._tenant, self._container_id, self.holder))
         await ended(ending)
         if not ending.cancelled() and (error := ending.exception()) is not None:
-            log.warning("The container '%s' is free only after %.0f s: %s", self._container_id, HOLD_SECONDS, error)
+            log.warning("The container '%s' stays locked for up to %.0f s: %s", self._container_id, HOLD_SECONDS, error)

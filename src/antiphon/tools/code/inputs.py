@@ -1,4 +1,4 @@
-"""Files and images in the user's messages, which become files of the container before the first call behind them."""
+"""Files and images in the user's messages, which are copied into the container before the first call after them."""
 
 import asyncio
 import mimetypes
@@ -25,7 +25,7 @@ from antiphon.tools.code.holds import HOLD_SECONDS, LostHoldError
 Part = InputFile | InputImage
 
 MOST_INPUT_BYTES = 50 * 1024 * 1024
-"""Bytes of all files by URL that one call fetches, as for the files that the model reads."""
+"""Bytes of all files that one call fetches from URLs, as for the files that the model reads."""
 
 SLICE = 1024 * 1024
 UNKNOWN = "it does not exist any more."
@@ -35,12 +35,12 @@ TOO_MANY = f"a container holds at most {MOST_FILES} files."
 
 @dataclass(slots=True)
 class Inputs:
-    """What came of the files of a conversation before a call."""
+    """The result of copying the files of a conversation before a call."""
 
     paths: list[str] = field(default_factory=list)
     """Where the files are."""
     left_out: list[tuple[str, str]] = field(default_factory=list)
-    """The name of each file that was not copied, and why."""
+    """The name of each file that was not copied, and the reason."""
     rows: list[StoredContainerFile] = field(default_factory=list)
     """Files to store."""
     written: list[str] = field(default_factory=list)
@@ -48,13 +48,13 @@ class Inputs:
 
 
 class _NotCopiedError(Exception):
-    """A file is not copied; the message says why."""
+    """A file is not copied; the message is the reason."""
 
 
 def new_parts(items: Sequence[InputItem], container_id: str) -> list[Part]:
-    """Return the files in the user's messages behind the newest call that was completed in the container, in order.
+    """Return the files in the user's messages after the newest call that was completed in the container, in order.
 
-    Those before that call were copied then: code may have deleted them since.
+    Earlier ones were copied before that call: code may have deleted them since.
     """
     found: list[list[Part]] = []
     for item in reversed(items):
@@ -89,7 +89,7 @@ class InputCopies:
     async def copy(
         self, container: StoredContainer, parts: Sequence[Part], stored: Sequence[StoredContainerFile], holder: str
     ) -> Inputs:
-        """Store these files in a container with the `stored` ones, as far as it has room for them.
+        """Store these files in a container in addition to the `stored` ones, as long as they fit into it.
 
         Raises `LostHoldError`, `StoreError`.
         """
@@ -121,7 +121,7 @@ class InputCopies:
         inputs.rows = []
 
     async def _drop(self, container: StoredContainer, inputs: Inputs) -> None:
-        """Delete what was written and is not stored."""
+        """Delete the written files that are not stored."""
         while inputs.written:
             await self._content.drop(container.tenant, inputs.written.pop())
 
@@ -145,7 +145,7 @@ class _Placing:
         self.inputs = Inputs()
 
     async def add(self, part: Part) -> None:
-        """Copy a file, or note why it is not copied."""
+        """Copy a file, or record why it is not copied."""
         try:
             path = await (self._share(part.file_id) if part.file_id else self._copy(part))
         except _NotCopiedError as error:
@@ -155,7 +155,7 @@ class _Placing:
                 self.inputs.paths.append(path)
 
     async def _share(self, file_id: str) -> str:
-        """Have the container refer to the blob of a file of the tenant."""
+        """Make the container refer to the blob of a file of the tenant."""
         known = next((path for path in self._known if f"/{file_id}-" in path), "")
         if known:
             return known
@@ -192,7 +192,7 @@ class _Placing:
         return await self._place(_named(name, media_type), _Base64(data, begin))
 
     async def _place(self, name: str, content: "_Bytes | _Base64") -> str:
-        """Write a file under its name; another file of this name has it have a digest in its name."""
+        """Write a file under its name, with a digest in the name if another file has it."""
         path = own_path_in_container(name)
         if path in self._known:
             size, digest = await _measured(content.pieces())
@@ -264,7 +264,7 @@ def _name_in(url: str) -> str:
 
 
 def _named(name: str, media_type: str) -> str:
-    """Return a name with an extension, as far as the media type says one."""
+    """Return a name with an extension, if the media type is known."""
     if PurePosixPath(name).suffix or media_type in ("", "application/octet-stream"):
         return name
     return name + (mimetypes.guess_extension(media_type) or "")

@@ -1,4 +1,4 @@
-"""The machines of this process: at most one for each container, kept between calls while there is room for it."""
+"""The machines of this process: at most one per container, kept running between calls while there is capacity."""
 
 import asyncio
 import time
@@ -14,18 +14,18 @@ from antiphon.storage.records.containers import ContainerQuota, StoredContainer
 from antiphon.tools.code.options import SMALLEST
 
 LOOK_EVERY = 30.0
-"""Seconds between two looks for kernels that are idle for too long, or have lost their container."""
+"""Seconds between two checks for kernels that are idle for too long, or have lost their container."""
 
 MOST_KERNELS = 200
-"""Machines of all tenants together that one process keeps."""
+"""Machines of all tenants together that one process keeps running."""
 
 CLOSED = "This server is shutting down."
 
 SPARE_DISK = 16 * 1024 * 1024
-"""Bytes of a machine's disk beyond those of its files: what is stored must always fit in again."""
+"""Bytes of a machine's disk beyond those of its files: the stored files must always fit in again."""
 
 START_SECONDS = 60.0
-"""Seconds that the start of a machine may take."""
+"""Seconds that the start of a machine can take."""
 
 
 @dataclass(slots=True)
@@ -36,7 +36,7 @@ class Copy:
     blob: str
     size: int
     version: str
-    """What the machine said of its copy; empty where that is not known yet."""
+    """The machine's data about its copy; empty until it is known."""
 
 
 @dataclass(eq=False, slots=True)
@@ -47,21 +47,21 @@ class Kernel:
     tenant: str
     machine: Machine
     calls: int
-    """The number of the newest call of the container that the machine has seen: another worker may make later ones."""
+    """The number of the container's newest call that the machine has run: another worker can run later ones."""
     idle_seconds: float
     used_at: float
     is_busy: bool = True
     has_lost: bool = False
-    """Variables of earlier calls are lost, and the model has not read so yet."""
+    """Variables of earlier calls are lost, and the model has not been notified yet."""
     copies: dict[str, Copy] = field(default_factory=dict)
     """The files in the machine, by name."""
 
 
 class _Watch(Periodic):
-    """Looks after idle machines."""
+    """Ends idle machines."""
 
     def __init__(self, look: Callable[[], Awaitable[None]]) -> None:
-        super().__init__(LOOK_EVERY, "Idle kernels wait")
+        super().__init__(LOOK_EVERY, "Cannot end idle kernels")
         self._look = look
 
     async def look(self) -> None:
@@ -69,7 +69,7 @@ class _Watch(Periodic):
 
 
 class Kernels:
-    """Starts machines, finds them again, and ends those that are used least.
+    """Starts machines, finds them again, and ends the least recently used.
 
     `is_wanted` returns whether a call waits for its turn in a container: its machine is not idle.
     """
@@ -104,15 +104,15 @@ class Kernels:
         return sum(kernel.machine.memory() for kernel in self._live.values())
 
     def note_call(self, container: StoredContainer) -> None:
-        """Note that a call of this process holds the container, which is as it was before."""
+        """Record that a call of this process holds the container, and the container's previous state."""
         kernel = self._live.get(container.id)
         if kernel is not None and kernel.calls == container.calls:
             kernel.calls += 1
 
     def find(self, container: StoredContainer) -> Kernel | None:
-        """Return the machine with the variables of the container, None where it is lost or in another process.
+        """Return the machine with the variables of the container, None if it is lost or in another process.
 
-        The call was noted. The machine is busy from now on, until `rest` or `end`.
+        The call was recorded. The machine is busy from now on, until `rest` or `end`.
         """
         kernel = self._live.get(container.id)
         if kernel is None or kernel.tenant != container.tenant:
@@ -125,7 +125,7 @@ class Kernels:
     async def start(self, container: StoredContainer) -> Kernel:
         """Return a new machine, without files. Raises `SandboxError`, also after `close`, and `TimeoutError`.
 
-        A machine that the container has here already is out of date, and is ended.
+        If the container already has a machine here, that is out of date, and is ended.
         """
         if self._is_closed:
             raise SandboxError(CLOSED)
@@ -147,7 +147,7 @@ class Kernels:
         return kernel
 
     def rest(self, kernel: Kernel) -> None:
-        """Keep a machine for the next call."""
+        """Keep a machine running for the next call."""
         kernel.is_busy, kernel.used_at = False, self._clock()
 
     async def end(self, kernel: Kernel) -> None:
@@ -178,7 +178,7 @@ class Kernels:
             await self.end(kernel)
 
     async def _make_room(self, tenant: str) -> None:
-        """End the machines that were idle for longest, of the tenant and then of all, until one more has its place."""
+        """End the machines that were idle for longest, of the tenant and then of all, until one more has room."""
         while self._count(tenant) >= self._per_tenant:
             if not await self._end_oldest(one for one in self._live.values() if one.tenant == tenant):
                 break

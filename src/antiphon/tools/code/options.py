@@ -1,4 +1,4 @@
-"""What `code_interpreter` and hosted `shell` tools ask for (hosted tools, sections 6, 7 and 11)."""
+"""The options of `code_interpreter` and hosted `shell` tools (hosted tools, sections 6, 7 and 11)."""
 
 import re
 from collections.abc import Mapping
@@ -11,10 +11,10 @@ from antiphon.protocol.tools import CodeInterpreterTool, ShellTool, Tool
 from antiphon.protocol.validation import refusals
 
 MOST_FILES = 50
-"""Files that a tool with an `auto` container may name."""
+"""Files that a tool with an `auto` container can name."""
 
 SMALLEST: MemoryLimit = "1g"
-"""The memory limit of a container by default."""
+"""The default memory limit of a container."""
 
 _CONTAINER_ID = re.compile(r"[a-zA-Z0-9_-]{1,512}")
 _FIELDS = frozenset({"type", "file_ids", "memory_limit", "network_policy", "skills"})
@@ -26,18 +26,18 @@ class Options:
     """The container of a tool."""
 
     container_id: str = ""
-    """Empty where the server chooses the container."""
+    """Empty if the server chooses the container."""
     file_ids: tuple[str, ...] = ()
     """Files that are in the container from its first call on, each once."""
     memory_limit: MemoryLimit = SMALLEST
     network_policy: str = ""
-    """As JSON; empty where the request has none."""
+    """As JSON; empty if the request has none."""
 
 
 def read_options(tool: Tool, memory_max: MemoryLimit = "64g", path: str = "tools") -> Options:
     """Return the options of the tool at `path` of the request. Raises `ClientError` (400).
 
-    `memory_max` is the largest memory limit that the settings admit.
+    `memory_max` is the largest memory limit that the settings allow.
     """
     if isinstance(tool, CodeInterpreterTool):
         return _of_container(tool.container, memory_max, f"{path}.container")
@@ -130,7 +130,7 @@ def _memory(given: Any, most: MemoryLimit, path: str) -> MemoryLimit:
 
 
 def _check_network(given: Any, path: str) -> None:
-    """Raise `ClientError` for every policy but `disabled`: no container here has a network."""
+    """Raise `ClientError` for every policy except `disabled`: containers here have no network."""
     if given is None:
         return
     if not isinstance(given, dict):

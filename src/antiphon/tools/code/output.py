@@ -1,4 +1,4 @@
-"""What the client sees of a call, and what the model reads of it: both bounded, and neither trusted."""
+"""The output of a call for the client, and for the model: both are bounded, and neither is trusted."""
 
 import base64
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,20 +9,20 @@ from antiphon.protocol.untrusted import CODE, framed, visible
 from antiphon.sandbox.contract import CodeResult, CommandResult
 
 MOST_FOR_MODEL = 100_000
-"""Characters of the output of one call that the model reads; the middle of a longer output is cut out."""
+"""Characters of the output of one call that the model reads; the middle of a longer output is omitted."""
 MOST_SHOWN = 1024 * 1024
-"""Characters of the output of one call that its item has."""
+"""Characters of the output of one call that its item contains."""
 MOST_FIGURES = 20
 MOST_FIGURE_BYTES = 10 * 1024 * 1024
-"""Bytes of all figures of one call; the others are left out."""
+"""Bytes of all figures of one call; the others are omitted."""
 
 MOST_NAMED = 10
-"""Files that were not copied: so many of them are named to the model."""
+"""Files that were not copied: how many of them are named to the model."""
 LONGEST_SHOWN = 512
 """Characters of a name or path of a file that the model reads."""
 
 HEAD = 0.6
-"""The part of a cut output that comes from its beginning."""
+"""The fraction of a shortened output that is from its beginning."""
 
 _PNG = b"\x89PNG\r\n\x1a\n"
 
@@ -30,17 +30,17 @@ NOTHING_PRINTED = "The code ran and printed nothing."
 
 
 def cut(text: str, most: int) -> str:
-    """Return the text, a longer one without its middle; a line says how much is left out."""
+    """Return the text, a longer one without its middle; a line reports how much is omitted."""
     if len(text) <= most:
         return text
     head = int(most * HEAD)
     tail = most - head
     left = len(text) - most
-    return f"{text[:head]}\n… {left} characters are left out here …\n{text[len(text) - tail :]}"
+    return f"{text[:head]}\n… {left} characters are omitted here …\n{text[len(text) - tail :]}"
 
 
 def figures_of(result: CodeResult) -> list[bytes]:
-    """Return the figures that are shown and kept: PNG images, as many as there is room for."""
+    """Return the figures that are shown and stored: PNG images, as many as fit."""
     kept: list[bytes] = []
     room = MOST_FIGURE_BYTES
     for image in result.figures[:MOST_FIGURES]:
@@ -51,7 +51,7 @@ def figures_of(result: CodeResult) -> list[bytes]:
 
 
 def outputs_of(result: CodeResult, figures: Iterable[bytes]) -> list[dict[str, Any]]:
-    """Return the `outputs` of an item, in the order of a notebook: what was printed, figures, the last value."""
+    """Return the `outputs` of an item, in the order of a notebook: printed text, figures, the last value."""
     printed = [_logs(result.printed)] if result.printed else []
     value = [_logs(result.value)] if result.value else []
     images = [{"type": "image", "url": f"data:image/png;base64,{base64.b64encode(one).decode()}"} for one in figures]
@@ -63,11 +63,11 @@ def _logs(text: str) -> dict[str, Any]:
 
 
 def text_of_code(result: CodeResult, notes: Sequence[str]) -> str:
-    """Return what the model reads of code that ran; `notes` are sentences of this server."""
+    """Return the text for the model about code that ran; `notes` are sentences of this server."""
     text = "\n".join(filter(None, (result.printed.rstrip(), result.value.rstrip())))
     shown = visible(cut(text, MOST_FOR_MODEL))
     left = len(result.figures) - len(figures_of(result))
-    figures = f"{left} figures are left out: they are too many, too large, or no PNG images." if left else ""
+    figures = f"{left} figures are omitted: they are too many, too large, or no PNG images." if left else ""
     output = framed(shown, CODE) if shown else ""
     if not output and result.ending == "completed":
         output = NOTHING_PRINTED
@@ -91,7 +91,7 @@ KILLED = 137
 
 
 def text_of_commands(results: Sequence[CommandResult], notes: Sequence[str]) -> str:
-    """Return what the model reads of commands that ran."""
+    """Return the text for the model about commands that ran."""
     most = MOST_FOR_MODEL // (2 * max(1, len(results)))
     parts = [_command(number, one, most) for number, one in enumerate(results, 1)]
     return "\n\n".join(filter(None, (*parts, "\n".join(notes))))
@@ -112,7 +112,7 @@ def _command(number: int, result: CommandResult, most: int) -> str:
 
 
 def notes_of_files(files: Sequence[MadeFile], left_out: Sequence[str]) -> list[str]:
-    """Return the sentences that name new and changed files, and those that could not be kept."""
+    """Return the sentences that name new and changed files, and those that could not be stored."""
     figures = [one for one in files if one.is_figure]
     others = [one for one in files if not one.is_figure]
     notes = []

@@ -29,16 +29,16 @@ from antiphon.tools.code.output import notes_of_files, notes_of_inputs
 from antiphon.tools.code.work import Done, InvalidArgumentsError, Work, nothing_of, work_of
 
 WAITING = 1_000
-"""Calls that may wait for their tenant's turn."""
+"""Calls that can wait for their tenant's turn."""
 
 COPY_SECONDS = 300.0
-"""Seconds that copying the files of a container into a machine, or out of it, may take."""
+"""Seconds that copying the files of a container into a machine, or out of it, can take."""
 
 SPARE_SECONDS = 15.0
 """Seconds beyond its time limit after which a call fails if its machine has not reported the end."""
 
 NAME = "auto"
-"""The name of containers that a tool makes."""
+"""The name of containers that a tool creates."""
 
 LOST_VARIABLES = (
     "Before this call, the variables and imports of earlier calls were lost, since their process had ended. The files "
@@ -65,13 +65,13 @@ SLOW = "The call failed: its container did not respond in time. " + _KEPT
 
 @dataclass(frozen=True, slots=True)
 class CodeLimits:
-    """What the settings say of calls and containers."""
+    """The settings of calls and containers."""
 
     timeout: float = 120.0
     memory_max: MemoryLimit = "4g"
     kernels_per_tenant: int = 10
     running: int = 0
-    """Calls that run at once; 0 for two per core."""
+    """Concurrent calls; 0 for two per core."""
     containers_per_tenant: int = 1_000
 
 
@@ -94,7 +94,7 @@ def call_turns(limits: CodeLimits) -> FairScheduler:
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """What is run, for which tool, in which conversation."""
+    """The code or commands to run, the tool, and the conversation."""
 
     options: Options
     work: Work
@@ -104,7 +104,7 @@ class _Call:
 class CodeTools:
     """Runs code and commands in containers. It is a `ContainerTools`.
 
-    `worker` names this process in the store; calls that run are reported to `shared`.
+    `worker` names this process in the store; running calls are reported to `shared`.
     """
 
     def __init__(
@@ -131,13 +131,13 @@ class CodeTools:
         self._calls, self._rejections = Counter[str](), Counter[str]()
 
     def state(self, sandbox: str) -> CodeState:
-        """Return what runs here now; `sandbox` is its name in the settings."""
+        """Return the current state; `sandbox` is its name in the settings."""
         usage, kernels = self._turns.usage, self._kernels
         calls, rejections = dict(self._calls), dict(self._rejections)
         return CodeState(sandbox, "", kernels.live, usage.in_use, usage.waiting, kernels.memory, calls, rejections)
 
     def check(self, tool: Tool, path: str = "tools") -> None:
-        """Raise `ClientError` (400) for fields that make no sense, or that no container here can have."""
+        """Raise `ClientError` (400) for invalid fields, or for features that containers here do not have."""
         read_options(tool, self._limits.memory_max, path)
 
     async def container_for(self, tool: CodeInterpreterTool | ShellTool, tenant: str, newest: str) -> str:
@@ -177,7 +177,7 @@ class CodeTools:
         return ToolResult(str(failure), nothing_of(use.name), is_failed=True)
 
     async def _run(self, use: Use, call: _Call) -> ToolResult:
-        if not self._turns.takes(use.tenant):
+        if not self._turns.admits(use.tenant):
             raise CallError("overloaded", OVERLOADED, is_rejection=True)
         try:
             async with self._queues.turn(use.container_id):
@@ -196,7 +196,7 @@ class CodeTools:
             raise CallError("failed", SLOW) from error
 
     async def _held(self, use: Use, call: _Call) -> ToolResult:
-        """Run a call while it holds its container."""
+        """Run a call while it holds the lease on its container."""
         hold = Hold(self._containers, use.tenant, use.container_id, self._worker)
         try:
             container = await self._begin(hold, use, call.options)
@@ -206,7 +206,7 @@ class CodeTools:
             await hold.end()
 
     async def _begin(self, hold: Hold, use: Use, options: Options) -> StoredContainer:
-        """Hold the container; the first call creates the one that the server chose. Raises `CallError`."""
+        """Acquire the container; the first call creates the one that the server chose. Raises `CallError`."""
         found = await hold.begin()
         if found is None:
             await self._create(use, options)
@@ -247,7 +247,7 @@ class CodeTools:
             self._turns.leave(container.tenant, loop.time() - began)
 
     async def _in_kernel(self, kernel: Kernel, container: StoredContainer, holder: str, call: _Call) -> ToolResult:
-        """Run a call with the container's files. However it fails, the machine is ended with what runs in it."""
+        """Run a call with the container's files. If it fails, the machine is ended with everything that runs in it."""
         is_kept = False
         try:
             async with asyncio.timeout(COPY_SECONDS):
@@ -290,7 +290,7 @@ class CodeTools:
         return stored
 
     async def _kept(self, kernel: Kernel, holder: str, done: Done) -> Outcome:
-        """Keep the files that a call made. A machine that has ended may not have them any more."""
+        """Store the files that a call created. A machine that has ended may no longer have them."""
         try:
             async with asyncio.timeout(COPY_SECONDS):
                 return await self._files.copy_out(kernel, holder, done.figures)
@@ -317,5 +317,5 @@ class CodeTools:
         return ToolResult(done.text(notes), done.fields, done.ending != "completed", files=made)
 
     async def close(self) -> None:
-        """End every machine. Files are kept."""
+        """End every machine. Files are retained."""
         await self._kernels.close()

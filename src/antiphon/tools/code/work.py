@@ -1,4 +1,4 @@
-"""What one call runs in a machine: Python code, or shell commands."""
+"""The work of one call in a machine: Python code, or shell commands."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -22,18 +22,18 @@ MOST_COMMANDS = 50
 
 
 class InvalidArgumentsError(Exception):
-    """The model's arguments cannot be run. The message is for the model."""
+    """The model's arguments are invalid. The message is for the model."""
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What came of a call."""
+    """The result of a call."""
 
     ending: Ending
     fields: Mapping[str, Any]
-    """What the item shows."""
+    """The fields of the item."""
     text: Callable[[Sequence[str]], str]
-    """Makes what the model reads, of the notes of this server."""
+    """Builds the text for the model, from the notes of this server."""
     figures: Sequence[bytes] = ()
 
 
@@ -42,12 +42,12 @@ class Work(Protocol):
 
     @property
     def nothing(self) -> Mapping[str, Any]:
-        """What the item shows of a call that did not run."""
+        """The fields of the item of a call that did not run."""
         ...
 
     @property
     def needs_variables(self) -> bool:
-        """Whether the model must read that variables are lost."""
+        """Whether the model must be notified that variables are lost."""
         ...
 
     async def run(self, machine: Machine, seconds: float) -> Done:
@@ -78,12 +78,12 @@ class Commands:
     seconds: float | None
     """Seconds that the model allows for each."""
     output: int
-    """Characters of each stream that the model wants."""
+    """Characters of each stream that the model requests."""
     nothing: Mapping[str, Any]
     needs_variables: bool = False
 
     async def run(self, machine: Machine, seconds: float) -> Done:
-        """See `Work.run`. All commands together take at most `seconds`; those after the limit do not begin."""
+        """See `Work.run`. All commands together have at most `seconds`; after that no command is started."""
         loop = asyncio.get_running_loop()
         until, results = loop.time() + seconds, list[CommandResult]()
         for command in self.commands:
@@ -104,12 +104,12 @@ class Commands:
 
 
 def work_of(name: str, arguments: Mapping[str, Any]) -> Work:
-    """Return what the model wants to run. Raises `InvalidArgumentsError`."""
+    """Return the work that the model requests. Raises `InvalidArgumentsError`."""
     return _commands(arguments) if name == "shell" else _code(arguments)
 
 
 def nothing_of(name: str) -> Mapping[str, Any]:
-    """Return what the item shows of a call that did not run."""
+    """Return the fields of the item of a call that did not run."""
     return {"output": []} if name == "shell" else {"outputs": []}
 
 

@@ -1,4 +1,4 @@
-"""What a `file_search` tool asks for (hosted tools, sections 5 and 11), read from what the protocol leaves unread."""
+"""The options of a `file_search` tool (hosted tools, sections 5 and 11), which the protocol layer does not parse."""
 
 import math
 import re
@@ -14,10 +14,10 @@ from antiphon.search.contract import Ranking
 from antiphon.search.filters import Filter, read_filter
 
 MOST_STORES = 16
-"""Vector stores that one tool may name."""
+"""Vector stores that one tool can name."""
 MOST_RESULTS = 50
 USUAL_RESULTS = 20
-"""Chunks that a search finds where the request names no number."""
+"""Chunks that a search returns if the request names no number."""
 RANKERS = ("auto", "default-2024-11-15")
 
 _STORE_ID = re.compile(r"[a-zA-Z0-9_-]{1,512}")
@@ -30,13 +30,13 @@ class Options:
     store_ids: tuple[str, ...]
     """Each once, in the order of the request."""
     most: int
-    """Chunks that a search finds at most."""
+    """Maximum chunks that a search returns."""
     filters: Filter | None
     ranking: Ranking
 
 
 def read_options(tool: Tool, path: str = "tools") -> Options:
-    """Return what the tool at `path` of the request asks for. Raises `ClientError` (400)."""
+    """Return the options of the tool at `path` of the request. Raises `ClientError` (400)."""
     if not isinstance(tool, FileSearchTool):
         raise refusals.not_served(path)
     return Options(

@@ -1,4 +1,4 @@
-"""Chunks that a search found, as passages for the model: neighbours joined, and no more than there is room for."""
+"""Turns the chunks of a search into passages for the model: neighbors joined, up to the available size."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -10,13 +10,13 @@ from antiphon.search.passages import fitting, merged
 MOST_TOKENS = 16_000
 """Estimated tokens of the passages of one search."""
 PART_OF_WINDOW = 3
-"""Passages take at most one of so many parts of the model's window."""
+"""Passages use at most one over this number of the model's window."""
 
 
 def passages_of(hits: Sequence[Hit], window: int | None) -> tuple[list[Hit], int]:
-    """Return the passages of the best hits that fit, best first, and how many chunks were left out.
+    """Return the passages of the best hits that fit, best first, and how many chunks were omitted.
 
-    `hits` come best first; `window` is that of the model in tokens, None where it is not known.
+    `hits` are sorted best first; `window` is that of the model in tokens, None if unknown.
     """
     most = MOST_TOKENS if window is None else min(MOST_TOKENS, window // PART_OF_WINDOW)
     found = list(_once(hits))
@@ -25,12 +25,12 @@ def passages_of(hits: Sequence[Hit], window: int | None) -> tuple[list[Hit], int
 
 
 def key_of(passage: Hit) -> str:
-    """Return the name under which a passage has its number: a passage of another place has another name."""
+    """Return the key of a passage's number: a passage at another place has another key."""
     return f"{passage.file_id}#{passage.position}"
 
 
 def _cut(hit: Hit, most: int) -> Hit:
-    """Return the beginning of a chunk that does not fit whole: a model with a small window reads something too."""
+    """Return the beginning of a chunk that does not fit whole, so that a model with a small window reads something."""
     text = hit.text
     while text and (tokens := estimate_tokens(text)) > most:
         text = text[: min(len(text) - 1, len(text) * most // tokens)]
@@ -38,7 +38,7 @@ def _cut(hit: Hit, most: int) -> Hit:
 
 
 def _once(hits: Iterable[Hit]) -> Iterable[Hit]:
-    """Return each chunk once: a file may be in several of the stores."""
+    """Return each chunk once: a file can be in several of the stores."""
     known = set[tuple[str, int]]()
     for hit in hits:
         chunk = hit.file_id, hit.position

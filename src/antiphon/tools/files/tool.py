@@ -15,7 +15,7 @@ from antiphon.tools.files.options import read_options
 from antiphon.tools.files.passages import key_of, passages_of
 
 MOST_QUERIES = 4
-"""Queries of one call; more are left out."""
+"""Queries of one call; more are ignored."""
 LONGEST_QUERY = 8_000
 _LONGEST_NAME = 255
 
@@ -29,14 +29,14 @@ HOW_TO_CITE = (
 class FileSearch:
     """Searches the vector stores that a request names. It is a `HostedTool`.
 
-    The model chooses the queries and nothing else: whatever its arguments say, no other store is searched.
+    The model chooses only the queries: its arguments cannot select another store.
     """
 
     def __init__(self, search: StoreSearch) -> None:
         self._search = search
 
     def check(self, tool: Tool, path: str = "tools") -> None:
-        """Raise `ClientError` (400) for fields that make no sense."""
+        """Raise `ClientError` (400) for invalid fields."""
         read_options(tool, path)
 
     async def check_stores(self, tool: FileSearchTool, tenant: str) -> None:
@@ -44,7 +44,7 @@ class FileSearch:
         await self._search.check(tenant, read_options(tool).store_ids)
 
     async def run(self, use: Use) -> ToolResult:
-        """Search for what the model asks for."""
+        """Search for the model's queries."""
         options, queries = read_options(use.tool), _queries(use.arguments)
         if not queries:
             return _result("The search was not made: `file_search` needs `queries`.", queries, is_failed=True)
@@ -58,7 +58,7 @@ class FileSearch:
         return _report(use, found)
 
     async def close(self) -> None:
-        """There is nothing to close: the stores belong to the server."""
+        """Do nothing: the stores belong to the server."""
 
 
 def _queries(arguments: Mapping[str, Any]) -> tuple[str, ...]:
@@ -69,7 +69,7 @@ def _queries(arguments: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _report(use: Use, found: SearchResults) -> ToolResult:
-    """Say what was found. Nothing is awaited here, so no other use takes the same numbers."""
+    """Return the results. Nothing is awaited here, so no other call uses the same numbers."""
     passages, left = passages_of(found.hits, use.window)
     numbers = SourceNumbers(use.sources)
     entries = [_entry(numbers, passage) for passage in passages]

@@ -1,1 +1,1 @@
-"""The `image_generation` tool: images from a server that makes them."""
+"""The `image_generation` tool: images from a server that generates them."""

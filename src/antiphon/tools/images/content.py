@@ -1,4 +1,4 @@
-"""Bytes that are said to be an image: of which format, and how large. Nothing is decoded, so no bomb is unpacked."""
+"""Detects the format and size of image bytes. Nothing is decoded, so decompression bombs have no effect."""
 
 import re
 from dataclasses import dataclass
@@ -10,33 +10,33 @@ MOST_PIXELS = 64 * 1024 * 1024
 """Pixels of an image."""
 
 _JPEG_SIZES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
-"""Markers of a JPEG behind which its size stands."""
+"""Markers of a JPEG before its size."""
 
 _JPEG_BARE = frozenset({0x01, *range(0xD0, 0xD8)})
 """Markers without a length."""
 
 _MOST_MARKERS = 4096
-"""Markers of a JPEG that are looked at; images have some dozens before their size."""
+"""Markers of a JPEG that are examined; images have a few dozen before their size."""
 
 _COMMENT = rb"<!--(?:[^-]|-(?!->)){0,2000}-->"
 _SVG = re.compile(rb"\A(\xef\xbb\xbf)?\s*+(<\?xml[^>]{0,200}\?>\s*+)?(" + _COMMENT + rb"\s*+)*<svg[\s>]", re.DOTALL)
-"""Comments end at their first end: many of them would else be tried together in every way."""
+"""Comments end at their first end marker: otherwise the regex would try all combinations of many comments."""
 
 
 class NotAnImageError(ValueError):
-    """Bytes are no image, or one that is too large; the message says why, behind the word "it"."""
+    """The bytes are not an image, or one that is too large; the message is the reason, a predicate after "it"."""
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """An image that was looked at."""
+    """An image after detection."""
 
     data: bytes
     format: str
     """`png`, `jpeg`, `gif`, `webp` or `svg`."""
     width: int
     height: int
-    """0 in an SVG, which has no size of its own."""
+    """0 for an SVG, which has no size of its own."""
 
     @property
     def media_type(self) -> str:
@@ -45,12 +45,12 @@ class Picture:
 
     @property
     def size(self) -> str:
-        """Width and height as the API has them."""
+        """Width and height in the API's format."""
         return f"{self.width}x{self.height}" if self.width else "auto"
 
 
 def look_at(data: bytes) -> Picture:
-    """Return what an image is. Raises `NotAnImageError`."""
+    """Return the format and size of an image. Raises `NotAnImageError`."""
     if len(data) > MOST_BYTES:
         raise NotAnImageError(f"has more than {MOST_BYTES} bytes")
     form, size = _known(data)
@@ -58,9 +58,9 @@ def look_at(data: bytes) -> Picture:
         raise NotAnImageError("is not an image in PNG, JPEG, GIF, WebP or SVG")
     width, height = size
     if form != "svg" and not (width and height):
-        raise NotAnImageError("is an image without any pixels")
+        raise NotAnImageError("is an image without pixels")
     if width * height > MOST_PIXELS:
-        raise NotAnImageError(f"is an image of {width} by {height} pixels, and {MOST_PIXELS} pixels are the most")
+        raise NotAnImageError(f"is an image of {width} by {height} pixels, more than the limit of {MOST_PIXELS} pixels")
     return Picture(data, form, width, height)
 
 

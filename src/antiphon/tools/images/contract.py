@@ -1,4 +1,4 @@
-"""What the `image_generation` tool needs of the rest: a server that makes images, and a place to keep them."""
+"""The interfaces that the `image_generation` tool needs: a server that generates images, and a store for them."""
 
 from collections.abc import AsyncIterable, Awaitable, Callable
 from typing import Protocol
@@ -7,7 +7,7 @@ from antiphon.protocol.kept_images import KeptImage
 
 
 class ImagesReply(Protocol):
-    """A server's reply during its body. Iteration raises `AntiphonError` if the connection breaks."""
+    """A server's reply while its body arrives. Iteration raises `AntiphonError` if the connection breaks."""
 
     @property
     def status(self) -> int:
@@ -21,11 +21,11 @@ class ImagesReply(Protocol):
 
     @property
     def body(self) -> AsyncIterable[bytes]:
-        """The bytes as they come."""
+        """The bytes as they arrive."""
         ...
 
     def charge(self, prompt: str, input_tokens: int, output_tokens: int) -> None:
-        """Charge the reported tokens to the API key of the request; without any, those that the prompt looks like."""
+        """Charge the reported tokens to the API key of the request; without a report, an estimate from the prompt."""
         ...
 
     async def close(self) -> None:
@@ -37,21 +37,21 @@ class ImagesServer(Protocol):
     """A server with `/images/generations` and `/images/edits`, as OpenAI has them, below its base URL."""
 
     name: str
-    """As errors name it."""
+    """Its name in errors."""
 
     async def post(self, path: str, make: Callable[[str], tuple[bytes, str]], tenant: str) -> ImagesReply:
-        """POST a request; `make` returns its body and the type of that, for the name of the model at the server.
+        """POST a request; `make` returns its body and content type, for the server's name of the model.
 
-        Raises `AntiphonError` where no server can be reached.
+        Raises `AntiphonError` if no server can be reached.
         """
         ...
 
     def has(self, url: str) -> bool:
-        """Whether a URL of a reply is one of the server itself, which the operator trusts."""
+        """Whether a URL of a reply is on the server itself, which the operator trusts."""
         ...
 
     async def get(self, url: str, most: int) -> bytes:
-        """Return what is at such a URL, of at most so many bytes. Raises `OSError` with the reason."""
+        """Return the content at such a URL, up to this many bytes. Raises `OSError` with the reason."""
         ...
 
     async def close(self) -> None:
@@ -60,26 +60,26 @@ class ImagesServer(Protocol):
 
 
 FetchImage = Callable[[str, int, str], Awaitable[bytes]]
-"""Fetches an image by any other URL, from within reach alone, of so many bytes at most, for a tenant.
+"""Fetches an image from any other permitted URL, up to this many bytes, for a tenant.
 
 Raises `OSError` with the reason.
 """
 
 
 class ImageStore(Protocol):
-    """Keeps the images of responses that are stored, and finds what requests refer to."""
+    """Stores the images of stored responses, and finds those that requests refer to."""
 
     async def keep(self, tenant: str, data: bytes) -> str:
-        """Keep an image until a response is stored with it; return its blob.
+        """Store an image until a response is stored with it; return its blob.
 
-        Raises `ClientError` (429) where the tenant has no room, `StoreError`.
+        Raises `ClientError` (429) if the tenant has no room, `StoreError`.
         """
         ...
 
     async def load(self, tenant: str, kept: KeptImage) -> bytes | None:
-        """Return a kept image, None where the tenant has no such blob. Raises `StoreError`."""
+        """Return a stored image, None if the tenant has no such blob. Raises `StoreError`."""
         ...
 
     async def load_file(self, tenant: str, file_id: str, most: int) -> bytes | None:
-        """Return the content of a file, None where it is unknown or has more bytes. Raises `StoreError`."""
+        """Return the content of a file, None if it is unknown or larger. Raises `StoreError`."""
         ...

@@ -1,6 +1,6 @@
-"""The images of a conversation, which an edit can change: those of users and tools, and those that were made.
+"""The images of a conversation, which can be edited: those of users and tools, and generated ones.
 
-A call that made no image, or makes one still, has its number too, so numbers never change.
+A call without an image, or with one in progress, has a number too, so numbers never change.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,7 +19,7 @@ def images_of(items: Sequence[InputItem]) -> list[Seen]:
 
 
 def has_image(seen: Seen) -> bool:
-    """Whether there is an image: a call may have failed, or be executed still."""
+    """Whether there is an image: a call may have failed, or may still be running."""
     return isinstance(seen, InputImage) or bool(seen.result)
 
 

@@ -12,14 +12,14 @@ JSON = "application/json"
 
 
 def as_json(fields: Mapping[str, Any]) -> tuple[bytes, str]:
-    """Return a request without images, and its type."""
+    """Return a request without images, and its content type."""
     return msgspec.json.encode(fields), JSON
 
 
 def as_form(
     fields: Mapping[str, Any], images: Sequence[Picture], mask: Picture | None, *, many: bool = False
 ) -> tuple[bytes, str]:
-    """Return a request with images as `multipart/form-data`, and its type."""
+    """Return a request with images as `multipart/form-data`, and its content type."""
     boundary = token_hex(16)
     parts: list[bytes] = []
     for name, value in fields.items():

@@ -1,4 +1,4 @@
-"""One image from a server: the request, again without a parameter that the server refuses, and the reply."""
+"""One image from a server: the request, a retry without a parameter that the server rejects, and the reply."""
 
 import asyncio
 import base64
@@ -16,12 +16,12 @@ from antiphon.tools.images.options import EDITS_ONLY, MOST_PARTIAL, Options
 from antiphon.tools.images.replies import BadReplyError, decoded, error_of, events_of, first_image, whole
 
 MOST_REPEATS = 3
-"""Times that a request is sent again without a parameter that the server refused."""
+"""Retries without a parameter that the server rejected."""
 
 NEEDED = frozenset({"model", "prompt"})
 
 NO_FORMAT = "gpt-image"
-"""Begins the names of models that refuse `response_format`: they always answer with base64."""
+"""Prefix of models that reject `response_format`: they always answer with base64."""
 
 MOST_ERROR = 64 * 1024
 """Bytes of an error that are read."""
@@ -33,12 +33,12 @@ _STREAM = ("stream", "partial_images")
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What is to be made."""
+    """The request for an image."""
 
     prompt: str
     options: Options
     images: Sequence[Picture] = ()
-    """The image to change; none makes a new one."""
+    """The image to edit; None generates a new one."""
     mask: Picture | None = None
     tenant: str = ""
     report: Callable[[Mapping[str, Any]], None] = lambda fields: None
@@ -46,19 +46,19 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """An image, and what the server said of it."""
+    """An image, and the server's data about it."""
 
     picture: Picture
     base64: str
     said: Mapping[str, Any] = field(default_factory=dict)
-    """`revised_prompt`, `size`, `quality` and `background`, as far as the server names them."""
+    """`revised_prompt`, `size`, `quality` and `background`, as far as the server reports them."""
     usage: Sequence[int] = (0,) * len(USAGE)
 
 
 class NotMadeError(Exception):
-    """There is no image; `error` is the item's.
+    """No image was generated; `error` is the item's.
 
-    `cause` is for the log, and empty where the operator can do nothing. It has no words of the image server, which can
+    `cause` is for the log, and empty if the operator cannot fix it. It contains no text of the image server, which can
     repeat the prompt.
     """
 
@@ -69,7 +69,7 @@ class NotMadeError(Exception):
 
 
 class Maker:
-    """Makes images at one server. It remembers the parameters that the server refused, as long as it runs."""
+    """Generates images at one server. It remembers the parameters that the server rejected, while it runs."""
 
     def __init__(self, server: ImagesServer, fetch: FetchImage) -> None:
         self._server, self._fetch = server, fetch
@@ -77,7 +77,7 @@ class Maker:
         """By path."""
 
     async def make(self, order: Order) -> Made:
-        """Return an image. Raises `NotMadeError`, and `AntiphonError` where no server can be reached."""
+        """Return an image. Raises `NotMadeError`, and `AntiphonError` if no server can be reached."""
         path = "/images/edits" if order.images else "/images/generations"
         refused = self._refused.setdefault(path, set())
         for _ in range(MOST_REPEATS):
@@ -130,20 +130,20 @@ class Maker:
                 is_own = server.has(url)
                 data = await (server.get(url, MOST_BYTES) if is_own else self._fetch(url, MOST_BYTES, tenant))
             except (OSError, ValueError) as error:
-                raise BadReplyError(f"answered with a URL that could not be fetched: {error}") from error
+                raise BadReplyError(f"returned a URL that could not be fetched: {error}") from error
             picture, text = await asyncio.to_thread(_encoded, data)
         else:
             picture, text = await asyncio.to_thread(_picture_of, said.get("b64_json"))
-        told = {
+        details = {
             name: said[name]
             for name in ("revised_prompt", "size", "quality", "background")
             if isinstance(said.get(name), str) and said[name] and len(said[name]) <= 32_000
         }
-        return Made(picture, text, told, _usage(said.get("usage")))
+        return Made(picture, text, details, _usage(said.get("usage")))
 
 
 def _fields(order: Order, model: str, refused: set[str]) -> dict[str, Any]:
-    """Return the fields of a request that go to a model, but for those that its server refused."""
+    """Return the fields of a request that are sent to a model, except those that its server rejected."""
     fields: dict[str, Any] = {"model": model, "prompt": order.prompt}
     fields |= {name: value for name, value in order.options.sent.items() if order.images or name not in EDITS_ONLY}
     if not model.startswith(NO_FORMAT):
@@ -168,7 +168,7 @@ async def _error_of(reply: ImagesReply) -> Mapping[str, Any]:
 
 
 def _named(error: Mapping[str, Any], sent: Mapping[str, Any]) -> str:
-    """Return the parameter that an error complains of, empty where it names none that can be left out."""
+    """Return the parameter that an error names, empty if it names none that can be omitted."""
     names = [name for name in sent if name not in NEEDED]
     if error.get("param") in names:
         return str(error["param"])
@@ -177,7 +177,7 @@ def _named(error: Mapping[str, Any], sent: Mapping[str, Any]) -> str:
 
 
 def _failure(server: str, path: str, status: int, error: Mapping[str, Any]) -> NotMadeError:
-    told = str(error.get("message") or "")[:LONGEST_MESSAGE]
+    message = str(error.get("message") or "")[:LONGEST_MESSAGE]
     answered = f"The images server '{server}' answered with status {status}."
     code, details = error.get("code"), error.get("moderation_details")
     more: dict[str, Any] = {"code": code if isinstance(code, str) else None, "moderation_details": details}
@@ -190,19 +190,19 @@ def _failure(server: str, path: str, status: int, error: Mapping[str, Any]) -> N
     if status == 404 or code == "model_not_found":
         more["cause"] = f"{answered} Check `images_backend` and `images_model`."
     if 400 <= status < 500:
-        words = told or f"it answered with status {status}"
+        words = message or f"it answered with status {status}"
         return NotMadeError(words, "image_generation_user_error", **more)
     more.setdefault("cause", answered)
-    return NotMadeError(f"The images server '{server}' failed: {told or f'status {status}'}", **more)
+    return NotMadeError(f"The images server '{server}' failed: {message or f'status {status}'}", **more)
 
 
 def _picture_of(text: object) -> tuple[Picture, str]:
     if not isinstance(text, str):
-        raise BadReplyError("answered without an image")
+        raise BadReplyError("did not return an image")
     try:
         data = base64.b64decode(text.partition(",")[2] if text.startswith("data:") else text, validate=True)
     except (binascii.Error, ValueError):
-        raise BadReplyError("answered with invalid base64") from None
+        raise BadReplyError("returned invalid base64") from None
     return _encoded(data)
 
 
@@ -219,14 +219,14 @@ def _encoded(data: bytes) -> tuple[Picture, str]:
 
 
 def _partial(event: Mapping[str, Any], picture: Picture, text: str, index: int) -> dict[str, Any]:
-    told = {name: event[name] for name in ("quality", "background") if isinstance(event.get(name), str)}
+    details = {name: event[name] for name in ("quality", "background") if isinstance(event.get(name), str)}
     size = event.get("size")
     return {
         "partial_image_index": index,
         "partial_image_b64": text,
         "output_format": picture.format,
         "size": size if isinstance(size, str) else picture.size,
-        **told,
+        **details,
     }
 
 
@@ -237,7 +237,7 @@ def _tokens(made: Made) -> tuple[int, int]:
 
 
 def _usage(reported: object) -> Sequence[int]:
-    """Return the tokens that a server reports (`USAGE`), 0 for what it does not; output without details is an image."""
+    """Return the tokens that a server reports (`USAGE`), 0 for missing ones; output without details is an image."""
     usage = reported if isinstance(reported, dict) else {}
     output = usage.get("output_tokens")
     details = usage.get("output_tokens_details") or {"image_tokens": output}

@@ -1,4 +1,4 @@
-"""The options of an `image_generation` tool (specification section 8), read from what the protocol leaves unread."""
+"""The options of an `image_generation` tool (specification section 8), which the protocol layer does not parse."""
 
 import re
 from collections.abc import Mapping
@@ -18,12 +18,12 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "output_format": ("png", "webp", "jpeg", "gif", "svg"),
     "quality": ("low", "medium", "high", "xhigh", "max", "auto"),
 }
-"""The values of each field that has few."""
+"""The values of each enumerated field."""
 
 MOST_PARTIAL = 3
 
 SENT = ("size", "quality", "background", "output_format", "output_compression", "moderation", "input_fidelity")
-"""Fields that go to the server where the request has them, and where they differ from the API's default."""
+"""Fields that are sent to the server if the request sets them to other values than the API's default."""
 
 EDITS_ONLY = frozenset({"input_fidelity"})
 
@@ -38,7 +38,7 @@ class Options:
     action: str = "auto"
     partial_images: int = 0
     sent: Mapping[str, Any] = field(default_factory=dict)
-    """What goes to the server."""
+    """The fields for the server."""
     mask: Mapping[str, Any] | None = None
     """The mask of edits: `{image_url}` or `{file_id}`."""
 

@@ -1,4 +1,4 @@
-"""What an image server answers, read as from a stranger: in bounded memory, whatever it sends."""
+"""Reads the replies of an image server as untrusted input: with bounded memory, whatever it sends."""
 
 from collections.abc import AsyncGenerator, AsyncIterable, Mapping
 from typing import Any
@@ -8,7 +8,7 @@ import msgspec
 from antiphon.tools.images.content import MOST_BYTES
 
 MOST_EVENT = 4 * MOST_BYTES // 3 + 64 * 1024
-"""Bytes of a reply, or of an event of a stream: an image in base64, and what stands around it."""
+"""Bytes of a reply, or of an event of a stream: an image in base64, and the JSON around it."""
 
 MOST_EVENTS = 64
 """Events of a stream; three partial images and the last one are usual."""
@@ -18,7 +18,7 @@ MOST_STREAM = 5 * MOST_EVENT
 
 
 class BadReplyError(Exception):
-    """A server answered what is no image; the message says what, behind the server's name."""
+    """A server's answer is not an image; the message is a predicate, for the server's name."""
 
 
 async def whole(body: AsyncIterable[bytes], most: int = MOST_EVENT) -> bytes:
@@ -28,7 +28,7 @@ async def whole(body: AsyncIterable[bytes], most: int = MOST_EVENT) -> bytes:
         parts.append(part)
         size += len(part)
         if size > most:
-            raise BadReplyError(f"answered with more than {most} bytes")
+            raise BadReplyError(f"returned more than {most} bytes")
     return b"".join(parts)
 
 
@@ -39,12 +39,12 @@ def decoded(data: bytes) -> dict[str, Any]:
     except (ValueError, RecursionError):
         value = None
     if not isinstance(value, dict):
-        raise BadReplyError("answered with something that is not a JSON object")
+        raise BadReplyError("did not return a JSON object")
     return value
 
 
 async def events_of(body: AsyncIterable[bytes]) -> AsyncGenerator[bytes, None]:
-    """Give the data of each event of a stream. Raises `BadReplyError` for one that is too large, or has no end."""
+    """Yield the data of each event of a stream. Raises `BadReplyError` for one that is too large, or has no end."""
     line, size, count = bytearray(), 0, 0
     async for part in body:
         size += len(part)
@@ -66,7 +66,7 @@ async def events_of(body: AsyncIterable[bytes]) -> AsyncGenerator[bytes, None]:
 
 
 def _data_of(line: bytearray) -> bytes:
-    """Return the data of a line, empty where it has none; each event has one line at all servers."""
+    """Return the data of a line, empty if it has none; each event has one line at all servers."""
     return bytes(line[5:].strip()) if line.startswith(b"data:") else b""
 
 
@@ -74,11 +74,11 @@ def first_image(reply: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the first image of a plain reply. Raises `BadReplyError` for a reply without an image."""
     data = reply.get("data")
     if not isinstance(data, list) or not data or not isinstance(data[0], dict):
-        raise BadReplyError("answered without an image")
+        raise BadReplyError("did not return an image")
     return data[0]
 
 
 def error_of(reply: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the error of a reply, empty where it has none."""
+    """Return the error of a reply, empty if it has none."""
     error = reply.get("error")
     return error if isinstance(error, dict) else {"message": error} if isinstance(error, str) else {}

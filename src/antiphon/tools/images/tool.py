@@ -18,24 +18,24 @@ from antiphon.tools.images.making import Made, Maker, NotMadeError, Order, from_
 from antiphon.tools.images.options import Options, read_options
 
 MOST_HELD = 128 * 1024 * 1024
-"""Characters of images in base64 that the items of a response hold while it is made; then no more are made."""
+"""Characters of base64 images in the items of a response while it runs; beyond that no more are generated."""
 
 LONGEST_PROMPT = 32_000
 """Characters of a prompt."""
 
 MOST_WAITING = 1_000
-"""Images that may wait to be made."""
+"""Images that can wait to be generated."""
 
 
 def image_turns(at_once: int) -> FairScheduler:
-    """Return what shares the images that are made at once between tenants."""
+    """Return the scheduler that shares the capacity for images between tenants."""
     return FairScheduler(at_once, MOST_WAITING)
 
 
 class ImageGeneration:
-    """Makes and changes images. It is a `HostedTool`.
+    """Generates and edits images. It is a `HostedTool`.
 
-    The model chooses the prompt, and which image is changed; everything else is the request's, and the name of the
+    The model chooses the prompt, and which image is edited; everything else is from the request, and the name of the
     images model is the operator's: no server knows the tool's own default.
     """
 
@@ -46,13 +46,13 @@ class ImageGeneration:
         self._store, self._fetch, self._turns, self._timeout = store, fetch, turns, timeout
 
     def check(self, tool: Tool, path: str = "tools") -> None:
-        """Raise `ClientError` (400) for fields that make no sense."""
+        """Raise `ClientError` (400) for invalid fields."""
         read_options(tool, path)
 
     async def run(self, use: Use) -> ToolResult:
-        """Make the image of the model's call."""
+        """Generate the image of the model's call."""
         options = read_options(use.tool)
-        number = len(images_of(use.conversation())) + 1  # as the calls stand, whichever ends first
+        number = len(images_of(use.conversation())) + 1  # in the order of the calls, whichever ends first
         try:
             order = await self._order(use, options)
             made = await self._in_turn(order)
@@ -84,7 +84,7 @@ class ImageGeneration:
         blob = await self._store.keep(use.tenant, made.picture.data) if use.is_stored else ""
         return KeptImage(blob, len(made.picture.data), made.usage)
 
-    # What is to be made.
+    # The request.
 
     async def _order(self, use: Use, options: Options) -> Order:
         prompt = use.arguments.get("prompt")
@@ -140,7 +140,7 @@ class ImageGeneration:
 
 
 def _source(arguments: Mapping[str, Any], action: str, seen: Sequence[Seen]) -> Seen | None:
-    """Return the image to change, None where a new one is to be made. Raises `NotMadeError`."""
+    """Return the image to edit, None to generate a new one. Raises `NotMadeError`."""
     number = _number(arguments.get("edit_of"))
     wanted = arguments.get("action") if action == "auto" else action
     is_edit = wanted == "edit" or (wanted != "generate" and number is not None)
@@ -185,7 +185,7 @@ def _report(order: Order, made: Made, kept: KeptImage, number: int) -> ToolResul
 
 
 def _failed(error: NotMadeError, cause: AntiphonError | None = None) -> ToolResult:
-    """Return the result of a failed call, and log what the operator can correct."""
+    """Return the result of a failed call, and log failures that the operator can correct."""
     if cause or error.cause:
-        log.warning("An image was not made: %s", cause or error.cause)
+        log.warning("Cannot generate an image: %s", cause or error.cause)
     return ToolResult(f"The image was not made: {error}", {"error": error.error}, is_failed=True)

@@ -1,4 +1,4 @@
-"""Reads the results of MCP servers in place of the SDK: lists of tools a few tools at a time, each tool by itself.
+"""Replaces the SDK's reader for results of MCP servers: lists of tools are read a few tools at a time, each separately.
 
 Only `session.py` loads this file.
 """
@@ -17,16 +17,16 @@ from antiphon.tools.mcp.sound import FlawError, check_page, sound_result, sound_
 from antiphon.tools.mcp.wire import Exchange, exchanging
 
 MAX_TOOLS = 5_000
-"""Tools of a server. A model is told of a few hundred at once, and finds others by a search."""
+"""Tools of a server. A model receives a few hundred at once, and finds others by a search."""
 
 MAX_CONTAINERS = 100_000
-"""Objects and arrays of a list: each pass of the garbage collector looks at them. 2,000 usual tools have 30,000."""
+"""Objects and arrays of a list: the garbage collector visits each of them. 2,000 typical tools have 30,000."""
 
 MAX_HEADERED = 64 * 1024
-"""Bytes of the tools of a page whose arguments go into headers: the SDK reads those itself, and slowly."""
+"""Bytes of the tools of a page with arguments in headers: the SDK reads those itself, and slowly."""
 
 _COMMON = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
-"""What results of 2026 must have; of those before, the SDK leaves it out."""
+"""Required fields of results since 2026; the SDK omits them for earlier versions."""
 
 _HEADER = b'"x-mcp-header"'
 
@@ -40,9 +40,9 @@ class PageReader:
         self._secrets = secrets
 
     async def read(self, raw: bytes, exchange: Exchange) -> dict[str, Any]:
-        """Add the tools of a page to the exchange, a few at a time; return what of the page is left for the SDK.
+        """Add the tools of a page to the exchange, a few at a time; return the rest of the page for the SDK.
 
-        That is where the next page begins, and the tools whose arguments go into headers. Raises `ServerError`,
+        That is the cursor of the next page, and the tools with arguments in headers. Raises `ServerError`,
         `ValueError`, `NoRoomError`.
         """
         async with self._turns.slot(self._tenant, cost=1 + len(raw) / 2**20):
@@ -75,7 +75,7 @@ class PageReader:
 
 
 class Dispatcher(JSONRPCDispatcher):
-    """Reads results in place of the SDK, which is slow and rejects a list for one bad tool; sets `ended` at its end."""
+    """Reads results instead of the SDK, which is slow and rejects a list for one bad tool; sets `ended` at its end."""
 
     def __init__(self, read: Any, write: Any, ended: asyncio.Event, pages: PageReader) -> None:
         super().__init__(read, write)
@@ -83,14 +83,14 @@ class Dispatcher(JSONRPCDispatcher):
         self._pages = pages
 
     async def send_raw_request(self, method: str, *args: Any, **kwargs: Any) -> dict[str, Any]:
-        """See `JSONRPCDispatcher.send_raw_request`. What it reads is in the `Exchange` of the caller.
+        """See `JSONRPCDispatcher.send_raw_request`. The results are in the `Exchange` of the caller.
 
         Raises `ServerError`, `ValueError`, `NoRoomError`.
         """
         answer = await super().send_raw_request(method, *args, **kwargs)
         raw = answer.raw if isinstance(answer, UnreadResult) else msgspec.json.encode(answer)
         if isinstance(answer, UnreadResult):
-            # The SDK holds a message until the next one comes: megabytes, for as long as the session is open.
+            # The SDK holds a message until the next one arrives: megabytes, while the session is open.
             answer.raw = b""
         exchange = exchanging.get() or Exchange()
         if method == "tools/list":
@@ -109,7 +109,7 @@ class Dispatcher(JSONRPCDispatcher):
 
 
 def drop_unsent(exchange: Exchange, kept: Set[str]) -> None:
-    """Omit the tools that the SDK refuses to call, because the headers that they ask for are not valid."""
+    """Omit the tools that the SDK refuses to call, because their required headers are invalid."""
     dropped = exchange.headered - kept
     if dropped:
         exchange.tools = [tool for tool in exchange.tools if tool["name"] not in dropped]
@@ -118,6 +118,6 @@ def drop_unsent(exchange: Exchange, kept: Set[str]) -> None:
 
 
 def _headered(tool: Mapping[str, Any]) -> bytes:
-    """Return the schema of a tool, some of whose arguments go into headers; empty for any other tool."""
+    """Return the schema of a tool with arguments in headers; empty for any other tool."""
     encoded = msgspec.json.encode(tool["input_schema"])
     return encoded if _HEADER in encoded else b""

@@ -1,4 +1,4 @@
-"""Which tools servers have, as far as it is known: asked once for all who want to know, and anew once it is old."""
+"""A cache of the servers' tools: one request for all concurrent callers, repeated once the list is out of date."""
 
 import asyncio
 import logging
@@ -31,28 +31,28 @@ _FLAWS = {
 
 
 class Standing:
-    """Which servers of the settings fail, and at what."""
+    """Which servers of the settings fail, and at which operation."""
 
     def __init__(self) -> None:
         self._failing: dict[str, What] = {}
         self._left_out: dict[str, int] = {}
 
     def failed(self, target: Target, what: What, error: ServerError) -> None:
-        """Take down that a server's list, or a call, could not be had."""
-        if not target.is_ours or target.is_lent:
-            log.debug("At a request's word: %s", _words(target, error))
+        """Record that a server's list, or a call, failed."""
+        if not target.is_ours or target.has_request_headers:
+            log.debug("A server of a request failed: %s", _words(target, error))
         elif target.label not in self._failing:
             self._failing[target.label] = what
             log.warning("%s", _words(target, error))
 
     def answered(self, target: Target, what: What) -> None:
-        """Take down that it answered. A list that cannot be had is not mended by a call that can."""
-        if target.is_ours and not target.is_lent and self._failing.get(target.label) in (what, "call"):
+        """Record that it answered. A successful call does not reset a failed list."""
+        if target.is_ours and not target.has_request_headers and self._failing.get(target.label) in (what, "call"):
             del self._failing[target.label]
             log.info("The MCP server '%s' works again.", target.label)
 
     def listed(self, target: Target, found: Tools) -> None:
-        """Log how many tools of a list cannot be used, once until that changes."""
+        """Log how many tools of a list are unusable, once until that changes."""
         count = sum(found.left_out.values())
         if self._left_out.get(target.key, 0) == count:
             return
@@ -62,23 +62,23 @@ class Standing:
         self._left_out[target.key] = count
         if len(self._left_out) > MAX_LISTS:
             del self._left_out[next(iter(self._left_out))]
-        level = logging.WARNING if target.is_ours and not target.is_lent else logging.DEBUG
+        level = logging.WARNING if target.is_ours and not target.has_request_headers else logging.DEBUG
         reasons = ", ".join(f"{count} {_FLAWS[flaw]}" for flaw, count in sorted(found.left_out.items()))
         log.log(level, "Tools of the MCP server '%s' cannot be used: %s.", target.label, reasons)
 
 
 def _words(target: Target, error: ServerError) -> str:
-    """Say which server fails and why; most errors name it themselves."""
-    whose = f"The MCP server '{target.label}'"
-    return error.gist if error.gist.startswith(whose) else f"{whose} fails: {error.gist}"
+    """Return which server fails and why; most errors name it themselves."""
+    server = f"The MCP server '{target.label}'"
+    return error.gist if error.gist.startswith(server) else f"{server} failed: {error.gist}"
 
 
 FAILED_TTL = 3.0
-"""Seconds for which it is known that a list cannot be had."""
+"""Seconds for which a failed list is cached."""
 
 MAX_LISTS = 256
 MAX_KEPT = 32 * 1024 * 1024
-"""Lists that are known at once, and bytes of all of them; as objects they would take twenty times as much."""
+"""Lists that are cached, and bytes of all of them; as objects they would take twenty times as much memory."""
 
 
 SMALL = 64 * 1024
@@ -94,7 +94,7 @@ class _Kept:
 
 
 class Lists:
-    """Lists of tools, each for `ttl` seconds. `reading` shares the reading of what is known between tenants."""
+    """Lists of tools, each for `ttl` seconds. `reading` shares the reading of cached lists between tenants."""
 
     def __init__(
         self, ttl: float, clock: Callable[[], float] = monotonic, reading: FairScheduler | None = None
@@ -103,11 +103,11 @@ class Lists:
         self._ttl = ttl
         self._clock = clock
         self._known: dict[Key, _Kept] = {}
-        """In the order of their making."""
+        """In the order of creation."""
         self._asking: dict[Key, asyncio.Task[Listing]] = {}
 
     async def get(self, key: Key, ask: Callable[[], Awaitable[Listing]]) -> Listing:
-        """Return the list of a server, by asking if need be. `ask` goes on where one of those who wait goes away."""
+        """Return the list of a server, requested if necessary. `ask` continues if a waiting caller is cancelled."""
         kept = self._known.get(key)
         if kept is not None and self._clock() < kept.until:
             return await self._read(kept, key[1])
@@ -117,7 +117,7 @@ class Lists:
         return await asyncio.shield(asking)
 
     async def _read(self, kept: _Kept, tenant: str) -> Listing:
-        """Return what is known. It is read a few tools at a time where it is large."""
+        """Return a cached list. A large one is read a few tools at a time."""
         if kept.size < SMALL:
             return Listing([msgspec.json.decode(tool) for tool in kept.tools], kept.error)
         try:
@@ -127,12 +127,12 @@ class Lists:
             return Listing(error="Too many lists of MCP servers are being read. Try again later.")
 
     def forget(self, key: Key) -> None:
-        """Do not use what is known, nor what is just being asked."""
+        """Ignore the cached list, and one that is being requested."""
         self._known.pop(key, None)
         self._asking.pop(key, None)
 
     async def close(self) -> None:
-        """Ask no more."""
+        """Cancel all requests."""
         asking = set(self._asking.values())
         for task in asking:
             task.cancel()
@@ -159,7 +159,7 @@ class Lists:
             self._forget_one()
 
     def _forget_one(self) -> None:
-        """Forget the oldest list of the tenant whose lists are largest, so that no tenant displaces others' lists."""
+        """Evict the oldest list of the tenant with the most bytes, so that tenants do not displace others' lists."""
         sizes = Counter[str]()
         for (_, tenant), kept in self._known.items():
             sizes[tenant] += 1 + kept.size

@@ -1,6 +1,6 @@
-"""Reads the messages of MCP servers, in place of the SDK's reader. Only `session.py` and `dispatcher.py` load it.
+"""Replaces the SDK's reader for the messages of MCP servers. Only `session.py` and `dispatcher.py` load it.
 
-The SDK decodes and validates a message in one step on the event loop, at 3 to 10 MiB/s, and loses all of it where one
+The SDK decodes and validates a message in one step on the event loop, at 3 to 10 MiB/s, and loses all of it if one
 value is nested 200 deep. Here a message is split at once, at some 200 MiB/s, and its result stays as bytes, which
 `sound.py` then reads a piece at a time.
 """
@@ -17,17 +17,17 @@ from antiphon.tools.mcp.result import shortened
 from antiphon.tools.mcp.wire import MAX_LIST, exchanging
 
 MAX_REQUEST = 64 * 1024
-"""Bytes of what a server asks or says of its own accord, and of an error's data: the SDK reads these whole."""
+"""Bytes of a server's own requests and notifications, and of an error's data: the SDK reads these whole."""
 
 MAX_VALUES = 500_000
-"""Objects, arrays and commas of a message that is larger than a list of tools may be; text and images have few."""
+"""Objects, arrays and commas of a message that is larger than a list of tools can be; text and images have few."""
 
 _SEPARATORS = b"[{,"
 _SDK: Any = types.jsonrpc_message_adapter
 
 
 class UnreadResult(dict[str, Any]):
-    """The result of a request, still as JSON, in the place of what the SDK would have read."""
+    """The result of a request, still as JSON, instead of the SDK's parsed value."""
 
     def __init__(self, raw: bytes) -> None:
         super().__init__()
@@ -48,7 +48,7 @@ class _Message(Struct):
 
 
 class _Reader:
-    """Stands where the SDK's modules look for what reads a message; other users of the SDK get its own reader."""
+    """Replaces the message reader in the SDK's modules; other users of the SDK get its own reader."""
 
     def validate_json(self, data: str | bytes, **how: Any) -> types.JSONRPCMessage:
         """Return a message. Raises pydantic's `ValidationError`, which is what the SDK expects."""
@@ -62,14 +62,14 @@ class _Reader:
 
 
 def install() -> None:
-    """Have the SDK read messages by this file, where a session of ours asks it to."""
+    """Make the SDK read messages by this file, in sessions of this server."""
     reader = _Reader()
     for module in (types, streamable_http):
         setattr(module, "jsonrpc_message_adapter", reader)  # noqa: B010 - typed as the SDK's own
 
 
 def read_message(data: bytes) -> types.JSONRPCMessage:
-    """Return a message whose result is an `UnreadResult`. Raises pydantic's `ValidationError`."""
+    """Return a message with an `UnreadResult` as its result. Raises pydantic's `ValidationError`."""
     if len(data) > MAX_LIST and len(data) - len(data.translate(None, _SEPARATORS)) > MAX_VALUES:
         _refuse()
     try:
@@ -88,7 +88,7 @@ def read_message(data: bytes) -> types.JSONRPCMessage:
 
 
 def read_small(result: bytes) -> dict[str, Any]:
-    """Return a result that is neither a list of tools nor a tool's. Raises `ValueError` where it is too large."""
+    """Return a result that is neither a list of tools nor a tool's. Raises `ValueError` if it is too large."""
     if len(result) > MAX_REQUEST:
         raise ValueError("the result is too large")
     try:

@@ -1,4 +1,4 @@
-"""What came of a call: text for the item, text and images for the model."""
+"""The result of a call: text for the item, text and images for the model."""
 
 import re
 from binascii import Error, a2b_base64
@@ -12,14 +12,14 @@ from antiphon.protocol.items.content import InputImage, InputText
 from antiphon.tools.base import ToolResult
 
 MAX_WORDS = 2_000
-"""Characters of a server's own words that an error repeats."""
+"""Characters of a server's own error text that are repeated."""
 
 
 class ServerError(Exception):
-    """A server could not be asked (`http_error`, its `code` the HTTP status or 0), or it refused in its protocol.
+    """A server could not be called (`http_error`, its `code` the HTTP status or 0), or it returned a protocol error.
 
-    The specification's section 5 has both forms. `may_repeat`: the server has certainly not carried anything out.
-    `is_slow`: it was waited for in vain. `gist` is for the log, in place of the message.
+    The specification's section 5 has both forms. `may_repeat`: the server has certainly not executed anything.
+    `is_slow`: the request timed out. `gist` is for the log, instead of the message.
     """
 
     def __init__(
@@ -42,9 +42,9 @@ class ServerError(Exception):
 
     @property
     def gist(self) -> str:
-        """What a log may say, where nobody else's words stand but the last ones of a program of the settings."""
+        """The text for the log, without external text except the last line of a program of the settings."""
         if self.type == "mcp_protocol_error":
-            return f"it refuses in its protocol, with the code {self.code}."
+            return f"it returned a protocol error with the code {self.code}."
         return self._gist or self.message
 
     def error(self) -> Mapping[str, Any]:
@@ -53,20 +53,20 @@ class ServerError(Exception):
 
 
 def refused(code: int, message: str) -> ServerError:
-    """Return what a server's own error of the protocol becomes."""
-    return ServerError(shortened(message) or "It gives no reason.", type="mcp_protocol_error", code=code)
+    """Return the error for a server's own protocol error."""
+    return ServerError(shortened(message) or "It returned no reason.", type="mcp_protocol_error", code=code)
 
 
 def shortened(text: str, most: int = MAX_WORDS) -> str:
-    """Return a text of at most so many characters."""
+    """Return a text shortened to this many characters."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 SHORTEST = 6
-"""Characters; a shorter secret is none, and would be found in any text."""
+"""Characters; a shorter value is not a secret, and would be found in any text."""
 
 _IS_SECRET = re.compile(r"auth|key|token|secret|pass|credential|cookie|signature", re.IGNORECASE)
-"""Names of headers and variables whose values are credentials; others may well stand in what was asked for."""
+"""Names of headers and variables that contain credentials; other values can legitimately occur in results."""
 
 _SCHEME = re.compile(r"(?:bearer|basic|token)\s+", re.IGNORECASE)
 HIDDEN = "[removed]"
@@ -81,8 +81,8 @@ def secrets_of(*named: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def without(secrets: Iterable[str], value: T) -> T:
-    """Return JSON in whose texts and names no secret stands."""
-    # Hardly ever does one stand there, and lists have hundreds of thousands of texts.
+    """Return JSON with the secrets in its texts and names removed."""
+    # Secrets hardly ever occur, and lists have hundreds of thousands of texts.
     encoded = msgspec.json.encode(value)
     found = [secret for secret in secrets if msgspec.json.encode(secret)[1:-1] in encoded]
     cleaned: T = _cleaned(found, value) if found else value
@@ -112,15 +112,15 @@ class Tools:
 
     tools: Sequence[Mapping[str, Any]]
     left_out: Mapping[str, int]
-    """How many more it lists that cannot be used, by the reason: see `sound.Flaw`."""
+    """How many more listed tools are unusable, by reason: see `sound.Flaw`."""
 
 
 MAX_OUTPUT = 100_000
-"""Characters of a result that are kept, and shown to the model."""
+"""Characters of a result that are stored, and shown to the model."""
 
 MAX_IMAGES = 4
 MAX_IMAGE_BYTES = 5_000_000
-"""Of a result's images that the model is shown, all together."""
+"""Bytes of a result's images that the model is shown, all together."""
 
 _SHOWN = {"image/png", "image/jpeg", "image/gif", "image/webp"}
 
@@ -128,11 +128,11 @@ Content = Sequence[Mapping[str, Any]]
 
 
 def came(result: Mapping[str, Any]) -> ToolResult:
-    """Return what a sound result of `tools/call` is to the item and to the model."""
+    """Convert a valid result of `tools/call` for the item and the model."""
     content: Content = result["content"]
     text = _whole(content)
     if result["isError"]:
-        error = {"type": "mcp_tool_execution_error", "content": _told(content)}
+        error = {"type": "mcp_tool_execution_error", "content": _error_content(content)}
         return ToolResult(f"The tool failed: {text}", {"output": None, "error": error}, is_failed=True)
     images = _images(content)
     said: list[InputText | InputImage] = [InputText(text=text), *images]
@@ -140,7 +140,7 @@ def came(result: Mapping[str, Any]) -> ToolResult:
 
 
 def failed(failure: ServerError) -> ToolResult:
-    """Return what a call is that has no result."""
+    """Return the result of a call that failed."""
     said = f"The tool could not be used: {failure.message}"
     return ToolResult(said, {"output": None, "error": failure.error()}, is_failed=True)
 
@@ -149,7 +149,7 @@ def _whole(content: Content) -> str:
     text = "\n".join(_line(block) for block in content)
     if len(text) <= MAX_OUTPUT:
         return text
-    return f"{text[:MAX_OUTPUT]}\n[{len(text) - MAX_OUTPUT:,} more characters are left out]"
+    return f"{text[:MAX_OUTPUT]}\n[{len(text) - MAX_OUTPUT:,} more characters are omitted]"
 
 
 def _line(block: Mapping[str, Any]) -> str:
@@ -168,12 +168,12 @@ def _line(block: Mapping[str, Any]) -> str:
 
 
 def _bytes(data: str) -> int:
-    """Return how many bytes stand in base64."""
+    """Return the number of bytes in base64."""
     return len(data) * 3 // 4 - data[-2:].count("=")
 
 
-def _told(content: Content) -> list[Mapping[str, Any]]:
-    """Return the content of an error: its words, and not what is heavy."""
+def _error_content(content: Content) -> list[Mapping[str, Any]]:
+    """Return the content of an error: its text, without large data."""
     told: list[Mapping[str, Any]] = []
     left = MAX_OUTPUT
     for block in content:

@@ -1,4 +1,4 @@
-"""The `mcp` tool of the API: which tools a server has, and what comes of using one (specification section 6)."""
+"""The `mcp` tool of the API: lists the tools of servers, and calls them (specification section 6)."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
     from antiphon.tools.mcp.session import Session
 
 FEATURE = "MCP servers"
-"""What the extra `mcp` is for, in errors."""
+"""The purpose of the extra `mcp`, for errors."""
 
 LIST_TIMEOUT = 10.0
-"""Seconds that a list of tools may take, beside the start of a program."""
+"""Seconds that listing tools can take, in addition to the start of a program."""
 
 AT_ONCE = 256
-"""Lists and calls at once. They wait for other servers."""
+"""Concurrent lists and calls. They wait for other servers."""
 
 WAITING = 2_000
-"""Lists and calls that may wait for their turn."""
+"""Lists and calls that can wait for their turn."""
 
 T = TypeVar("T")
 
@@ -47,9 +47,9 @@ def call_turns() -> FairScheduler:
 class McpServers:
     """Servers of the settings and of requests: a `ToolServers`.
 
-    `reach` says where the URLs of requests may lead; `environment` has the variables that settings name. A list is
-    asked for anew after `list_ttl` seconds, a call is given up after `timeout`, an unused session after `idle`.
-    Raises `ConfigError` where a variable is not set.
+    `reach` defines the permitted URLs of requests; `environment` has the variables that settings name. A list is
+    requested again after `list_ttl` seconds, a call times out after `timeout`, an unused session closes after `idle`.
+    Raises `ConfigError` if a variable is not set.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class McpServers:
         self._tasks: set[asyncio.Task[Any]] = set()
 
     def check(self, tool: Tool, path: str = "tools") -> None:
-        """Raise `ClientError` (400) where a request's tool names no server, or one that cannot be asked."""
+        """Raise `ClientError` (400) if a request's tool names no server, or one that cannot be called."""
         if isinstance(tool, McpTool):
             if error := missing("mcp", FEATURE, path):
                 raise error
@@ -96,7 +96,7 @@ class McpServers:
                 raise ClientError(error.message, code=error.code, param=path) from error
 
     def description(self, tool: McpTool) -> str:
-        """What the settings say of a request's server, empty where they say nothing."""
+        """The description of a request's server in the settings, or an empty text."""
         return "" if tool.server_url else self._targets.descriptions.get(tool.server_label, "")
 
     async def list(self, tool: McpTool, tenant: str = "") -> Listing:
@@ -112,11 +112,11 @@ class McpServers:
     async def run(self, use: Use) -> ToolResult:
         """See `HostedTool.run`."""
         if not isinstance(use.tool, McpTool):
-            return failed(ServerError("It is no tool of an MCP server."))
+            return failed(ServerError("It is not a tool of an MCP server."))
         try:
             target = self._targets.find(use.tool)
             return came(
-                await self._heard(target, use.tenant, "call", lambda session: session.call(use.name, use.arguments))
+                await self._request(target, use.tenant, "call", lambda session: session.call(use.name, use.arguments))
             )
         except ServerError as error:
             return failed(error)
@@ -124,7 +124,7 @@ class McpServers:
             return failed(ServerError(reportable(error).message))
 
     async def close(self) -> None:
-        """End every session, every program and all that is under way."""
+        """Close every session, every program and all requests in progress."""
         await self._lists.close()
         for task in list(self._tasks):
             task.cancel()
@@ -134,12 +134,12 @@ class McpServers:
 
     async def _ask(self, target: Target, tenant: str) -> Listing:
         try:
-            found = await self._heard(target, tenant, "list", lambda session: session.list_tools())
+            found = await self._request(target, tenant, "list", lambda session: session.list_tools())
         except ServerError as error:
-            whose = f"The MCP server '{target.label}'"
-            is_told = error.type == "http_error" or error.message.startswith(whose)
+            server = f"The MCP server '{target.label}'"
+            is_full = error.type == "http_error" or error.message.startswith(server)
             status = error.code if error.type == "http_error" else 0
-            return Listing(error=error.message if is_told else f"{whose} refuses: {error.message}", status=status)
+            return Listing(error=error.message if is_full else f"{server} returned: {error.message}", status=status)
         except Exception as error:
             return Listing(error=reportable(error).message)
         for flaw, count in found.left_out.items():
@@ -147,12 +147,12 @@ class McpServers:
         self._standing.listed(target, found)
         return Listing(found.tools)
 
-    async def _heard(self, target: Target, tenant: str, what: What, ask: Callable[["Session"], Awaitable[T]]) -> T:
-        """Ask, unless it hung just now, and take down what that says of the server. Raises `ServerError`."""
-        # A program is one for each tenant; anything else that hangs, hangs for all.
+    async def _request(self, target: Target, tenant: str, what: What, ask: Callable[["Session"], Awaitable[T]]) -> T:
+        """Call the server, unless it just timed out, and record the outcome. Raises `ServerError`."""
+        # A program runs once per tenant; any other server that hangs, hangs for all tenants.
         pause = target.key + (tenant if target.command else "")
         if self._pauses.has(pause):
-            raise ServerError(f"The MCP server '{target.label}' did not answer in time and is left alone for a moment.")
+            raise ServerError(f"The MCP server '{target.label}' did not answer in time. Try again in a moment.")
         await loaded()
         try:
             answer = await self._in_turn(target, tenant, what, ask)
@@ -169,32 +169,32 @@ class McpServers:
         return answer
 
     async def _in_turn(self, target: Target, tenant: str, what: What, ask: Callable[["Session"], Awaitable[T]]) -> T:
-        """Ask once the tenant's turn has come; the time limit begins then. Raises `ServerError`."""
+        """Call the server when the tenant's turn has come; the time limit begins then. Raises `ServerError`."""
         try:
             async with self._turns.slot(tenant):
                 if not self._sessions.is_open(target, tenant):
                     await _resolve(target, tenant)
                     await self._sessions.space(target, tenant)
-                asked = self._asked(target, tenant, ask, may_repeat=what == "list")
+                asked = self._through_session(target, tenant, ask, may_repeat=what == "list")
                 return await _discreet(target.secrets, self._within(self._limit(target, what), asked, target))
         except NoRoomError as error:
             raise ServerError("Too many calls of MCP servers are waiting. Try again later.") from error
 
     def _limit(self, target: Target, what: What) -> float:
-        """Return how many seconds it may take."""
+        """Return its time limit in seconds."""
         if what == "call":
             return target.timeout or self._timeout
         return LIST_TIMEOUT + (STARTING if target.command else 0)
 
     def _is_of_tool(self, error: ServerError, target: Target, tenant: str) -> bool:
-        """Whether a call failed in a way that says nothing of the whole server: it was there."""
+        """Whether a failed call does not concern the whole server: it was reachable."""
         is_slow_tool = error.is_slow and not error.may_repeat and self._sessions.is_open(target, tenant)
         return is_slow_tool or error.type == "mcp_protocol_error"
 
-    async def _asked(
+    async def _through_session(
         self, target: Target, tenant: str, ask: Callable[["Session"], Awaitable[T]], *, may_repeat: bool = False
     ) -> T:
-        """Ask by a session, and once more by another where the first has ended and nothing can have been done."""
+        """Call through a session, and retry once through another if the first ended before anything was executed."""
         async with self._sessions.lend(target, tenant) as session:
             try:
                 return await ask(session)
@@ -205,13 +205,13 @@ class McpServers:
             return await ask(session)
 
     async def _within(self, seconds: float, work: Coroutine[Any, Any, T], target: Target) -> T:
-        """Return what comes of work, or raise `ServerError` after so many seconds. It ends where nobody waits."""
+        """Return the result of the work, or raise `ServerError` after this many seconds. Cancelled with the caller."""
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         task.add_done_callback(retrieve)
         try:
-            # It is not waited for any longer: telling a server that nobody waits takes its time too.
+            # Do not wait for it any longer: cancelling a request at a server takes time too.
             await asyncio.wait({task}, timeout=seconds)
         finally:
             task.cancel()
@@ -221,9 +221,9 @@ class McpServers:
 
 
 async def _resolve(target: Target, tenant: str) -> None:
-    """Look up a server's name before its time limit begins; what is found is at hand for a moment.
+    """Resolve a server's name before its time limit begins; the result is cached briefly.
 
-    Raises `ServerError` where it has no address.
+    Raises `ServerError` if it has no address.
     """
     host = urlsplit(target.url).hostname or ""
     if not host or is_address(host):
@@ -231,13 +231,13 @@ async def _resolve(target: Target, tenant: str) -> None:
     try:
         await target.reach.look_up(host, Asker(tenant))
     except OSError as error:
-        message = f"The MCP server '{target.label}' failed: it cannot be reached."
+        message = f"The MCP server '{target.label}' is unreachable."
         is_slow = isinstance(error.__cause__, TimeoutError)
         raise ServerError(message, may_repeat=True, is_slow=is_slow) from error
 
 
 async def _discreet(secrets: Sequence[str], answer: Awaitable[T]) -> T:
-    """Return what a server answers; where that is a `ServerError`, without the credentials that it was sent."""
+    """Return a server's answer; for a `ServerError`, without the credentials that the server received."""
     try:
         return await answer
     except ServerError as error:

@@ -1,7 +1,7 @@
-"""One session with an MCP server, by the official SDK. Only `sessions.py` loads this file, when it is first needed.
+"""One session with an MCP server, by the official SDK. Only `sessions.py` loads this file, on first use.
 
-The SDK's scopes must end in the task in which they began, so a session lives in a task of its own; whoever uses it
-asks from theirs, and may be cancelled without harm to the others.
+The SDK's scopes must end in the task in which they began, so a session has a task of its own; callers use it
+from their tasks, and can be cancelled without affecting other callers.
 """
 
 import asyncio
@@ -37,28 +37,28 @@ from antiphon.version import __version__
 
 MAX_PAGES = 1_000
 CLOSING = 3.0
-"""Seconds that a session has to end before it is broken off."""
+"""Seconds that a session has to close before it is cancelled."""
 
 STOPPING = 8.0
-"""Seconds more that a program has; the SDK gives it two to leave, and two after SIGTERM."""
+"""Additional seconds for a program; the SDK gives it two to exit, and two after SIGTERM."""
 
 ENDING = 5.0
-"""Seconds that it is waited for the status with which a program ended."""
+"""Seconds to wait for the exit status of a program."""
 
 UNDERSTANDING = 5.0
-"""Seconds for the first question, which programs of before 2026 may never answer."""
+"""Seconds for the first request, which programs from before 2026 may never answer."""
 
 _PARSE = "Failed to parse "
-"""The SDK's own words for a message that is none; what follows is pydantic's."""
+"""The SDK's text for an invalid message; pydantic's text follows."""
 
 _CHATTY = ("client", "httpx2", *(f"mcp.client.{one}" for one in ("sse", "stdio", "streamable_http", "session")))
 _CHATTY += ("mcp.shared.jsonrpc_dispatcher", *(f"httpcore2.{one}" for one in ("connection", "http11")))
 
 _CLOSED = "Connection closed"
-"""The SDK's own words for a connection that ended."""
+"""The SDK's text for a closed connection."""
 
 _NOT_MCP = "Unexpected content type: "
-"""The SDK's own words for an answer that is neither JSON nor events; the type follows."""
+"""The SDK's text for a response that is neither JSON nor events; the type follows."""
 
 _TYPE = re.compile(r"[\w.+-]{1,60}/[\w.+-]{1,60}")
 
@@ -68,8 +68,8 @@ Way = Literal["http", "sse", "stdio"]
 class Session:
     """A session that is opened once, used by many, and closed once.
 
-    An answer over HTTP may be silent for `silence` seconds. `on_change` is told that the tools have changed. `turns`
-    shares the reading of lists between tenants, of which `target.reach` says which one this is.
+    A response over HTTP can be silent for `silence` seconds. `on_change` is called when the tools have changed. `turns`
+    shares the reading of lists between tenants; `target.reach` has this tenant.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class Session:
         self._session: ClientSession | None = None
         self._wire: Wire | None = None
         self._program: Any = None
-        """Its process, which has a `returncode` once it has ended."""
+        """Its process, which has a `returncode` once it has exited."""
         self._spoken: Spoken | None = None
         self._task: asyncio.Task[None] | None = None
 
@@ -96,7 +96,7 @@ class Session:
         return self._session is not None and not self._ended.is_set()
 
     async def open(self, seconds: float) -> None:
-        """Open it within so many seconds. Raises `ServerError`."""
+        """Open it within this many seconds. Raises `ServerError`."""
         ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         token = exchanging.set(self._opening)
         self._task = asyncio.create_task(self._live(ready), name=f"mcp {self._target.label}")
@@ -118,10 +118,10 @@ class Session:
         except Exception as error:
             raise await self._failed(error, exchange) from error
         finally:
-            exchange.tools = []  # the SDK's tasks keep the exchange
+            exchange.tools = []  # the SDK's tasks keep a reference to the exchange
 
     async def call(self, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the sound result of a tool. Raises `ServerError`."""
+        """Return the valid result of a tool. Raises `ServerError`."""
         exchange = self._exchange(MAX_ANSWER)
         try:
             await self._call(name, arguments, exchange)
@@ -131,7 +131,7 @@ class Session:
         return without(self._target.secrets, result)
 
     async def close(self) -> None:
-        """End it, and wait until it has ended."""
+        """Close it, and wait until it is closed."""
         self._ended.set()
         if self._task is None:
             return
@@ -141,7 +141,7 @@ class Session:
         await asyncio.wait({self._task}, timeout=STOPPING)
 
     def _exchange(self, most: int) -> Exchange:
-        """Begin to take down what becomes of requests; what a program gets by its input counts as sent."""
+        """Begin to record the outcome of requests; input that a program received counts as sent."""
         exchange = Exchange(was_sent=self._way == "stdio" and self.is_alive, most=most)
         exchanging.set(exchange)
         if self._wire is not None:
@@ -149,7 +149,7 @@ class Session:
         return exchange
 
     async def _live(self, ready: "asyncio.Future[None]") -> None:
-        """Be open until the end, which others bring about or the connection does."""
+        """Stay open until it is closed, or the connection ends."""
         try:
             async with AsyncExitStack() as stack:
                 session = await self._connected(stack)
@@ -212,16 +212,16 @@ class Session:
             if cursor is None:
                 break
             if cursor in cursors:
-                raise ServerError(f"{self._whose} gives a list of tools that leads in a circle.")
+                raise ServerError(f"{self._whose} returned a list of tools with a circular cursor.")
             cursors.add(cursor)
         else:
-            raise ServerError(f"{self._whose} gives a list of tools of more than {MAX_PAGES:,} pages.")
-        # Of two tools of one name the first is kept.
+            raise ServerError(f"{self._whose} returned a list of tools with more than {MAX_PAGES:,} pages.")
+        # Of two tools with the same name the first is kept.
         return list({tool["name"]: tool for tool in reversed(exchange.tools)}.values())[::-1]
 
     async def _call(self, name: str, arguments: Mapping[str, Any], exchange: Exchange) -> None:
         session = self._usable()
-        # What no UTF-8 can hold would end the session for everybody.
+        # Text that is invalid in UTF-8 would end the session for all callers.
         params = types.CallToolRequestParams(name=clean(name), arguments=clean(dict(arguments)))
         try:
             await session.send_request(types.CallToolRequest(params=params), types.CallToolResult)
@@ -230,13 +230,13 @@ class Session:
                 raise
         else:
             return
-        # It wants arguments as headers too, which the SDK knows of tools that it has seen listed. Nothing was done.
+        # It requires arguments as headers too, which the SDK knows only of tools that it has listed. Nothing was done.
         await self._pages(exchange)
         await session.send_request(types.CallToolRequest(params=params), types.CallToolResult)
 
     def _usable(self) -> ClientSession:
         if self._session is None or self._ended.is_set():
-            raise ServerError(f"{self._whose}: the connection has ended.", may_repeat=True)
+            raise ServerError(f"{self._whose} failed: the connection was closed.", may_repeat=True)
         return self._session
 
     async def _noted(self, message: Any) -> None:
@@ -244,7 +244,7 @@ class Session:
             self._on_change()
 
     async def _hear(self, session: ClientSession) -> None:
-        """Hear of changes from servers that tell of them only where they are asked to."""
+        """Subscribe to changes, for servers that require a subscription."""
         tools = session.server_capabilities.tools if session.server_capabilities else None
         if session.protocol_version not in MODERN_PROTOCOL_VERSIONS or tools is None or not tools.list_changed:
             return
@@ -253,12 +253,12 @@ class Session:
                 async for _ in changes:
                     self._on_change()
         except Exception as error:
-            log.debug("The MCP server '%s' tells of no changes: %s", self._target.label, type(error).__name__)
-        # Nobody tells of the next one.
+            log.debug("The MCP server '%s' reports no changes: %s", self._target.label, type(error).__name__)
+        # No further change is reported.
         self._on_change()
 
     async def _failed(self, error: Exception, exchange: Exchange) -> ServerError:
-        """Return what went wrong; of a program that has ended, also how."""
+        """Return the error; for a program that has exited, including its status."""
         if self._spoken is not None and self._task is not None and (_is_closed(error) or self._ended.is_set()):
             self._ended.set()
             await asyncio.wait({self._task}, timeout=ENDING)
@@ -266,18 +266,18 @@ class Session:
         return self._failure(error, exchange)
 
     def _failure(self, error: Exception, exchange: Exchange) -> ServerError:
-        """Return what went wrong, and whether the same may be asked once more."""
+        """Return the error, and whether the request can be repeated."""
         if isinstance(error, ServerError):
             return error
         if exchange.lost_session or _is_closed(error):
             self._ended.set()
         failure = self._of_http(exchange) or self._of_session(error)
-        is_unheard = failure.type == "http_error" and not exchange.was_sent
-        failure.may_repeat = exchange.lost_session or is_unheard
+        is_unsent = failure.type == "http_error" and not exchange.was_sent
+        failure.may_repeat = exchange.lost_session or is_unsent
         return failure
 
     def _of_http(self, exchange: Exchange) -> ServerError | None:
-        """Return why HTTP brought no answer, None where it did."""
+        """Return the HTTP error, if any."""
         if exchange.failure:
             return ServerError(f"{self._whose} failed: {exchange.failure}.", is_slow=exchange.failure == SLOW)
         if not exchange.was_refused:
@@ -286,29 +286,29 @@ class Session:
         return ServerError(f"{self._whose} answered with {status}.", code=exchange.status)
 
     def _of_session(self, error: Exception) -> ServerError:
-        """Return what an error is beyond HTTP, in words about the server that a client may read."""
+        """Return an error other than an HTTP error, worded for clients."""
         if isinstance(error, TimeoutError):
             return ServerError(f"{self._whose} did not answer in time.", is_slow=True)
         if isinstance(error, MCPError) and error.message.startswith(_NOT_MCP):
-            return ServerError(f"{self._whose} answers with {_type(error.message)}: it is none, or at another path.")
+            return ServerError(f"{self._whose} returned {_type(error.message)}: check the URL.")
         if isinstance(error, MCPError) and error.message.startswith(_PARSE):
             return refused(types.PARSE_ERROR, f"{self._whose} sent an invalid MCP message.")
         if isinstance(error, MCPError) and not _is_closed(error):
             return refused(error.code, error.message)
         if isinstance(error, ValueError):
-            return refused(types.INTERNAL_ERROR, f"{self._whose} answers what the protocol does not know.")
+            return refused(types.INTERNAL_ERROR, f"{self._whose} returned a response that violates the protocol.")
         if isinstance(error, OSError) and self._way == "stdio":
             return ServerError(f"{self._whose} cannot be started: {error.strerror or type(error).__name__}.")
         if self._ended.is_set():
-            return self._of_program() if self._way == "stdio" else self._broken("the connection broke off")
-        return refused(types.INTERNAL_ERROR, f"{self._whose} speaks no version of the protocol that is known here.")
+            return self._of_program() if self._way == "stdio" else self._broken("the connection was closed")
+        return refused(types.INTERNAL_ERROR, f"{self._whose} supports no protocol version that this server supports.")
 
     def _of_program(self) -> ServerError:
-        """Return how its program ended. What that said last is for the operator alone."""
+        """Return how its program ended. Its last output is for the operator alone."""
         status = getattr(self._program, "returncode", None)
-        what = "its program has ended" + (f" with status {status}" if status is not None else "")
+        what = "its program exited" + (f" with status {status}" if status is not None else "")
         last = self._spoken.last if self._spoken else ""
-        return self._broken(what, f"{what}; it said: {last}" if last else what)
+        return self._broken(what, f"{what}; its last output: {last}" if last else what)
 
     def _broken(self, what: str, gist: str = "") -> ServerError:
         return ServerError(f"{self._whose} failed: {what}.", gist=gist and f"{self._whose} failed: {gist}")
@@ -319,7 +319,7 @@ def _is_closed(error: Exception) -> bool:
 
 
 async def _agree(session: ClientSession) -> None:
-    """Agree on a version: without a handshake where the server can (2026), else with one."""
+    """Negotiate a version: without a handshake if the server supports that (2026), else with one."""
     try:
         async with asyncio.timeout(UNDERSTANDING):
             await session.discover()
@@ -329,23 +329,23 @@ async def _agree(session: ClientSession) -> None:
 
 def _type(message: str) -> str:
     found = _TYPE.match(message.removeprefix(_NOT_MCP))
-    return found[0] if found else "no type of content"
+    return found[0] if found else "no content type"
 
 
 def _program_of(started: Any) -> Any:
-    """Return the process that the SDK started, None where it does not show it; it tells no status otherwise."""
+    """Return the process that the SDK started, None if the SDK does not expose it; its status is then unknown."""
     frame = getattr(getattr(started, "gen", None), "ag_frame", None)
     return frame.f_locals.get("process") if frame else None
 
 
 def _meaning(status: int) -> str:
     if status in (401, 403):
-        return ": it does not accept the authorization that it was given"
-    return ": it leads elsewhere, which is not followed" if status < 400 else ""
+        return ": it rejected the authorization of the request"
+    return ": redirects are not followed" if status < 400 else ""
 
 
 def _first(error: Exception) -> Exception:
-    """Return what a group of errors is about."""
+    """Return the first error of a group."""
     while isinstance(error, ExceptionGroup):
         error = error.exceptions[0]
     return error
@@ -366,7 +366,7 @@ def _tls() -> ssl.SSLContext:
 
 
 def _quiet(_: logging.LogRecord) -> bool:
-    """Whether a line may be logged: those of libraries quote what servers say, and the URLs that they are asked by."""
+    """Whether a line can be logged: libraries log the servers' texts, and the URLs of requests."""
     return exchanging.get() is None
 
 

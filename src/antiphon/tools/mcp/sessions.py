@@ -1,4 +1,4 @@
-"""The sessions that are open: shared by who asks the same server with the same credentials, for the same tenant."""
+"""The open sessions: shared by callers with the same server, the same credentials, and the same tenant."""
 
 import asyncio
 from collections import Counter
@@ -20,26 +20,26 @@ if TYPE_CHECKING:
 
 FIRST = 10.0
 LONGEST = 60.0
-"""Seconds of the first pause, which grows twice as long each time, and of the longest."""
+"""Seconds of the first pause, which doubles each time, and of the longest."""
 
 MOST_PAUSES = 1_000
-"""Servers that are left alone at once."""
+"""Servers that are paused at once."""
 
 
 class Pauses:
-    """The servers that did not answer in time, each by any key."""
+    """The servers that timed out, each by a key."""
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         self._clock = clock
         self._pauses: dict[str, tuple[float, float]] = {}
-        """How long each is, and when it ends."""
+        """Its length, and its end."""
 
     def has(self, key: str) -> bool:
-        """Whether a server is to be left alone for now."""
+        """Whether a server is paused now."""
         return key in self._pauses and self._clock() < self._pauses[key][1]
 
     def begin(self, key: str) -> None:
-        """Leave a server alone that did not answer in time; several who asked it at once count as one."""
+        """Pause a server that timed out; concurrent timeouts count as one."""
         if self.has(key):
             return
         last, _ = self._pauses.pop(key, (FIRST / 2, 0.0))
@@ -49,19 +49,19 @@ class Pauses:
             del self._pauses[next(iter(self._pauses))]
 
     def end(self, key: str) -> None:
-        """Ask a server again as before, since it answered."""
+        """End the pause of a server, since it answered."""
         self._pauses.pop(key, None)
 
 
 IDLE = 60.0
-"""Seconds that a session stays open which nobody uses."""
+"""Seconds that an unused session stays open."""
 
 MOST_SESSIONS = 256
 """Sessions that are open at once."""
 
 
 def session_turns() -> FairScheduler:
-    """Return what counts the open sessions of a process: a tenant that has its share closes an idle one for the next.
+    """Return the counter of a process's open sessions: a tenant at its share closes an idle one for the next.
 
     Nothing waits in it, since each call has had its turn before.
     """
@@ -69,28 +69,28 @@ def session_turns() -> FairScheduler:
 
 
 OPENINGS, SPAN = 8, 0.1
-"""Sessions that begin to open within so many seconds."""
+"""Sessions that begin to open within this many seconds."""
 
 
 def opening_turns() -> FairScheduler:
-    """Return what spaces the openings of sessions.
+    """Return the scheduler that spaces the openings of sessions.
 
-    One takes 5 ms of CPU in some fifty steps. If hundreds opened at once, each turn of the event loop would have a step
-    of each of them, and other requests need several turns. A slot is not held until a session is open: a server that
-    does not answer holds up no other.
+    Opening one takes 5 ms of CPU in some fifty steps. If hundreds opened at once, each turn of the event loop would
+    have a step of each of them, and other requests need several turns. The slot is released before the session is open:
+    a server that does not answer does not delay others.
     """
     return FairScheduler(OPENINGS, leaves_room=True)
 
 
 OPENING = 10.0
 STARTING = 60.0
-"""Seconds that a session may take to open, over HTTP and with a program, which may have to be fetched first."""
+"""Seconds that a session can take to open, over HTTP and with a program, which may have to be downloaded first."""
 
 _NO_STREAMABLE = (400, 404, 405)
-"""What a server answers that knows only the transport of before (MCP, "Transports", on backwards compatibility)."""
+"""Statuses of a server that supports only the previous transport (MCP, "Transports", on backwards compatibility)."""
 
 Key = tuple[str, str]
-"""Where and for whom: `Target.key` and the tenant."""
+"""The server and the tenant: `Target.key` and the tenant."""
 
 
 @dataclass(slots=True)
@@ -101,17 +101,17 @@ class _Held:
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing can be asked by it any more."""
+        """Whether it can no longer be used."""
         if not self.opening.done():
             return False
         return self.opening.cancelled() or self.opening.exception() is not None or not self.opening.result().is_alive
 
 
 class Sessions:
-    """Opens sessions, lends them, and closes those that nobody used for `idle` seconds.
+    """Opens sessions, shares them, and closes those that were unused for `idle` seconds.
 
-    `on_change` is told whose tools have changed. `silence`: see `Session`. `turns` counts the sessions of each tenant,
-    `reading` shares the reading of lists, `openings` the beginnings of sessions.
+    `on_change` is called with the server when its tools have changed. `silence`: see `Session`. `turns` counts the
+    sessions of each tenant, `reading` shares the reading of lists, `openings` spaces the openings of sessions.
     """
 
     def __init__(
@@ -127,7 +127,7 @@ class Sessions:
         self._reading = reading or reading_turns()
         self._openings = openings or opening_turns()
         self._spacing: dict[Key, asyncio.Task[None]] = {}
-        """The waits of the sessions that are to open next."""
+        """The sessions that wait to be opened."""
         self._on_change = on_change
         self._silence = silence
         self._idle = idle
@@ -136,7 +136,7 @@ class Sessions:
 
     @asynccontextmanager
     async def lend(self, target: Target, tenant: str) -> AsyncIterator["Session"]:
-        """Lend a session, a new one where none is alive. Raises `ServerError`."""
+        """Provide a session, a new one if none is alive. Raises `ServerError`."""
         key = (target.key, tenant)
         held = self._held.get(key)
         if held is None or held.is_over:
@@ -145,7 +145,7 @@ class Sessions:
         if held.going is not None:
             held.going.cancel()
         try:
-            # Whoever stops waiting leaves it to the others.
+            # A caller that stops waiting leaves it to the others.
             yield await asyncio.shield(held.opening)
         finally:
             held.users -= 1
@@ -159,7 +159,7 @@ class Sessions:
         return held is not None and held.opening.done() and not held.is_over
 
     async def space(self, target: Target, tenant: str) -> None:
-        """Return once a session may begin to open, or one is opening already."""
+        """Return once a session can begin to open, or one is opening already."""
         key = (target.key, tenant)
         held = self._held.get(key)
         if held is not None and not held.is_over:
@@ -193,20 +193,20 @@ class Sessions:
         return held
 
     def _make_room(self, tenant: str) -> None:
-        """Close a session that nobody uses: one of this tenant, else one of the tenant that has most of them.
+        """Close an unused session: one of this tenant, else one of the tenant with the most sessions.
 
-        Raises `ServerError` where this tenant uses all that it may have.
+        Raises `ServerError` if this tenant uses all of its share.
         """
         idle = [key for key, held in self._held.items() if not held.users]
         own = [key for key in idle if key[1] == tenant]
-        if not own and (not idle or self._turns.free):  # what is free is for other tenants
+        if not own and (not idle or self._turns.free):  # free capacity is for other tenants
             raise ServerError("Too many MCP servers are in use at once. Try again later.", may_repeat=True)
         count = Counter(holder for _, holder in self._held)
         key = own[0] if own else max(idle, key=lambda key: count[key[1]])
         self._let_go(key, self._held[key])
 
     def _let_go(self, key: Key, held: _Held) -> None:
-        """Stop lending a session, and begin to close it."""
+        """Stop sharing a session, and begin to close it."""
         if self._held.get(key) is held:
             del self._held[key]
             self._turns.leave(key[1])
@@ -247,11 +247,11 @@ async def _close(held: _Held) -> None:
 
 
 async def loaded() -> Any:
-    """Load what speaks the protocol. That is no time of a server's, so who limits one's time loads it before."""
+    """Load the SDK. The load does not count towards a server's time limit, so callers load it before."""
     return await load("antiphon.tools.mcp.session")
 
 
 def retrieve(task: "asyncio.Task[Any]") -> None:
-    """See an exception that nobody may be waiting for any more."""
+    """Consume an exception that no caller may be waiting for any more."""
     if not task.cancelled():
         task.exception()

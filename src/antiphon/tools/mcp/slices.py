@@ -1,4 +1,4 @@
-"""Lists of tools are read a few tools at a time, so that nothing else waits for the event loop meanwhile."""
+"""Reads lists of tools a few at a time, so that other tasks do not wait for the event loop meanwhile."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable
@@ -8,16 +8,16 @@ from typing import TypeVar
 from antiphon.sharing.scheduler import FairScheduler
 
 SLICE = 0.004
-"""Seconds for which tools are read before others have the event loop."""
+"""Seconds for which tools are read before other tasks run."""
 
 WAITING = 256
-"""Lists that may wait to be read."""
+"""Lists that can wait to be read."""
 
 T = TypeVar("T")
 
 
 async def in_slices(tools: Iterable[T]) -> AsyncIterator[T]:
-    """Yield tools, and let others have the event loop every few milliseconds."""
+    """Yield tools, and let other tasks run every few milliseconds."""
     until = monotonic() + SLICE
     for one in tools:
         if monotonic() > until:

@@ -1,4 +1,4 @@
-"""What servers answer, made sound before anybody reads it: whatever is not what the protocol says is left out."""
+"""Validates the servers' answers before they are used: content that violates the protocol is omitted."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -10,16 +10,16 @@ from msgspec import Raw, Struct
 from antiphon.tools.mcp.result import refused, shortened, without
 
 MAX_DESCRIPTION = 4_000
-"""Characters of a tool's description that are kept."""
+"""Characters of a tool's description that are retained."""
 
 MAX_SCHEMA = 100_000
-"""Characters of the schema of a tool's arguments; a tool with a bigger one is left out."""
+"""Characters of the schema of a tool's arguments; a tool with a larger one is omitted."""
 
 MAX_NODES = 10_000
 """Values of such a schema."""
 
 MAX_PARTS = 250_000
-"""Objects of a page of tools, and values where not all of its tools are objects: to tell more apart takes over 20 ms.
+"""Objects of a page of tools, and values if not all of its tools are objects: counting more takes over 20 ms.
 
 A page of 2 MiB has some 60,000 objects.
 """
@@ -34,18 +34,18 @@ MAX_VALUES = 150_000
 """Objects and arrays of a tool's result, brackets in its texts included."""
 
 SMALL = 64 * 1024
-"""Bytes that may be read in any case, whatever they are."""
+"""Bytes that are always read, regardless of their content."""
 
 DEEPEST = 64
-"""Objects and arrays inside each other."""
+"""Nesting depth of objects and arrays."""
 
 Flaw = Literal["no_object", "name", "schema", "too_large", "too_deep"]
-"""Why a tool is left out."""
+"""Why a tool is omitted."""
 
 _NAME = re.compile(r"[A-Za-z0-9_./-]{1,128}")
 _UNKEEPABLE = re.compile("[\x00\ud800-\udfff]")
 _JUDGED = ("$schema", "properties", "required")
-"""What of a schema the SDK judges; the rest is the model's affair."""
+"""The parts of a schema that the SDK checks; the rest is for the model."""
 
 _NOTES = {"title": str, **dict.fromkeys(("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"), bool)}
 _INVALID_REQUEST = -32600
@@ -60,13 +60,13 @@ _BLOCKS: Mapping[str, Mapping[str, str]] = {
     "resource": {},
     "resource_link": {"name": "name", "uri": "uri"},
 }
-"""What each kind of part must have, all of it text, and where it is in a `_Block`."""
+"""The required fields of each kind of part, all of them text, and where they are in a `_Block`."""
 
 _RESOURCE = {"uri": "uri", "mimeType": "mime_type", "text": "text", "blob": "blob"}
 
 
 def clean(value: Any) -> Any:
-    """Return JSON without the characters that no database and no UTF-8 can hold: NUL and halves of pairs."""
+    """Return JSON without the characters that are invalid in databases and UTF-8: NUL and unpaired surrogates."""
     if isinstance(value, str):
         return _UNKEEPABLE.sub("", value) if "\0" in value or not value.isascii() else value
     if isinstance(value, dict):
@@ -75,7 +75,7 @@ def clean(value: Any) -> Any:
 
 
 class FlawError(Exception):
-    """A listed tool cannot be used."""
+    """A listed tool is unusable."""
 
     def __init__(self, flaw: Flaw) -> None:
         super().__init__(flaw)
@@ -129,7 +129,7 @@ def check_page(raw: bytes) -> None:
     most = raw.count(b"{")
     if most <= MAX_PARTS and len(raw) > SMALL:
         try:
-            _read(raw, _Objects)  # it ends at the first tool that is no object
+            _read(raw, _Objects)  # it fails at the first tool that is not an object
         except ValueError:
             most = raw.count(b",")
     if most > MAX_PARTS:
@@ -137,19 +137,19 @@ def check_page(raw: bytes) -> None:
 
 
 def split_page(raw: bytes) -> tuple[list[bytes], str]:
-    """Return the tools of a result of `tools/list`, unread, and where the next page begins, empty on the last.
+    """Return the tools of a result of `tools/list`, undecoded, and the cursor of the next page, empty on the last.
 
-    The page has passed `check_page`. Raises `ValueError` where it is no page.
+    The page has passed `check_page`. Raises `ValueError` if it is not a page.
     """
     try:
         page = _read(raw, _Page)
     except msgspec.ValidationError:
-        return [], _string(_read(raw, _LastPage).next_cursor)  # its tools are no list
+        return [], _string(_read(raw, _LastPage).next_cursor)  # its tools are not a list
     return [bytes(tool) for tool in page.tools], _string(page.next_cursor)
 
 
 def sound_tool(raw: bytes, secrets: Iterable[str] = ()) -> dict[str, Any]:
-    """Return a tool with what is read of it, and without secrets. Raises `FlawError` where it is none."""
+    """Return a tool with its decoded parts, without secrets. Raises `FlawError` if it is invalid."""
     try:
         tool = _read(raw, _Tool)
         name, schema = _string(tool.name), _read_schema(tool.input_schema)
@@ -170,16 +170,16 @@ def sound_tool(raw: bytes, secrets: Iterable[str] = ()) -> dict[str, Any]:
 
 
 def sound_result(raw: bytes) -> dict[str, Any]:
-    """Return a result of `tools/call` with those of its parts that are parts; an object alone becomes text.
+    """Return a result of `tools/call` with its valid parts; an object alone becomes text.
 
-    Raises `ServerError` where the server wants to ask its user something first (MCP 2026-07-28, input required), or
-    where the result has too many values, and `ValueError` where it is no result.
+    Raises `ServerError` if the server requires input from its user first (MCP 2026-07-28, input required), or
+    if the result has too many values, and `ValueError` if it is not a result.
     """
     if len(raw) > SMALL and len(raw) - len(raw.translate(None, b"[{")) > MAX_VALUES:
         raise refused(_INTERNAL_ERROR, f"Its result has more than {MAX_VALUES:,} values.")
     result = _read(raw, _Result)
     if _string(result.result_type) == "input_required":
-        raise refused(_INVALID_REQUEST, "The tool asks its user something, and nobody can be asked here.")
+        raise refused(_INVALID_REQUEST, "The tool requires input from its user, which this server does not support.")
     content = _blocks(bytes(result.content)) if _is(result.content, b"[") else []
     alone = bytes(result.structured_content)
     if not content and alone not in (b"", b"null"):
@@ -191,7 +191,7 @@ T = TypeVar("T")
 
 
 def _read(raw: Any, kind: type[T]) -> T:
-    """Return JSON as this type. Raises `ValueError` for other JSON and for none, also where it is nested too deep."""
+    """Return JSON as this type. Raises `ValueError` for other JSON and invalid JSON, also if it is nested too deep."""
     try:
         return msgspec.json.decode(raw, type=kind)
     except RecursionError as error:
@@ -203,7 +203,7 @@ def _is(raw: Raw, first: bytes) -> bool:
 
 
 def _string(raw: Raw) -> str:
-    """Return a string, empty where the value is none."""
+    """Return a string, empty if the value is not one."""
     return msgspec.json.decode(raw, type=str) if _is(raw, b'"') else ""
 
 
@@ -212,7 +212,7 @@ def _read_schema(raw: Raw) -> dict[str, Any]:
     data = bytes(raw)
     if data[:1] != b"{":
         raise FlawError("schema")
-    # Before it is read: an escape has six bytes for a character, and text has commas too.
+    # Before it is decoded: an escape has six bytes for a character, and text has commas too.
     if len(data) > 6 * MAX_SCHEMA or len(data) - len(data.translate(None, b"[{,")) > 4 * MAX_NODES:
         raise FlawError("too_large")
     schema: dict[str, Any] = msgspec.json.decode(data)
@@ -221,7 +221,7 @@ def _read_schema(raw: Raw) -> dict[str, Any]:
 
 
 def _check_size(schema: dict[str, Any]) -> None:
-    """Raise `FlawError` for a schema of too many values or characters, or too deep a one."""
+    """Raise `FlawError` for a schema with too many values or characters, or too deep nesting."""
     nodes = characters = 0
     left: list[tuple[Any, int]] = [(schema, 0)]
     while left:
@@ -239,7 +239,7 @@ def _check_size(schema: dict[str, Any]) -> None:
 
 
 def _schema(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return a schema of arguments: those are always an object."""
+    """Return a schema of arguments, which must be an object."""
     dialect, properties, required = (schema.get(name) for name in _JUDGED)
     sound = {**{name: value for name, value in schema.items() if name not in _JUDGED}, "type": "object"}
     if isinstance(dialect, str):
@@ -258,7 +258,7 @@ def _notes(notes: dict[str, Any]) -> dict[str, Any]:
 
 def _blocks(raw: bytes) -> list[dict[str, Any]]:
     if len(raw) > SMALL:
-        _read(raw, list[_Object])  # it fails at the first that is not an object; splitting a million numbers takes long
+        _read(raw, list[_Object])  # it fails at the first that is not an object; splitting a million numbers is slow
     found = [one for one in _read(raw, list[Raw]) if _is(one, b"{")]
     blocks = [_block(_read(one, _Block)) for one in found[:MAX_BLOCKS]]
     more = len(found) - len(blocks)
@@ -266,7 +266,7 @@ def _blocks(raw: bytes) -> list[dict[str, Any]]:
 
 
 def _block(block: _Block) -> dict[str, Any]:
-    """Return a part of a result, or a note where it is none that we know."""
+    """Return a part of a result, or a note if its kind is unknown."""
     kind = clean(_string(block.type))
     if kind == "resource":
         held = _resource(block.resource)
@@ -280,13 +280,13 @@ def _block(block: _Block) -> dict[str, Any]:
 
 
 def _strings(block: _Block, wanted: Mapping[str, str]) -> dict[str, str]:
-    """Return those of the wanted values that are text."""
+    """Return the requested values that are text."""
     raws = {name: getattr(block, place) for name, place in wanted.items()}
     return {name: clean(_string(raw)) for name, raw in raws.items() if _is(raw, b'"')}
 
 
 def _resource(raw: Raw) -> dict[str, str] | None:
-    """Return a resource, None where it is none."""
+    """Return a resource, None if it is invalid."""
     if not _is(raw, b"{"):
         return None
     found = _strings(_read(raw, _Block), _RESOURCE)
@@ -294,7 +294,7 @@ def _resource(raw: Raw) -> dict[str, str] | None:
 
 
 def _compact(raw: bytes) -> str:
-    """Return JSON as text, without blanks where it is small enough to be read for that."""
+    """Return JSON as text, without whitespace if it is small enough to be decoded for that."""
     is_large = len(raw) > SMALL
     text: str = clean(raw.decode(errors="replace") if is_large else msgspec.json.encode(_read(raw, object)).decode())
     return text

@@ -1,4 +1,4 @@
-"""What a server's program says on its standard error: lines of the debug log, a bounded number of bounded ones."""
+"""Logs the standard error of a server's program: a bounded number of bounded lines at debug level."""
 
 import asyncio
 import os
@@ -10,17 +10,17 @@ from antiphon.errors import log
 from antiphon.tools.mcp.result import without
 
 MAX_LINES = 1_000
-"""Lines of one run of a program that are logged; what comes then is read and forgotten."""
+"""Lines of one run of a program that are logged; later ones are read and dropped."""
 
 MAX_LINE = 500
 """Characters of a line that are logged."""
 
 MAX_READ = 64 * 1024
-"""Bytes of a line that are read at once; a secret is not to be cut in two before it is removed."""
+"""Bytes of a line that are read at once; a secret must not be split before it is removed."""
 
 
 class Spoken:
-    """The end of a pipe to hand to a program as `file`; what comes out of the other is logged by a thread.
+    """The end of a pipe to pass to a program as `file`; a thread logs the output.
 
     `last` is the last line that was not empty, as it is logged.
     """
@@ -31,12 +31,12 @@ class Spoken:
         reading, writing = os.pipe()
         self.file = os.fdopen(writing, "w")
         self.last = ""
-        # A pipe can be waited for by no event loop of Windows, and programs are few.
+        # Event loops on Windows cannot wait for a pipe, and there are few programs.
         self._thread = Thread(target=self._log, args=(reading,), name=f"mcp {label} stderr", daemon=True)
         self._thread.start()
 
     async def end(self, seconds: float) -> None:
-        """Wait until everything was read, at most so many seconds: who was started by the program may hold the pipe."""
+        """Wait until everything was read, for at most this many seconds: child processes can keep the pipe open."""
         await asyncio.to_thread(self._thread.join, seconds)
 
     def __enter__(self) -> "Spoken":

@@ -1,4 +1,4 @@
-"""Which server a request means, and what may be sent to it: those of the settings by label, others by their URL."""
+"""The server of a request, and the data that can be sent to it: servers of the settings by label, others by URL."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -34,10 +34,10 @@ _OURS = frozenset(
         *("mcp-session-id", "mcp-protocol-version", "mcp-method", "mcp-name", "last-event-id"),
     }
 )
-"""Headers that say how a request is framed, or which session it belongs to: ours to set."""
+"""Headers that define the framing of a request, or its session: this server sets them."""
 
 _SALT = urandom(16)
-"""Digests of credentials mean something to this process alone."""
+"""Digests of credentials are valid in this process only."""
 
 
 class Configured(Protocol):
@@ -67,56 +67,56 @@ class Configured(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A server to be asked, with what it is sent."""
+    """A server to call, with its headers and variables."""
 
     label: str
     url: str = field(default="", repr=False)
-    """Empty for a command; a URL may hold what is secret."""
+    """Empty for a command; a URL can contain secrets."""
     command: tuple[str, ...] = ()
     """A program of the settings and its arguments."""
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """Variables that the program gets beside the harmless ones."""
+    """Variables that the program receives in addition to the harmless ones."""
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """Sent to the origin of the URL and nowhere else."""
+    """Sent to the origin of the URL only."""
     transport: str = "auto"
     """`auto`, `http` (Streamable HTTP), `sse` or `stdio`."""
     reach: Reach = field(default_factory=Reach, repr=False)
-    """Which addresses its name may lead to."""
+    """The addresses that its name can resolve to."""
     is_ours: bool = False
-    """Whether the settings name it: a request that names the same URL gets no session to it that was not looked at."""
-    is_lent: bool = False
-    """Whether a request lends it headers: what comes of those says nothing of the server itself."""
+    """Whether the settings name it: a request with the same URL does not share a session without an address check."""
+    has_request_headers: bool = False
+    """Whether a request adds headers: its failures do not count against the server."""
     timeout: float | None = None
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """The credentials that it gets."""
+        """The credentials that it receives."""
         return secrets_of(self.headers, self.environment)
 
     @property
     def key(self) -> str:
-        """Where it is and whom it is asked for, as a digest: servers with one key may share a session."""
+        """The server and its credentials as a digest: servers with one key can share a session."""
         parts = (self.label if self.is_ours else "", self.url, self.transport, sorted(self.headers.items()))
         return blake2b(msgspec.json.encode(parts), digest_size=16, key=_SALT).hexdigest()
 
 
 class Targets:
-    """The servers that requests may mean. Raises `ConfigError` where a setting names what is not there."""
+    """The servers that requests can use. Raises `ConfigError` if a setting names a missing variable."""
 
     def __init__(self, configured: Iterable[Configured], reach: Reach, environment: Mapping[str, str]) -> None:
         self._reach = reach
-        # Servers of the settings may be anywhere: the operator knows.
+        # Servers of the settings can have any address: the operator chose them.
         anywhere = replace(reach, networks=ANYWHERE)
         self._labelled = {one.label: _configured(one, environment, anywhere) for one in configured}
         self._connectors = {one.connector: self._labelled[one.label] for one in configured if one.connector}
         self.descriptions = {one.label: one.description for one in configured if one.description}
 
     def find(self, tool: McpTool) -> Target:
-        """Return the server that a request's tool means. Raises `ClientError` (400) saying what to give."""
+        """Return the server for a request's tool. Raises `ClientError` (400) with the remedy."""
         if tool.tunnel_id:
-            raise _refused("'tunnel_id' names a tunnel of OpenAI's. Give the server's 'server_url' instead.")
+            raise _refused("Tunnels of OpenAI ('tunnel_id') are not supported. Set the server's 'server_url' instead.")
         if tool.server_url and tool.connector_id:
-            raise _refused("Give either 'server_url' or 'connector_id' for an MCP server, not both.")
+            raise _refused("Set either 'server_url' or 'connector_id' for an MCP server, not both.")
         if tool.connector_id:
             return self._lent(self._of_connector(tool.connector_id), tool)
         configured = self._labelled.get(tool.server_label)
@@ -124,30 +124,30 @@ class Targets:
             return self._lent(self._named(tool), tool)
         if tool.server_url:
             raise _refused(
-                f"'{tool.server_label}' is the label of a server of this server's own settings. Leave 'server_url' out "
-                "to use that one, or give another 'server_label'."
+                f"'{tool.server_label}' is the label of a server in this server's settings. Omit 'server_url' "
+                "to use that one, or set another 'server_label'."
             )
         return self._lent(configured, tool)
 
     def _of_connector(self, connector: str) -> Target:
         if connector not in self._connectors:
             raise _refused(
-                f"No server is known for the connector '{connector}'. Its operator can name one by 'connector' of "
-                "'mcp_servers' in the settings; or give a 'server_url'."
+                f"No server is configured for the connector '{connector}'. The operator can set it as 'connector' in "
+                "'mcp_servers'; or set a 'server_url'."
             )
         return self._connectors[connector]
 
     def _named(self, tool: McpTool) -> Target:
         if not tool.server_url:
             raise _refused(
-                f"No MCP server '{tool.server_label}' is known here. Give its 'server_url', or the label of one of "
+                f"No MCP server '{tool.server_label}' is configured. Set its 'server_url', or use the label of one of "
                 "'mcp_servers' in this server's settings."
             )
         try:
             url = read_url(tool.server_url)
         except ValueError as error:
             why = error if "://" in tool.server_url else "begin it with https://"
-            raise _refused(f"The 'server_url' of '{tool.server_label}' cannot be asked: {why}.") from error
+            raise _refused(f"The 'server_url' of '{tool.server_label}' is invalid: {why}.") from error
         host = url.raw_host or ""
         if is_address(host) and not self._reach.admits(host):
             raise _refused(
@@ -159,20 +159,20 @@ class Targets:
         return Target(tool.server_label, str(url), reach=self._reach)
 
     def _lent(self, target: Target, tool: McpTool) -> Target:
-        """Return a server with the headers that a request lends it; they go before those of the settings."""
+        """Return a server with the headers of a request, which override those of the settings."""
         lent = {name.lower(): value for name, value in (tool.headers or {}).items()}
         if tool.authorization:
             if "authorization" in lent:
-                raise _refused("Give 'authorization' or a header of that name, not both.")
+                raise _refused("Set 'authorization' or a header with that name, not both.")
             token = tool.authorization
             lent["authorization"] = token if token.lower().startswith("bearer ") else f"Bearer {token}"
         if lent and target.command:
-            raise _refused(f"'{target.label}' is a program of this server's settings: it takes no headers.")
+            raise _refused(f"'{target.label}' is a program in this server's settings: it does not accept headers.")
         for name, value in lent.items():
             if name in _OURS or not _HEADER.fullmatch(name) or not _VALUE.fullmatch(value):
                 shown = name if _HEADER.fullmatch(name) else "…"
                 raise _refused(f"The header '{shown}' of '{tool.server_label}' cannot be sent to an MCP server.")
-        return replace(target, headers={**target.headers, **lent}, is_lent=True) if lent else target
+        return replace(target, headers={**target.headers, **lent}, has_request_headers=True) if lent else target
 
 
 def _refused(message: str) -> ClientError:
@@ -183,7 +183,7 @@ def _configured(one: Configured, environment: Mapping[str, str], reach: Reach) -
     """Return a server of the settings. Raises `ConfigError`."""
     key = _variable(environment, one.key_env, one.label) if one.key_env else ""
     if not (key.isascii() and key.isprintable()):
-        raise ConfigError(f"The variable {one.key_env} does not hold a key: it has characters that no header can have.")
+        raise ConfigError(f"The variable {one.key_env} is not a valid key: it has invalid characters.")
     return Target(
         one.label,
         one.url,

@@ -1,7 +1,7 @@
-"""HTTP to one MCP server: to its origin alone, at addresses that were looked at, in bounded amounts.
+"""HTTP to one MCP server: only to its origin, at checked addresses, with size limits.
 
-The SDK tells neither the status of an answer nor whether a request was sent, and an error while it sends ends the
-session of all. So its requests go through here, and what became of one stands in the `Exchange` of who asked.
+The SDK reports neither the status of a response nor whether a request was sent, and an error while it sends ends the
+session for all callers. So its requests pass through here, and the `Exchange` of the caller records the outcome.
 """
 
 import asyncio
@@ -20,10 +20,10 @@ from antiphon.outbound.ssrf import PrivateAddressError, Reach
 from antiphon.version import __version__
 
 MAX_ANSWER = 8 * 1024 * 1024
-"""Bytes that the answer to a call may have: 5 MB of images, and some."""
+"""Maximum bytes of the response to a call: 5 MB of images, plus some text."""
 
 MAX_LIST = 2 * 1024 * 1024
-"""Bytes that all pages of a list may have together: 2,000 tools of 1 KiB. To split twice as many takes over 20 ms."""
+"""Maximum bytes of all pages of a list: 2,000 tools of 1 KiB. Splitting twice as many takes over 20 ms."""
 
 MAX_REFUSAL = 64 * 1024
 """Bytes of an HTTP error that are read."""
@@ -32,42 +32,42 @@ CONNECT_TIMEOUT = 10.0
 """Seconds."""
 
 PACE = 0.2
-"""Seconds from one request for events to the next; the SDK repeats them as fast as the server asks for."""
+"""Seconds between two requests for events; the SDK repeats them as fast as the server requests."""
 
 SLOW = "it does not answer in time"
-"""Why there is no answer, where it was waited for in vain."""
+"""The reason for a missing response after a timeout."""
 
 Resolve = Callable[[str], Any]
 
 
 @dataclass(slots=True)
 class Exchange:
-    """What became of one use of a session, over HTTP."""
+    """The outcome of one use of a session, over HTTP."""
 
     was_sent: bool = False
-    """Whether the server may have got anything of the last request."""
+    """Whether the server may have received any part of the last request."""
     status: int = 0
-    """Of the last answer; 0 for none."""
+    """Of the last response; 0 for none."""
     failure: str = ""
-    """Why there was no whole answer, to end a sentence about the server."""
+    """Why there was no complete response, to end a sentence about the server."""
     is_protocol: bool = False
-    """Whether the last refusal is one of the protocol, and not of HTTP."""
+    """Whether the last error is a protocol error, not an HTTP error."""
     lost_session: bool = False
-    """Whether the server has forgotten the session."""
+    """Whether the server no longer knows the session."""
     most: int = MAX_ANSWER
-    """Bytes that all its answers may have."""
+    """Maximum bytes of all its responses."""
     read: int = 0
-    """Bytes that they had."""
+    """Bytes received."""
     tools: list[dict[str, Any]] = field(default_factory=list)
-    """The sound tools of its pages."""
+    """The valid tools of its pages."""
     containers: int = 0
     """Objects and arrays of the pages that were read."""
     headered: set[str] = field(default_factory=set)
-    """The names of those whose arguments go into headers, of the page that was read last."""
+    """The names of tools with arguments in headers, of the page that was read last."""
     left_out: Counter[str] = field(default_factory=Counter)
-    """How many tools were left out of them, by the reason."""
+    """How many tools were omitted, by reason."""
     result: dict[str, Any] = field(default_factory=dict)
-    """The sound result of its call."""
+    """The valid result of its call."""
 
     @property
     def was_refused(self) -> bool:
@@ -76,15 +76,15 @@ class Exchange:
 
 
 exchanging: ContextVar[Exchange | None] = ContextVar("exchanging", default=None)
-"""Whose requests these are. The SDK sends a message in the context of who wrote it."""
+"""The caller of these requests. The SDK sends a message in the context of its author."""
 
 
 class _UnfitError(Exception):
-    """What a server asks for or gives is not taken; the message says why."""
+    """A server's request or response is not accepted; the message is the reason."""
 
 
 class _Looking(httpcore2.AnyIOBackend):
-    """Connects to addresses that were looked up once and looked at, all of them. TLS goes on to check the name."""
+    """Connects to addresses that were resolved once and all checked. TLS verifies the name as usual."""
 
     def __init__(self, reach: Reach, *, is_plain: bool) -> None:
         self._reach = reach
@@ -102,7 +102,7 @@ class _Looking(httpcore2.AnyIOBackend):
         try:
             addresses = await self._reach.addresses(host, is_plain=self._is_plain)
         except OSError as error:
-            raise httpcore2.ConnectError("it may not be connected to") from error
+            raise httpcore2.ConnectError("connecting to it is not permitted") from error
         last: Exception = httpcore2.ConnectError("it has no address")
         for address in addresses:
             try:
@@ -113,10 +113,10 @@ class _Looking(httpcore2.AnyIOBackend):
 
 
 class Wire(httpx2.AsyncBaseTransport):
-    """The transport under a session.
+    """The transport below a session.
 
-    While the session opens (`is_open` is false), what fails is raised, as the SDK expects. Later that would end the
-    session for everybody: a request then gets an answer that says so. `on_break` is called where no answer helps.
+    While the session opens (`is_open` is false), failures are raised, as the SDK expects. Later that would end the
+    session for all callers: a request then receives a response with the error. `on_break` is called otherwise.
     """
 
     def __init__(self, url: str, reach: Reach, tls: ssl.SSLContext, *, has_events: bool) -> None:
@@ -130,7 +130,7 @@ class Wire(httpx2.AsyncBaseTransport):
         )
         self.is_open = False
         self.heard = Exchange()
-        """What came of itself, beside answers or in their place. Each use of the session allows for more."""
+        """The state of requests without a caller. Each use of the session adds to its limit."""
         self._next_events = 0.0
         self.on_break: Callable[[], None] = lambda: None
 
@@ -157,7 +157,7 @@ class Wire(httpx2.AsyncBaseTransport):
 
     async def _send(self, request: httpx2.Request, exchange: Exchange) -> httpcore2.Response:
         if _origin(request.url) != self._origin:
-            raise _UnfitError("it leads to another place, which is not followed")
+            raise _UnfitError("it redirects to another origin, which is not followed")
         if request.method == "GET":
             await self._pace()
         exchange.was_sent = True
@@ -183,7 +183,7 @@ class Wire(httpx2.AsyncBaseTransport):
         exchange.status = answer.status
         if any(name.lower() == b"content-encoding" and value != b"identity" for name, value in answer.headers):
             await answer.aclose()
-            raise _UnfitError("its answer is compressed, which it was not asked for")
+            raise _UnfitError("its response is compressed, which the request did not accept")
         return answer
 
     async def _pace(self) -> None:
@@ -194,7 +194,7 @@ class Wire(httpx2.AsyncBaseTransport):
     async def _refusal(
         self, request: httpx2.Request, answer: httpcore2.Response, exchange: Exchange
     ) -> httpx2.Response:
-        """Read an HTTP error: one of the protocol may stand in it."""
+        """Read an HTTP error: it can contain a protocol error."""
         body = b""
         try:
             async for part in answer.aiter_stream():
@@ -208,7 +208,7 @@ class Wire(httpx2.AsyncBaseTransport):
         return self._instead(httpx2.Response(answer.status, headers=_kept(answer), content=body))
 
     def _instead(self, answer: httpx2.Response) -> httpx2.Response:
-        """Return an error, in a form that the SDK reads; beside a stream of events it reads none, and would wait."""
+        """Return an error in a form that the SDK reads; next to a stream of events it reads none, and would wait."""
         if not self._has_events:
             return answer
         self.on_break()
@@ -216,7 +216,7 @@ class Wire(httpx2.AsyncBaseTransport):
 
 
 class _Bounded(httpx2.AsyncByteStream):
-    """An answer's body. What it breaks off for stands in the exchange, and the SDK reads a body that ends early."""
+    """The body of a response. Failures are recorded in the exchange, and the SDK reads a body that ends early."""
 
     def __init__(self, answer: httpcore2.Response, exchange: Exchange) -> None:
         self._answer = answer
@@ -227,14 +227,14 @@ class _Bounded(httpx2.AsyncByteStream):
             async for part in self._answer.aiter_stream():
                 self._exchange.read += len(part)
                 if self._exchange.read > self._exchange.most:
-                    self._exchange.failure = f"it answers with more than {self._exchange.most // 2**20} MiB"
+                    self._exchange.failure = f"its response has more than {self._exchange.most // 2**20} MiB"
                     return
                 yield part
         except _FAILURES as error:
             self._exchange.failure = _words(error)
 
     async def aclose(self) -> None:
-        """Let go of the connection."""
+        """Release the connection."""
         await self._answer.aclose()
 
 
@@ -243,7 +243,7 @@ _FAILURES = (httpcore2.TimeoutException, httpcore2.NetworkError, httpcore2.Proto
 
 
 def client(wire: Wire, headers: dict[str, str], timeout: float) -> httpx2.AsyncClient:
-    """Return a client over a wire, without cookies and proxies. Silence of `timeout` seconds ends an answer."""
+    """Return a client over a wire, without cookies and proxies. A response ends after `timeout` seconds of silence."""
     ours = {"user-agent": f"antiphon/{__version__}", "accept-encoding": "identity"}
     limits = httpx2.Timeout(CONNECT_TIMEOUT, read=timeout)
     return httpx2.AsyncClient(transport=wire, headers={**ours, **headers}, timeout=limits, trust_env=False)
@@ -254,7 +254,7 @@ def _origin(url: httpx2.URL) -> tuple[str, str, int | None]:
 
 
 def _kept(answer: httpcore2.Response) -> list[tuple[bytes, bytes]]:
-    """Return an answer's headers without those that would be kept for the next request."""
+    """Return the headers of a response without those that would be stored for the next request."""
     return [(name, value) for name, value in answer.headers if name.lower() != b"set-cookie"]
 
 
@@ -268,7 +268,7 @@ def _is_protocol(body: bytes) -> bool:
 
 
 def _words(error: Exception) -> str:
-    """Return why a server was not heard, in words that quote nobody but ourselves."""
+    """Return why a request failed, without any external text."""
     cause = error.__cause__ or error.__context__
     match error:
         case _UnfitError():
@@ -278,7 +278,7 @@ def _words(error: Exception) -> str:
         case httpcore2.ConnectError() if isinstance(cause, PrivateAddressError):
             return str(cause)
         case httpcore2.ConnectError() if isinstance(cause, ssl.SSLError):
-            return "its TLS certificate does not hold"
+            return "its TLS certificate was rejected"
         case httpcore2.ConnectError() | httpcore2.UnsupportedProtocol():
-            return "it cannot be reached"
-    return "the connection broke off"
+            return "it is unreachable"
+    return "the connection was closed"

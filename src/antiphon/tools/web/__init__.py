@@ -1,1 +1,1 @@
-"""Web search: providers that are asked, pages that are opened, and what the model is told of both."""
+"""Web search: search providers, page fetches, and the texts that the model receives from both."""

@@ -1,4 +1,4 @@
-"""How the model cites what it was shown of the web: by the numbers of its sources."""
+"""Citations of web pages by the model: by the numbers of its sources."""
 
 from antiphon.protocol.sources import SourceNumbers
 

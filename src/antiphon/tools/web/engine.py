@@ -1,4 +1,4 @@
-"""Asking the provider that the settings name. Whatever goes wrong is a failed search, told without the key."""
+"""Queries the configured search provider. Every failure is a failed search, reported without the key."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,27 +12,27 @@ from antiphon.tools.web.hits import Hit, Provider, Request, Search, SearchError
 from antiphon.tools.web.providers import PROVIDERS
 
 MAX_ANSWER = 4 * 1024 * 1024
-"""Bytes of an answer; more than this are no search results."""
+"""Maximum bytes of an answer; larger answers are not search results."""
 
 AT_ONCE = 100
-"""Searches that the provider is sent at once."""
+"""Concurrent searches at the provider."""
 WAITING = 1_000
-"""Searches that may wait."""
+"""Searches that can wait."""
 
 _REASONS = {
-    400: "the provider did not understand the request",
-    401: "the provider refused this server's key",
-    402: "what this server may ask of the provider is used up",
-    403: "the provider refused this server",
-    404: "the provider has no search at the address that this server knows",
-    422: "the provider did not understand the request",
-    429: "the provider was asked too often; try again later",
-    432: "what this server may ask of the provider is used up",
-    433: "what this server may ask of the provider is used up",
+    400: "the provider did not accept the request",
+    401: "the provider rejected this server's key",
+    402: "this server's quota at the provider is used up",
+    403: "the provider denied access to this server",
+    404: "the provider has no search API at the configured address",
+    422: "the provider did not accept the request",
+    429: "the provider's rate limit is reached; try again later",
+    432: "this server's quota at the provider is used up",
+    433: "this server's quota at the provider is used up",
 }
 _UNFIT = {400, 422}
-"""Statuses that speak of one query, and not of the provider."""
-_ADVICE = {"searxng": {403: " Its settings must have json among search.formats."}}
+"""Statuses that concern one query, not the provider."""
+_ADVICE = {"searxng": {403: " Add json to search.formats in its settings."}}
 
 
 def search_turns() -> FairScheduler:
@@ -52,9 +52,9 @@ class SearchEngine:
         timeout: float = 10.0,
         turns: FairScheduler | None = None,
     ) -> None:
-        """`url` stands in place of the provider's own; `timeout` is in seconds, for a whole search.
+        """`url` overrides the provider's own; `timeout` is in seconds, for a whole search.
 
-        `turns` shares the searches between tenants; waiting for a turn is not counted in the timeout.
+        `turns` shares the searches between tenants; waiting for a turn does not count towards the timeout.
         """
         self._turns = turns or search_turns()
         self.knows_places = provider.knows_places
@@ -66,7 +66,7 @@ class SearchEngine:
         self._is_gone = False
 
     async def search(self, search: Search, tenant: str = "") -> Sequence[Hit]:
-        """Return what was found, best first. Raises `SearchError` for every failure."""
+        """Return the results, best first. Raises `SearchError` for every failure."""
         try:
             async with self._turns.slot(tenant):
                 hits = await self._search(self._provider.request(search, self._url, self._key))
@@ -74,9 +74,9 @@ class SearchEngine:
             raise SearchError("too many searches are waiting; try again later") from error
         except SearchError as error:
             if error.status not in _UNFIT:
-                self._tell(error)
+                self._log_change(error)
             raise
-        self._tell(None)
+        self._log_change(None)
         return hits
 
     async def _search(self, request: Request) -> Sequence[Hit]:
@@ -85,10 +85,10 @@ class SearchEngine:
         except TimeoutError as error:
             raise SearchError("the provider did not answer in time") from error
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            raise SearchError("the provider could not be reached") from error
+            raise SearchError("the provider is unreachable") from error
 
     async def close(self) -> None:
-        """Let go of the connections."""
+        """Close the connections."""
         if self._session is not None:
             await self._session.close()
 
@@ -100,7 +100,7 @@ class SearchEngine:
             headers=request.headers,
             params=request.params,
             json=request.body,
-            # The key goes where the settings say and nowhere else.
+            # The key is sent only to the configured URL.
             allow_redirects=False,
         ) as answer:
             if answer.status != 200:
@@ -109,21 +109,21 @@ class SearchEngine:
             async for piece in answer.content.iter_any():
                 body += piece
                 if len(body) > MAX_ANSWER:
-                    raise SearchError("the provider's answer is too long")
+                    raise SearchError("the provider's response is too large")
             return bytes(body)
 
-    def _tell(self, error: SearchError | None) -> None:
-        """Tell the operator once that the provider is gone, and once that it is back."""
+    def _log_change(self, error: SearchError | None) -> None:
+        """Log once that the provider fails, and once that it has recovered."""
         was_gone, self._is_gone = self._is_gone, error is not None
         if was_gone == self._is_gone:
             return
         name = next((name for name, one in PROVIDERS.items() if one is self._provider), "its provider")
         if error is None:
-            log.info("The web search by %s works again.", name)
+            log.info("The web search with %s works again.", name)
             return
         status = f" (status {error.status})" if error.status else ""
         advice = _ADVICE.get(name, {}).get(error.status, "")
-        log.warning("The web search by %s fails: %s%s.%s", name, error, status, advice)
+        log.warning("The web search with %s failed: %s%s.%s", name, error, status, advice)
 
     def _opened(self) -> aiohttp.ClientSession:
         if self._session is None:
@@ -138,7 +138,7 @@ class SearchEngine:
 
 
 def _failed(status: int) -> SearchError:
-    reason = _REASONS.get(status, "the provider has a fault" if status >= 500 else "the provider refused it")
+    reason = _REASONS.get(status, "the provider failed" if status >= 500 else "the provider rejected it")
     return SearchError(reason, status)
 
 
@@ -146,7 +146,7 @@ def _object(body: bytes) -> Mapping[str, Any]:
     try:
         answer = msgspec.json.decode(body)
     except (ValueError, RecursionError) as error:
-        raise SearchError("the provider's answer is not JSON") from error
+        raise SearchError("the provider's response is not JSON") from error
     if not isinstance(answer, dict):
-        raise SearchError("the provider's answer has no results")
+        raise SearchError("the provider's response has no results")
     return answer

@@ -1,4 +1,4 @@
-"""What is asked of a search provider, whichever it is, and what it finds."""
+"""The request to any search provider, and its results."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -10,21 +10,21 @@ from antiphon.tools.web.options import Domains, Location
 
 _TAG = re.compile(r"</?[a-zA-Z][^<>]{0,200}>")
 _MOST_OPERATORS = 5
-"""Domains that are named in a query; more make it too long, and what is found is looked at anyway."""
+"""Domains that are named in a query; more make it too long, and the results are filtered anyway."""
 
 
 class SearchError(Exception):
-    """A search found nothing because it failed; the message says why, in words for the model, and holds no key."""
+    """A search failed; the message is the reason, worded for the model, and contains no key."""
 
     def __init__(self, message: str, status: int = 0) -> None:
         super().__init__(message)
         self.status = status
-        """With which the provider answered; 0 where that is not why."""
+        """The provider's status; 0 if that is not the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """One query, with how many results are wanted and of which domains, and where its user is."""
+    """One query, with the number of results, the allowed domains, and the user's location."""
 
     query: str
     count: int
@@ -34,7 +34,7 @@ class Search:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A page that was found. `age` is when it was written, in the provider's words, empty where it is not known."""
+    """A page that was found. `age` is when it was written, in the provider's words, empty if unknown."""
 
     url: str
     title: str
@@ -44,7 +44,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """How a provider is asked, by GET or, with a `body`, by POST."""
+    """A request to a provider, by GET or, with a `body`, by POST."""
 
     url: str
     headers: Mapping[str, str]
@@ -53,38 +53,38 @@ class Request:
 
 
 class Provider(Protocol):
-    """The API of a search engine: how it is asked, and how its answer is read."""
+    """The API of a search engine: how to send a query, and how to read the response."""
 
     url: str
-    """Where it is by default; empty where it is everybody's own."""
+    """Its default URL; empty if each operator has a different one."""
     key_env: str
-    """Variable that holds its key by default; empty where it needs none."""
+    """The default variable that contains its key; empty if it needs none."""
     knows_places: bool
     """Whether it searches by the user's location."""
 
     def request(self, search: Search, url: str, key: str) -> Request:
-        """Return how to ask."""
+        """Return the request for a query."""
         ...
 
     def read(self, answer: Mapping[str, Any]) -> Sequence[Hit]:
-        """Return what was found. Raises `SearchError` where the answer says that the search failed."""
+        """Return the results. Raises `SearchError` if the response says that the search failed."""
         ...
 
 
 def hit(url: Any, title: Any, snippet: Any, age: Any = None) -> Hit:
-    """Return a hit of what a provider says, whatever it is: markup removed, no text where there is none."""
+    """Return a hit from a provider's untrusted values: markup removed, empty text for missing values."""
     return Hit(_text(url), _plain(title), _plain(snippet), _text(age))
 
 
 def entries(value: Any) -> list[Mapping[str, Any]]:
-    """Return the objects of what should be a list of them."""
+    """Return the objects of a value that should be a list of them."""
     return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
 
 
 def with_operators(search: Search, *, longest: int = 2_000, words: int = 200) -> str:
-    """Return the query with the operators that most search engines know, where the domains are few and there is room.
+    """Return the query with the operators of most search engines, if there are few domains and enough room.
 
-    `longest` is the most characters that the provider takes, `words` the most words.
+    `longest` is the most characters that the provider accepts, `words` the most words.
     """
     allowed, blocked = search.domains.allowed, search.domains.blocked
     operators = [f"-site:{domain}" for domain in blocked] if len(blocked) <= _MOST_OPERATORS else []

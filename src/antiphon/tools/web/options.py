@@ -1,4 +1,4 @@
-"""What a `web_search` tool asks for (specification section 6), read from what the protocol leaves unread."""
+"""The options of a `web_search` tool (specification section 6), which the protocol layer does not parse."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,43 +13,43 @@ from antiphon.protocol.tools import Tool, WebSearchTool
 from antiphon.protocol.validation import refusals
 
 MOST_DOMAINS = 100
-"""Domains that one list may have."""
+"""Domains that one list can have."""
 
 
 @dataclass(frozen=True, slots=True)
 class Domains:
-    """Domains that are allowed, all where none is named, less those that are blocked; subdomains are as their domain.
+    """Domains that are allowed, all if none is named, minus those that are blocked; subdomains follow their domain.
 
-    All are normal: see `normal_domain`.
+    All are normalized: see `normal_domain`.
     """
 
     allowed: tuple[str, ...] = ()
     blocked: tuple[str, ...] = ()
 
     def admits(self, url: str) -> bool:
-        """Whether this is an HTTP address that can be asked for, of a host that may be shown and opened."""
+        """Whether this is a valid HTTP address, with a host that can be shown and opened."""
         try:
             return self.admits_host(read_url(url).raw_host or "")
         except ValueError:
             return False
 
     def admits_host(self, host: str) -> bool:
-        """Whether pages of this host may be shown and opened."""
+        """Whether pages of this host can be shown and opened."""
         names = set(_with_parents(host))
         return names.isdisjoint(self.blocked) and (not self.allowed or not names.isdisjoint(self.allowed))
 
 
 def normal_domain(text: str) -> str:
-    """Return a domain in the form in which two of them are compared: `HTTPS://Bücher.Example./` is `xn--…`.
+    """Return a domain in a comparable form: `HTTPS://Bücher.Example./` is `xn--…`.
 
-    Raises `ValueError` for what is more or less than a domain.
+    Raises `ValueError` for a value that is not exactly a domain.
     """
     bare = text.strip().lower()
     for scheme in ("https://", "http://"):
         bare = bare.removeprefix(scheme)
     bare = bare.removeprefix("*.").removesuffix("/").removesuffix(".")
     if not bare or any(character in bare for character in "/@?#:\\%* ") or ".." in bare or bare[0] == ".":
-        raise ValueError("it is no domain")
+        raise ValueError("it is not a domain")
     return URL.build(scheme="https", host=bare).raw_host or ""
 
 
@@ -60,7 +60,7 @@ def _with_parents(host: str) -> Iterator[str]:
 
 
 MOST_RESULTS = 20
-"""Results of a search, whoever asks for more."""
+"""Results of a search, even if more are requested."""
 
 _COUNTRY = re.compile(r"[A-Za-z]{2}")
 _LONGEST_PLACE = 256
@@ -68,14 +68,14 @@ _LONGEST_PLACE = 256
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """How much the model is told. Characters; some four of them are a token."""
+    """How much text the model receives. Characters; about four of them are a token."""
 
     results: float
-    """Of a search, beside the number that the settings name."""
+    """Of a search, for the default number of results."""
     snippet: int
     """Of each result."""
     page: int
-    """Of a page that is opened, at a time."""
+    """Of an opened page, at a time."""
 
 
 CONTEXTS = {
@@ -91,7 +91,7 @@ _UNLIMITED = Context(results=2, snippet=5_000, page=100_000)
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """Where the user is, roughly. Empty where it is not said; `country` is two letters, `timezone` is of the IANA."""
+    """The user's approximate location. Empty if unknown; `country` is two letters, `timezone` is of the IANA."""
 
     city: str = ""
     region: str = ""
@@ -111,18 +111,18 @@ class Options:
     location: Location
     context: Context
     is_live: bool
-    """Whether pages may be fetched, rather than only taken from the cache."""
+    """Whether pages can be fetched, rather than only read from the cache."""
     most: int | None
-    """Results that the request asks for at most."""
+    """Maximum results that the request sets."""
 
     def count(self, usual: int) -> int:
-        """Return how many results to show, where `usual` are shown by default."""
+        """Return how many results to show; `usual` is the default."""
         wanted = self.most or max(1, round(usual * self.context.results))
         return min(wanted, MOST_RESULTS)
 
 
 def read_options(tool: Tool, path: str = "tools") -> Options:
-    """Return what the tool at `path` of the request asks for. Raises `ClientError` (400)."""
+    """Return the options of the tool at `path` of the request. Raises `ClientError` (400)."""
     if not isinstance(tool, WebSearchTool):
         raise refusals.not_served(path)
     _check_content_types(_given(tool.search_content_types), f"{path}.search_content_types")
@@ -150,7 +150,7 @@ def _context(tool: WebSearchTool, path: str) -> Context:
 
 
 def _check_content_types(types: Sequence[str] | None, path: str) -> None:
-    """Take images beside text, as Codex asks for them: what is found may be either. Images alone are not found."""
+    """Accept images in addition to text, as Codex requests them: results can be either. Images alone are rejected."""
     for i, kind in enumerate(types or ()):
         if kind not in ("text", "image"):
             raise refusals.invalid_value(f"{path}[{i}]", kind, ("text", "image"))
@@ -204,7 +204,7 @@ def _place(value: Any, path: str) -> str:
     if len(value) > _LONGEST_PLACE:
         raise refusals.too_long(path, "string", _LONGEST_PLACE, len(value))
     if not value.isprintable():
-        raise refusals.invalid(path, "it has control characters. Expected a name.")
+        raise refusals.invalid(path, "it contains control characters. Expected a name.")
     return value.strip()
 
 

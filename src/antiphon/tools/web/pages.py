@@ -1,4 +1,4 @@
-"""Opening pages: only what the model was given, what the request allows, and what can be read."""
+"""Opens pages: only addresses that the model received, that the request allows, and that can be read."""
 
 import time
 from collections import Counter, OrderedDict
@@ -30,9 +30,9 @@ Key = tuple[str, str]
 
 
 class Cache(Generic[T]):
-    """Keeps what was used last, so many bytes of it and for so long.
+    """A cache of recently used entries, limited by bytes and age.
 
-    Beyond the limit, the tenant with the most bytes loses its least recently used entry.
+    Above the limit, the tenant with the most bytes loses its least recently used entry.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class Cache(Generic[T]):
         self._sizes: Counter[str] = Counter()
 
     def get(self, key: Key) -> T | None:
-        """Return what is kept, None where nothing is or it is too old."""
+        """Return a cached entry, None if it is missing or too old."""
         if key not in self._kept:
             return None
         since, _, value = self._kept[key]
@@ -56,7 +56,7 @@ class Cache(Generic[T]):
         return value
 
     def put(self, key: Key, value: T, size: int) -> None:
-        """Keep something of so many bytes."""
+        """Cache an entry of this many bytes."""
         if key in self._kept:
             self._drop(key)
         self._kept[key] = (self._clock(), size, value)
@@ -80,27 +80,27 @@ TYPES = (
 _LONGEST_TITLE = 200
 
 _TROUBLES: dict[FetchTrouble, str] = {
-    "dead": "it could not be reached",
+    "dead": "it is unreachable",
     "slow": "it did not answer in time",
-    "too_big": "it is too big",
+    "too_big": "it is too large",
     "wrong_type": "it is neither HTML nor any other text, such as JSON or XML; files of other kinds are not read",
-    "private": "its address is none that this server may ask",
-    "refused": "it leads to where this request does not allow",
-    "too_many_redirects": "it redirects again and again",
+    "private": "its address is private, which this server does not permit",
+    "refused": "its address, or a redirect, is not permitted by this request",
+    "too_many_redirects": "it redirects too many times",
 }
-"""In words of our own, since those of a page's server may be meant for the model."""
+"""In this server's words, since those of a page's server could be instructions for the model."""
 
 
 class PageError(Exception):
-    """A page was not opened; the message says why, in words for the model."""
+    """A page was not opened; the message is the reason, worded for the model."""
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What a page says, clean."""
+    """The cleaned text of a page."""
 
     url: str
-    """As it was asked for, less a fragment."""
+    """As requested, without its fragment."""
     title: str
     text: str
     is_cut: bool
@@ -109,7 +109,7 @@ class Page:
 FETCHES = 128
 """Pages that are fetched at once."""
 WAITING = 1_000
-"""Fetches that may wait."""
+"""Fetches that can wait."""
 
 
 def fetch_turns() -> FairScheduler:
@@ -134,11 +134,11 @@ class Pages:
         self._turns = turns or fetch_turns()
 
     async def open(self, use: Use, given: str, options: Options) -> Page:
-        """Return the page that the model asks for as `given`. Raises `PageError` for every failure."""
+        """Return the page that the model requests as `given`. Raises `PageError` for every failure."""
         url = _address(use, given)
         if not options.domains.admits(url):
             raise PageError("this request does not allow pages of that domain")
-        # What one tenant had fetched is no answer to another.
+        # A page that was fetched for one tenant is not returned to another.
         kept = self._cache.get((use.tenant, url))
         if kept:
             return kept
@@ -164,8 +164,8 @@ class Pages:
             raise PageError("too many pages are being fetched at once; try again later") from error
         except FetchError as error:
             if error.kind == "private":
-                # No word of which: the model names it. The reason names the setting.
-                log.info("A page was not opened: %s.", error)
+                # Without the URL: the model chose it. The reason names the setting.
+                log.info("Cannot open a page: %s.", error)
             raise PageError(_TROUBLES[error.kind]) from error
         if not 200 <= fetched.status < 300:
             raise PageError(f"its server answered with status {fetched.status}")
@@ -184,31 +184,31 @@ class Pages:
 
 
 def _address(use: Use, given: str) -> str:
-    """Return the address that the model means, if it was given it. Raises `PageError`.
+    """Return the address that the model means, if it received it. Raises `PageError`.
 
-    An address that it put together itself could carry off what it knows (threat 22).
+    An address that the model composed itself could leak data that it knows (threat 22).
     """
     text = given.strip()
     has_scheme = "://" in text
     url = text if has_scheme else f"https://{text}"
     if not has_scheme and "." not in text.partition("/")[0]:
-        # A word that the user said is no address: looking it up would tell it to whoever knows names.
-        raise PageError("this is no address of a page")
+        # A word of the user is not an address: resolving it would reveal it to DNS servers.
+        raise PageError("this is not the address of a page")
     try:
         read = str(read_url(url))
     except ValueError as error:
-        raise PageError("this is no address of a page") from error
+        raise PageError("this is not the address of a page") from error
     if not any(one in use.sources or use.was_provided(one) for one in _spellings(text)):
         raise PageError(
-            "its address stands in nothing that you were given, neither by the user nor by a search or a page. "
-            "Only such an address may be opened, word for word, since one that is made up could carry off what you "
+            "its address is in none of the texts that you received, neither from the user nor from a search or a page. "
+            "Only an address from these can be opened, word for word, since an invented one could leak what you "
             "know. Search for the page instead"
         )
     return read
 
 
 def _spellings(text: str) -> Iterator[str]:
-    """The address as it may have been given: with its fragment and last slash, and by people without its scheme."""
+    """The forms in which the model may have received it: with its fragment and last slash, and without its scheme."""
     bare = text.partition("#")[0]
     yield from (text, bare, bare.removesuffix("/"))
     host = bare.partition("://")[2].partition("/")[0]

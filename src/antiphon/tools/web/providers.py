@@ -1,4 +1,4 @@
-"""The search providers, by the name that the settings give them."""
+"""The search providers, by their names in the settings."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -7,20 +7,20 @@ from urllib.parse import quote
 from antiphon.tools.web.hits import Hit, Provider, Request, Search, SearchError, entries, hit, with_operators
 
 _LONGEST_QUERY = 400
-"""Characters that Brave and Tavily take."""
+"""Characters that Brave and Tavily accept."""
 _MOST_WORDS = 50
-"""That Brave takes."""
+"""Words that Brave accepts."""
 
 
 class SearXNG:
-    """A SearXNG instance, which must have `json` among its `search.formats`."""
+    """A SearXNG instance, which must have `json` in its `search.formats`."""
 
     url = ""
     key_env = ""
     knows_places = False
 
     def request(self, search: Search, url: str, key: str) -> Request:
-        """See `Provider`. The number of results is the instance's own."""
+        """See `Provider`. The instance defines the number of results."""
         place = url.rstrip("/").removesuffix("/search")
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         return Request(f"{place}/search", headers, {"q": with_operators(search), "format": "json"})

@@ -1,4 +1,4 @@
-"""Turning pages into text: each in a process of its own, so few at once, and never for long."""
+"""Converts pages to text: each in a process of its own, with limits on number and time."""
 
 import json
 from collections.abc import Sequence
@@ -9,18 +9,18 @@ from antiphon.sharing.child import Child, ChildError, child_turns
 from antiphon.sharing.scheduler import FairScheduler
 
 LONGEST = 500_000
-"""Characters of a page's text that are kept."""
+"""Characters of a page's text that are retained."""
 MEMORY = 768 * 1024 * 1024
-"""Bytes of address space that reading a page may take. Of pages of 5 MiB, those with many tiny elements take 373 MiB of
+"""Bytes of address space for reading a page. Of pages of 5 MiB, those with many tiny elements take 373 MiB of
 memory and fail with 384 MiB of address space; the others fail with 256. So a smaller limit would only lose pages."""
 CPU = 10
 """Seconds of CPU time for one page."""
 SECONDS = 15.0
-"""For one page, once it has its turn."""
+"""Seconds for one page, after its turn has come."""
 MOST_OUTPUT = 8 * LONGEST
-"""Bytes of what is read of a page: a character takes four at most."""
+"""Bytes of the text of a page: a character has at most four."""
 COST = 1_000_000
-"""Bytes of a page that count as much as reading a page at all."""
+"""Bytes of a page that cost as much as reading any page at all."""
 
 REASONS = {
     "busy": "too many pages are being read at once; try again later",
@@ -30,17 +30,17 @@ REASONS = {
 
 
 class ReadingError(Exception):
-    """A page could not be turned into text; the message says why."""
+    """A page could not be converted to text; the message is the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """What a page says."""
+    """The text of a page."""
 
     title: str
     text: str
     is_cut: bool
-    """Whether there was more than is kept."""
+    """Whether the page had more text than is retained."""
 
 
 class Reader:
@@ -58,9 +58,9 @@ class Reader:
         self._child = Child(program, turns or child_turns(), seconds=seconds, most_output=MOST_OUTPUT)
 
     async def read(self, body: bytes, *, url: str, charset: str, is_html: bool, tenant: str = "") -> Text:
-        """Return the text of a page that was found at `url`, where its links lead from. Raises `ReadingError`.
+        """Return the text of a page from `url`, which is the base of its links. Raises `ReadingError`.
 
-        The wait for the tenant's turn is not counted.
+        The wait for the tenant's turn does not count towards the time limit.
         """
         asked = json.dumps(self._limits | {"url": url, "charset": charset, "is_html": is_html}).encode() + b"\n"
         try:

@@ -1,4 +1,4 @@
-"""Showing a page to the model: a part at a time, or where something stands in it."""
+"""Shows a page to the model: a part at a time, or the occurrences of a text."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -11,7 +11,7 @@ from antiphon.tools.web.options import Options
 from antiphon.tools.web.pages import Page, PageError, Pages
 
 MOST_PLACES = 10
-"""Places of a page that one look through it shows."""
+"""Occurrences that one search in a page shows."""
 LONGEST_PATTERN = 500
 
 
@@ -31,7 +31,7 @@ async def open_page(use: Use, options: Options, pages: Pages) -> ToolResult:
 
 
 async def find_in_page(use: Use, options: Options, pages: Pages) -> ToolResult:
-    """Show where `pattern` stands in the page at `url`."""
+    """Show the occurrences of `pattern` in the page at `url`."""
     url, pattern = _text(use.arguments.get("url")), _text(use.arguments.get("pattern"))[:LONGEST_PATTERN]
     action = {"type": "find_in_page", "url": url, "pattern": pattern}
     if not pattern:
@@ -42,13 +42,13 @@ async def find_in_page(use: Use, options: Options, pages: Pages) -> ToolResult:
         return _failed("This page was not opened", error, action)
     places = list(_places(page.text, pattern, options.context.snippet))
     if not places:
-        said = "This does not stand in the page, at least not word for word."
+        said = "This does not occur in the page, at least not word for word."
         return ToolResult(said, {"action": action, "results": []})
     return _shown(use, page, "\n\n…\n\n".join(places[:MOST_PLACES]), _more(len(places)), action)
 
 
 def parts_of(text: str, size: int) -> list[str]:
-    """Return the text in parts of at most so many characters, cut between lines or words where they are."""
+    """Return the text in parts of at most this many characters, split between lines or words if possible."""
     parts, start = [], 0
     while len(text) - start > size:
         end = start + size
@@ -66,12 +66,12 @@ def _part(page: Page, parts: Sequence[str], number: int) -> str:
 
 def _next(page: Page, parts: Sequence[str], number: int) -> str:
     if number < len(parts):
-        return f" The page goes on: open it again with `page` {number + 1}."
+        return f" The page continues: open it again with `page` {number + 1}."
     return " The page is longer, but more of it is not kept." if page.is_cut else ""
 
 
 def _places(text: str, pattern: str, size: int) -> Iterator[str]:
-    """The text around each place, those that are close to each other at once; capital letters or not is the same."""
+    """The text around each occurrence, with close ones joined; case is ignored."""
     folded, wanted = _folded(text), _folded(" ".join(pattern.split()))
     at = folded.find(wanted)
     while at >= 0:
@@ -81,7 +81,7 @@ def _places(text: str, pattern: str, size: int) -> Iterator[str]:
 
 
 def _folded(text: str) -> str:
-    """Return the text in lower case, each character where it was."""
+    """Return the text in lower case, with each character at its position."""
     lower = text.lower()
     if len(lower) != len(text):
         lower = "".join(one.lower() if len(one.lower()) == 1 else one for one in text)
@@ -89,7 +89,7 @@ def _folded(text: str) -> str:
 
 
 def _more(count: int) -> str:
-    return f" It stands in {count - MOST_PLACES} more places, which are not shown." if count > MOST_PLACES else ""
+    return f" It occurs in {count - MOST_PLACES} more places, which are not shown." if count > MOST_PLACES else ""
 
 
 def _shown(use: Use, page: Page, text: str, more: str, action: dict[str, Any]) -> ToolResult:
@@ -107,7 +107,7 @@ def _text(value: Any) -> str:
 
 
 def _number(value: Any) -> int:
-    """Return the number that the model means, 1 where it names none, 0 where it names something else."""
+    """Return the number that the model means, 1 if it names none, 0 if it is not a number."""
     if value is None or value == "":
         return 1
     if isinstance(value, float) and value.is_integer():

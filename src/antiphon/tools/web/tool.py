@@ -20,7 +20,7 @@ from antiphon.tools.web.reading import Reader
 from antiphon.tools.web.showing import find_in_page, open_page
 
 MOST_QUERIES = 4
-"""Of one call; more are left out."""
+"""Queries of one call; more are ignored."""
 LONGEST_QUERY = 1_000
 _LONGEST_TITLE = 200
 _LONGEST_URL = 2_000
@@ -29,13 +29,13 @@ Found = Sequence[Hit] | SearchError
 
 
 async def search(use: Use, options: Options, engine: SearchEngine, usual: int) -> ToolResult:
-    """Search for what the model asks for; `usual` results where the request names no number."""
+    """Search for the model's queries; returns `usual` results if the request names no number."""
     queries = _queries(use.arguments)
     if not queries:
         return _outcome("The search was not made: `web_search` needs a `query`.", queries, is_failed=True)
     count = options.count(usual)
     found = await asyncio.gather(*(_found(engine, query, count, options, use.tenant) for query in queries))
-    return _told(use, options, queries, found, _notes(options, engine))
+    return _result_of(use, options, queries, found, _notes(options, engine))
 
 
 def _queries(arguments: Mapping[str, Any]) -> list[str]:
@@ -46,7 +46,7 @@ def _queries(arguments: Mapping[str, Any]) -> list[str]:
 
 
 async def _found(engine: SearchEngine, query: str, count: int, options: Options, tenant: str) -> Found:
-    # A provider need not heed the domains, nor the number: of more results, more are left.
+    # A provider may ignore the domains and the number: results are filtered, and surplus ones dropped.
     wanted = MOST_RESULTS if options.domains != Domains() else count
     try:
         hits = await engine.search(Search(query, wanted, options.domains, options.location), tenant)
@@ -56,11 +56,11 @@ async def _found(engine: SearchEngine, query: str, count: int, options: Options,
 
 
 def _is_plain(url: str) -> bool:
-    """Whether the model can be told this address, and say it again character for character."""
+    """Whether the model can receive this address, and repeat it character for character."""
     return len(url) <= _LONGEST_URL and len(url.split()) == 1 and clean(url) == url
 
 
-def _told(
+def _result_of(
     use: Use, options: Options, queries: Sequence[str], found: Sequence[Found], notes: Sequence[str]
 ) -> ToolResult:
     numbers, shown = SourceNumbers(use.sources), dict[str, Hit]()
@@ -78,7 +78,7 @@ def _told(
 
 
 def _part(name: str, found: Found, options: Options, numbers: SourceNumbers, shown: dict[str, Hit]) -> str:
-    """Say what came of one query, less the query: what the model wrote would then be what a tool gave it."""
+    """Report the result of one query, without the query: otherwise a tool would repeat the model's own words."""
     if isinstance(found, SearchError):
         return f"{name} failed: {found}."
     cleaned = [_cleaned(one, options.context.snippet) for one in found]
@@ -130,11 +130,11 @@ def _outcome(
 
 
 USUAL_RESULTS = 10
-"""Results of a search where neither settings nor request say."""
+"""Default number of results of a search."""
 
 
 class WebSearch:
-    """Searches by one provider, and opens pages. It is a `HostedTool`."""
+    """Searches with one provider, and opens pages. It is a `HostedTool`."""
 
     def __init__(
         self,
@@ -152,11 +152,11 @@ class WebSearch:
         self._results = results
 
     def check(self, tool: Tool, path: str = "tools") -> None:
-        """Raise `ClientError` (400) for fields that make no sense, or that this server has nothing for."""
+        """Raise `ClientError` (400) for invalid fields, or for features that this server does not have."""
         read_options(tool, path)
 
     async def run(self, use: Use) -> ToolResult:
-        """Carry out `web_search`, `open_page` or `find_in_page`."""
+        """Execute `web_search`, `open_page` or `find_in_page`."""
         options = read_options(use.tool)
         if use.name == "open_page":
             return await open_page(use, options, self._pages)
@@ -165,5 +165,5 @@ class WebSearch:
         return await search(use, options, self._engine, self._results)
 
     async def close(self) -> None:
-        """Let go of the connections."""
+        """Close the connections."""
         await self._engine.close()

@@ -1,7 +1,7 @@
-"""What a family of Chat Completions backends takes.
+"""What a family of Chat Completions backends accepts.
 
-A `Dialect` is what request translation asks instead of a backend's name. What a backend complains of at run time
-changes its row (`Dialect.taught`), so that a lesson learned from a 400 works exactly like a line of the table.
+Request translation reads a `Dialect` instead of checking a backend's name. An error of a backend at run time changes
+its row (`Dialect.taught`), so that a lesson learned from a 400 works exactly like a row of the table.
 """
 
 from collections.abc import Mapping
@@ -16,17 +16,17 @@ ReasoningField = Literal["", "reasoning_content", "reasoning", "thinking", "thin
 ChoiceForm = Literal["full", "named", "functions", "strings"]
 CapName = Literal["max_tokens", "max_completion_tokens", ""]
 Api = Literal["chat", "responses"]
-"""The API that a backend is asked by."""
+"""The API that a backend is called with."""
 
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
-"""Efforts of the Responses API, least first."""
+"""Efforts of the Responses API, lowest first."""
 
 TOOLS = frozenset({"tools", "tool_choice", "parallel_tool_calls"})
 SAMPLING = frozenset({"temperature", "top_p"})
 PENALTIES = frozenset({"presence_penalty", "frequency_penalty"})
 LOGPROBS = frozenset({"logprobs", "top_logprobs"})
 USUAL = TOOLS | SAMPLING | PENALTIES | LOGPROBS | {"response_format", "user", "stream_options"}
-"""What nearly every server takes."""
+"""What nearly every server accepts."""
 
 OPENAI_ONLY = frozenset(
     {"verbosity", "service_tier", "safety_identifier"}
@@ -38,7 +38,7 @@ REASONING_FIELDS = frozenset({"reasoning_content", "reasoning", "reasoning_detai
 
 
 SCHEMA_LESSON = "schema:"
-"""How the lesson begins that a backend's grammar does not take a group of keywords."""
+"""The prefix of the lesson that a backend's grammar rejects a group of keywords."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,106 +53,113 @@ class Dialect:
 
     name: str
     system_role: Literal["system", "developer", "user"] = "system"
-    """The role of instructions; `user` where the model's template knows no role for them."""
+    """The role of instructions; `user` if the model's template has no role for them."""
     system_must_be_first: bool = False
-    """One system message, at the very start: chat templates raise otherwise. Later ones become marked user messages."""
+    """One system message, at the very beginning: chat templates raise otherwise. Later ones become marked user
+    messages.
+    """
     call_content: Literal["null", "", "absent"] = "null"
-    """`content` of an assistant message that has calls and no text."""
+    """`content` of an assistant message with calls and no text."""
     text_parts: bool = True
-    """Whether text may come as a list of parts; otherwise the parts are joined."""
+    """Whether text can be a list of parts; otherwise the parts are joined."""
     alternating: bool = False
-    """Whether two messages of one role in a row are refused; they are then joined."""
+    """Whether two consecutive messages with the same role are rejected; they are then joined."""
     refusal_field: bool = False
     """Whether an assistant message has a `refusal`; otherwise a refusal is sent as its text."""
     max_tokens: CapName = "max_tokens"
     accepts: frozenset[str] = USUAL
-    """Optional Chat parameters that may be sent."""
+    """Optional Chat parameters that can be sent."""
     effort: EffortForm = ""
-    """How `reasoning.effort` is said; empty where it cannot be.
+    """The form of `reasoning.effort`; empty if the family has none.
 
     `reasoning_effort`: that string. `reasoning`: an object with `effort`. `thinking`: `{"type": "enabled"}` or
-    `disabled`, and `reasoning_effort` beside. `enable_thinking`: a boolean. `chat_template_kwargs`: that boolean inside
-    this object, for the model's chat template, and `reasoning_effort` beside.
+    `disabled`, together with `reasoning_effort`. `enable_thinking`: a boolean. `chat_template_kwargs`: that boolean
+    inside this object, for the model's chat template, together with `reasoning_effort`.
     """
     efforts: frozenset[str] = frozenset(EFFORTS)
-    """Efforts taken; another is replaced by the nearest."""
+    """Accepted efforts; another is replaced by the nearest."""
     reasoning: ReasoningField = ""
-    """Where an assistant message carries its reasoning text back: a field's name, Mistral's thinking parts, or tags."""
+    """Where an assistant message carries its reasoning text back: a field name, Mistral's thinking parts, or tags."""
     replay: Replay = "never"
     """Which turns carry reasoning back: `tool_turns` are those in which the model called a tool."""
     reasoning_required: bool = False
-    """Whether an assistant message with calls must have the reasoning field even when there was no reasoning."""
+    """Whether an assistant message with calls must have the reasoning field even without reasoning."""
     tool_choice: ChoiceForm = "named"
-    """`full` takes `allowed_tools` too, `named` a function's name, `strings` only `none`, `auto` and `required`;
-    `functions` takes a function's name and not `required`."""
+    """`full` accepts `allowed_tools` too, `named` a function's name, `strings` only `none`, `auto` and `required`;
+    `functions` accepts a function's name and not `required`.
+    """
     tools: Literal["native", "prompt", "schema"] = "native"
-    """How tools are offered: in the parameter, or where the backend takes none, in the prompt (`prompt_tools.py`).
+    """How tools are offered: in the parameter, or, if the backend has none, in the prompt (`prompt_tools.py`).
 
-    `schema`: in the prompt, and every answer to them is held to JSON, if the backend takes schemas: for models that do
-    not keep to a format, and do not reason in their text.
+    `schema`: in the prompt, and a schema forces every answer into JSON, if the backend accepts schemas: for models that
+    do not follow a format, and do not reason in their text.
     """
     text_calls: bool = False
-    """Whether a call may come as text, in the format of the model's template: servers for models of one's own find no
-    calls, or only those of a format that they were started with. Services find them all, and have text as text."""
+    """Whether a call can arrive as text, in the format of the model's template: local model servers detect no calls, or
+    only those of a format that they were started with. Services detect all calls, and text is text.
+    """
     strict: bool = False
-    """Whether `strict` of a function or a schema may be sent."""
+    """Whether `strict` of a function or a schema can be sent."""
     patterns: bool = False
-    """Whether a schema's `pattern` holds the model to it; elsewhere it is looked at afterwards only."""
+    """Whether the backend enforces a schema's `pattern`; otherwise it is only checked afterwards."""
     json_formats: frozenset[str] = frozenset({"json_object", "json_schema"})
-    """Types of `response_format` taken; for others an instruction tells the model what to write.
+    """Accepted types of `response_format`; for others an instruction describes the format to the model.
 
-    `json_object_schema` stands for a `json_object` that has a `schema` beside its type.
+    `json_object_schema` means a `json_object` with a `schema` next to its type.
     """
     file_part: Literal["", "file", "document_url"] = ""
-    """How a file that is not text is sent; empty where it cannot be."""
+    """How a non-text file is sent; empty if the family has no form for it."""
     file_urls: bool = False
-    """Whether that part may hold a URL instead of data."""
+    """Whether that part can contain a URL instead of data."""
     sees_images: bool = False
-    """Whether the model is known to see images: then pages of a PDF are sent as images beside their text."""
+    """Whether the model is known to see images: then pages of a PDF are sent as images together with their text."""
     tool_parts: bool = False
-    """Whether a tool's output may hold images; otherwise they move into the user message that follows."""
+    """Whether a tool's output can contain images; otherwise they move into the user message that follows."""
     short_call_ids: bool = False
     """Whether a call's id must be nine letters and digits."""
     api: Api | Literal["probe"] = "chat"
-    """The API that it is asked by where the configuration leaves it open; `probe` asks the server itself.
+    """The API to use if the configuration does not set it; `probe` queries the server itself.
 
-    `chat` where its own Responses API is known to do less than this server does over Chat, or is not known.
+    `chat` if the family's own Responses API is known to do less than this server does over Chat, or is unknown.
     """
     parses_arguments: bool = False
-    """Whether a call's arguments that are no JSON object make it fail; they are then sent inside one."""
+    """Whether call arguments that are not a JSON object fail a request; they are then sent inside one."""
     one_at_a_time: bool = False
-    """Whether whatever is asked of it breaks off the answer that it is streaming, be it only for its models."""
+    """Whether any other request interrupts the stream of an answer, even a request for its models."""
     streams_hide_errors: bool = False
-    """Whether a stream breaks off without a word where a plain answer would say what is wrong."""
+    """Whether a stream ends without an error in cases where a non-streamed answer has one."""
     cuts_prompts: bool = False
-    """Whether it cuts a prompt silently that is too long: see `to_chat.cut_prompts`."""
+    """Whether it silently truncates a prompt that is too long: see `to_chat.cut_prompts`."""
     ends_without_finish_reason: bool = False
-    """Whether a complete answer may come with an empty `finish_reason`."""
+    """Whether a complete answer can have an empty `finish_reason`."""
     prefix_cache: bool = False
-    """Whether the server, one of the operator's own, keeps the prompts that it read, and reads only what differs."""
+    """Whether the server, run by the operator, caches the prompts that it read, and reads only the difference."""
     checks_answers: bool = False
-    """Whether answers are checked here, and what can be is put right: arguments that are no JSON, text that breaks its
-    schema, a model that repeats itself. For servers of models of one's own; services take care of their models."""
+    """Whether answers are checked here, and corrected if possible: arguments that are not JSON, text that violates its
+    schema, a model that repeats itself. For local model servers; services handle this for their models.
+    """
     unfit: frozenset[str] = frozenset()
     """Groups of keywords (`to_chat.schemas`) that its grammars reject: learned, and removed from schemas."""
     passthrough: frozenset[str] = frozenset()
-    """Parameters that the Responses API does not have and that are forwarded, where the configuration names none."""
+    """Parameters outside the Responses API that are forwarded if the configuration names none."""
     hosts: tuple[str, ...] = field(default=(), compare=False)
-    """Host names, or endings of them that begin with a dot."""
+    """Host names, or suffixes of them that begin with a dot."""
     ports: tuple[int, ...] = field(default=(), compare=False)
-    """The usual port on this machine."""
+    """The default port on this machine."""
     owners: tuple[str, ...] = field(default=(), compare=False)
     """Values of `owned_by` in the list of models that only this family sends."""
     servers: tuple[str, ...] = field(default=(), compare=False)
-    """How the `server` header begins, lower case."""
+    """The beginning of the `server` header, in lower case."""
 
     @property
     def takes_schemas(self) -> bool:
-        """Whether a schema can hold an answer."""
+        """Whether a schema can constrain an answer."""
         return "response_format" in self.accepts and not self.json_formats.isdisjoint(_SCHEMAS)
 
     def taught(self, lessons: frozenset[str]) -> "Dialect":
-        """Return this dialect as `lessons`, what `learn.refused_parameter` made of a backend's errors, correct it."""
+        """Return this dialect corrected by `lessons`, which `learn.refused_parameter` derived from a backend's
+        errors.
+        """
         if not lessons:
             return self
         required = next((name for name in _REPLAY_FIELDS if f"+{name}" in lessons), None)
@@ -172,7 +179,7 @@ class Dialect:
         )
 
     def profiled(self, profile: ModelProfile) -> "Dialect":
-        """Return this dialect as it holds for a model with this profile; facts that are unknown change nothing."""
+        """Return this dialect for a model with this profile; unknown facts change nothing."""
         changes: dict[str, Any] = {}
         if profile.tools is not None:
             changes["tools"] = profile.tools
@@ -203,7 +210,7 @@ _CAP_NAMES: Mapping[str, tuple[CapName, ...]] = {
     "max_completion_tokens": ("max_completion_tokens", "max_tokens"),
     "": (),
 }
-"""The output cap's names in the order to try: a backend that refuses one takes the other."""
+"""The names of the output limit in the order to try: a backend that rejects one accepts the other."""
 
 _EFFORTS_LEFT: Mapping[EffortForm, Mapping[str, EffortForm]] = {
     "": {},
@@ -213,11 +220,11 @@ _EFFORTS_LEFT: Mapping[EffortForm, Mapping[str, EffortForm]] = {
     "enable_thinking": {"enable_thinking": ""},
     "chat_template_kwargs": {"chat_template_kwargs": "reasoning_effort", "reasoning_effort": ""},
 }
-"""The Chat parameters that each way of saying the effort uses, with the way that is left where one is refused."""
+"""The Chat parameters of each form of the effort, with the form that remains if one is rejected."""
 
 
 def _effort_left(form: EffortForm, lessons: frozenset[str]) -> EffortForm:
-    """Return the way of saying the effort that uses nothing of `lessons`."""
+    """Return the form of the effort that uses nothing of `lessons`."""
     for name, left in _EFFORTS_LEFT[form].items():
         if name in lessons:
             return _effort_left(left, lessons)

@@ -1,11 +1,11 @@
-"""The families that are services: one row each, with its evidence."""
+"""The families of services: one row each, with its evidence."""
 
 from antiphon.translation.dialects.dialect import LOGPROBS, OPENAI_ONLY, PENALTIES, SAMPLING, TOOLS, USUAL, Dialect
 
 SERVICES = (
     Dialect(
-        # Recordings: assistant content absent, null and "" all pass; gpt-5 and o-series refuse `max_tokens`.
-        # `metadata` is never sent to anyone: here it is refused unless `store` is true, and it labels our response.
+        # Recordings: assistant content absent, null and "" all pass; gpt-5 and o-series reject `max_tokens`.
+        # `metadata` is never sent to a backend: here it is rejected unless `store` is true, and it labels our response.
         "openai",
         system_role="developer",
         refusal_field=True,
@@ -15,7 +15,7 @@ SERVICES = (
         tool_choice="full",
         strict=True,
         file_part="file",
-        # Its reasoning, and the tools that it runs, are to be had there only.
+        # Its reasoning, and the tools that it runs, are available only there.
         api="responses",
         hosts=("api.openai.com", ".api.openai.com"),
     ),
@@ -28,12 +28,12 @@ SERVICES = (
         effort="reasoning_effort",
         strict=True,
         file_part="file",
-        # Depends on the resource's region and on what stands before it.
+        # Depends on the resource's region and on what precedes it.
         api="probe",
         hosts=(".openai.azure.com", ".services.ai.azure.com", ".cognitiveservices.azure.com"),
     ),
     Dialect(
-        # Recordings: `reasoning` in answers; unknown message fields are refused: "property 'x' is unsupported".
+        # Recordings: `reasoning` in answers; unknown message fields are rejected: "property 'x' is unsupported".
         "groq",
         max_tokens="max_completion_tokens",
         accepts=TOOLS | SAMPLING | {"response_format", "user", "stream_options"},
@@ -45,8 +45,8 @@ SERVICES = (
         hosts=("api.groq.com",),
     ),
     Dialect(
-        # Its thinking guide: `reasoning_content` must come back with every turn that called a tool, empty or not
-        # (opencode#24722); on other turns it is ignored. Only `json_object`. Recordings: content "" beside calls.
+        # Its thinking guide: `reasoning_content` must be sent back with every turn that called a tool, empty or not
+        # (opencode#24722); in other turns it is ignored. Only `json_object`. Recordings: content "" next to calls.
         "deepseek",
         accepts=USUAL - {"user"},
         effort="thinking",
@@ -59,8 +59,8 @@ SERVICES = (
         owners=("deepseek",),
     ),
     Dialect(
-        # crush#1590: any field it does not know is a 422 `extra_forbidden`, `reasoning_content` too; anon-kode#53:
-        # no `stream_options`, usage comes anyway. Recordings: thinking parts, `document_url` parts, content "".
+        # crush#1590: any unknown field is a 422 `extra_forbidden`, including `reasoning_content`; anon-kode#53: no
+        # `stream_options`, usage is sent anyway. Recordings: thinking parts, `document_url` parts, content "".
         "mistral",
         accepts=TOOLS | SAMPLING | PENALTIES | {"response_format"},
         effort="reasoning_effort",
@@ -99,7 +99,7 @@ SERVICES = (
     ),
     Dialect(
         # kilocode#10375: "property 'messages.2.assistant.reasoning_content' is unsupported"; recording: reasoning goes
-        # back in <think> tags. agno#4508: `parallel_tool_calls=False` is refused.
+        # back in <think> tags. agno#4508: `parallel_tool_calls=False` is rejected.
         "cerebras",
         max_tokens="max_completion_tokens",
         accepts=SAMPLING | LOGPROBS | {"tools", "tool_choice", "response_format", "user", "stream_options"},
@@ -112,8 +112,8 @@ SERVICES = (
         hosts=("api.cerebras.ai",),
     ),
     Dialect(
-        # Recordings: `reasoning_content` replayed with absent content. Reasoning models refuse penalties; those that
-        # refuse the effort say "does not support parameter reasoningEffort", which is learned.
+        # Recordings: `reasoning_content` replayed with absent content. Reasoning models reject penalties; those that
+        # reject the effort respond with "does not support parameter reasoningEffort", which is learned.
         "xai",
         accepts=USUAL - PENALTIES,
         effort="reasoning_effort",
@@ -125,8 +125,8 @@ SERVICES = (
         owners=("xai",),
     ),
     Dialect(
-        # Recordings: `extra_content.google.thought_signature` on calls, wanted back (400 without, nanobot#2453); no
-        # field for reasoning text. RSSBox#132: penalties are refused.
+        # Recordings: `extra_content.google.thought_signature` on calls, which must be sent back (400 without,
+        # nanobot#2453); no field for reasoning text. RSSBox#132: penalties are rejected.
         "gemini",
         accepts=SAMPLING | {"tools", "tool_choice", "response_format", "stream_options"},
         effort="reasoning_effort",
@@ -154,7 +154,7 @@ SERVICES = (
     ),
     Dialect(
         # No function calling; roles must alternate after the system message; penalties must be above 0
-        # (obsidian-copilot#431). Recordings: usage comes unasked.
+        # (obsidian-copilot#431). Recordings: usage is sent without a request for it.
         "perplexity",
         alternating=True,
         accepts=SAMPLING | {"response_format"},
@@ -165,7 +165,7 @@ SERVICES = (
     ),
     Dialect(
         # continue#11600: "reasoning_content is missing in assistant tool call message". nanobot#3939: effort or
-        # `thinking`, never both; so only the effort is said.
+        # `thinking`, never both; so only the effort is sent.
         "moonshot",
         accepts=(USUAL - LOGPROBS) | {"prompt_cache_key"},
         effort="reasoning_effort",
@@ -216,7 +216,7 @@ SERVICES = (
         hosts=(".snowflakecomputing.com",),
     ),
     Dialect(
-        # continue#12936: `json: unknown field "stream_options"`. Recordings: usage comes with every chunk.
+        # continue#12936: `json: unknown field "stream_options"`. Recordings: usage is in every chunk.
         "databricks",
         accepts=SAMPLING | LOGPROBS | {"tools", "tool_choice", "response_format"},
         effort="reasoning_effort",
@@ -225,8 +225,8 @@ SERVICES = (
         servers=("databricks",),
     ),
     Dialect(
-        # Claude behind LiteLLM and the like: `thinking_blocks` come with signatures and must come back unchanged
-        # with tool turns; unsigned reasoning has no place. Tool results may hold images.
+        # Claude behind LiteLLM and similar gateways: `thinking_blocks` have signatures and must be sent back unchanged
+        # with tool turns; unsigned reasoning has no field. Tool results can contain images.
         "anthropic",
         accepts=SAMPLING | {"tools", "tool_choice", "parallel_tool_calls", "response_format", "user", "stream_options"},
         effort="reasoning_effort",
@@ -239,4 +239,4 @@ SERVICES = (
         servers=("litellm",),
     ),
 )
-"""Told from the host of the base URL, as a rule."""
+"""Usually detected by the host of the base URL."""

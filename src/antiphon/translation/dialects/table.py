@@ -1,4 +1,4 @@
-"""How Chat Completions backends differ: one table, a row a family, each with its evidence."""
+"""How Chat Completions backends differ: a table with a row for each family and its evidence."""
 
 from collections.abc import Callable, Mapping
 from urllib.parse import urlsplit
@@ -26,9 +26,9 @@ _ROWS = (
         owners=("antiphon",),
     ),
     Dialect(
-        # An unknown server: what most take, reasoning back only where a tool loop may depend on it (lesson L33);
-        # whatever it refuses is learned. It may be any server for local models (mlx-lm#1374, omlx#2565), so calls may
-        # come as text. Who has built a Responses API for a server of their own means it to be used.
+        # An unknown server: what most accept, reasoning back only if a tool loop can depend on it (lesson L33);
+        # whatever it rejects is learned. It can be any local model server (mlx-lm#1374, omlx#2565), so calls can arrive
+        # as text. A server of one's own with a Responses API is meant to be used by that API.
         GENERIC,
         api="probe",
         checks_answers=True,
@@ -47,8 +47,8 @@ DIALECTS: Mapping[str, Dialect] = {row.name: row for row in _ROWS}
 def find_dialect(url: str, owned_by: set[str], server: str, configured: str | None) -> Dialect:
     """Return a backend's family: from the configuration, its host, its `server` header, its models' owner, or its port.
 
-    `url` is the base URL, empty for a backend inside this process; `owned_by` are the values of that field in its
-    list of models; `server` is the header as it came. Raises `ConfigError` if `configured` is not a family.
+    `url` is the base URL, empty for a backend inside this process; `owned_by` are the values of that field in its list
+    of models; `server` is the header as received. Raises `ConfigError` if `configured` is not a family.
 
     >>> from antiphon import find_dialect
     >>> find_dialect("http://127.0.0.1:11434/v1", owned_by=set(), server="", configured=None).name

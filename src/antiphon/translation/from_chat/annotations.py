@@ -1,5 +1,5 @@
-"""What stands beside a text, in the form of the Responses API: citations (specification section 5, Annotation), and the
-log probabilities of its tokens (section 4).
+"""Metadata of a text in the form of the Responses API: citations (specification section 5, Annotation), and the log
+probabilities of its tokens (section 4).
 """
 
 import math
@@ -12,13 +12,15 @@ FIELDS: dict[str, dict[str, Any]] = {
     "container_file_citation": {"container_id": "", "file_id": "", "filename": "", "start_index": 0, "end_index": 0},
     "file_path": {"file_id": "", "index": 0},
 }
-"""The API's annotations, with what a field is where the backend gives none. Indexes count characters of the text."""
+"""The API's annotations, with the default of each field. Indexes count characters of the text."""
 
 INDEXES = ("start_index", "end_index", "index")
 
 
 class Annotations:
-    """The annotations of one text. One that reaches past the text so far waits, and never reaches past its end."""
+    """The annotations of one text. An annotation beyond the text so far waits, and never extends past the end of the
+    text.
+    """
 
     def __init__(self) -> None:
         self.told: list[dict[str, Any]] = []
@@ -26,15 +28,17 @@ class Annotations:
 
     @property
     def are_waiting(self) -> bool:
-        """Whether one waits for text to come."""
+        """Whether an annotation waits for further text."""
         return bool(self._waiting)
 
     def add(self, annotation: dict[str, Any]) -> None:
-        """Take an annotation."""
+        """Add an annotation."""
         self._waiting.append(annotation)
 
-    def tell(self, length: int, *, is_over: bool = False) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Tell those, each with its number, that a text of so many characters has; all of them when it `is_over`."""
+    def due(self, length: int, *, is_over: bool = False) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Yield those within a text of this many characters, each with its number; all of them if the text
+        `is_over`.
+        """
         while self._waiting and (is_over or _reach(self._waiting[0]) <= length):
             annotation = _within(self._waiting.pop(0), length)
             self.told.append(annotation)
@@ -55,7 +59,7 @@ def _within(annotation: dict[str, Any], length: int) -> dict[str, Any]:
 
 
 def read_annotation(value: Any) -> dict[str, Any]:
-    """Return the annotation; empty for what is none of the API's, and for a citation without a URL.
+    """Return the annotation; empty if the API does not have it, and for a citation without a URL.
 
     Chat nests the fields under the type's name.
     """
@@ -68,7 +72,7 @@ def read_annotation(value: Any) -> dict[str, Any]:
 
 
 def read_citations(values: list[Any]) -> list[dict[str, Any]]:
-    """Return annotations for Perplexity's list of source URLs, which names no place in the text."""
+    """Return annotations for Perplexity's list of source URLs, which names no position in the text."""
     return [_annotation("url_citation", {"url": url, "title": url}) for url in values if url and isinstance(url, str)]
 
 
@@ -84,11 +88,13 @@ def _like(default: Any, value: Any) -> Any:
 # Log probabilities.
 
 IMPOSSIBLE = -9999.0
-"""What OpenAI sends for a token whose probability is nothing; here also where a backend sends null."""
+"""The value that OpenAI sends for a token with a probability of 0; here also for null from a backend."""
 
 
 def read_logprobs(value: Any, rivals: int = 20) -> list[dict[str, Any]]:
-    """Return a choice's `logprobs` as a list of `{token, bytes, logprob, top_logprobs}`, the last at most `rivals`."""
+    """Return a choice's `logprobs` as a list of `{token, bytes, logprob, top_logprobs}`, the last with at most
+    `rivals`.
+    """
     content = value.get("content") if isinstance(value, dict) else None
     return [
         {**_token(entry), "top_logprobs": [_token(top) for top in _tokens(entry.get("top_logprobs"))[:rivals]]}
@@ -97,9 +103,9 @@ def read_logprobs(value: Any, rivals: int = 20) -> list[dict[str, Any]]:
 
 
 def spelling(logprobs: list[dict[str, Any]], text: str) -> list[dict[str, Any]]:
-    """Return the last of `logprobs`, those whose tokens spell `text`; all where they do not.
+    """Return the end of `logprobs`, those tokens that spell `text`; all if they do not.
 
-    What stands before belongs to tokens that are no text of the message: reasoning, its tags, calls.
+    Earlier tokens are not text of the message: reasoning, its tags, calls.
     """
     start, size = len(logprobs), 0
     while start and size < len(text):

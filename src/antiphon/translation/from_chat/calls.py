@@ -1,7 +1,7 @@
 """Which call a delta of `tool_calls` belongs to, and when that call is open.
 
-Backends disagree: parallel calls all at index 0 (Gemini), no index (Mistral), no id (Gemini, Alibaba), the id or the
-name on every delta, arguments before the name, the name in pieces, whole calls at once, interleaved arguments.
+Backends differ: parallel calls all at index 0 (Gemini), no index (Mistral), no id (Gemini, Alibaba), the id or the name
+in every delta, arguments before the name, the name in pieces, whole calls at once, interleaved arguments.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -20,12 +20,12 @@ from antiphon.translation.writer import ResponseWriter
 
 MAX_CALL_ID = 64
 MAX_NAME = 128
-"""Characters of what clients send back to us (specification section 5)."""
+"""Characters of ids that clients send back to us (specification section 5)."""
 
 
 @dataclass(slots=True)
 class CallDelta:
-    """What one chunk says of a call; each field is empty where the chunk is silent."""
+    """What one chunk contains of a call; a field is empty if the chunk does not have it."""
 
     id: str = ""
     name: str = ""
@@ -33,19 +33,19 @@ class CallDelta:
 
 
 class _Call:
-    """One call as the backend tells it: waiting for its name, open, or closed."""
+    """One call of the backend: waiting for its name, open, or closed."""
 
     def __init__(self) -> None:
         self.id = ""
         self.call_id = ""
-        """The one that the client sees: the backend's where that will do."""
+        """The id that the client sees: the backend's if it is usable."""
         self.name = ""
         self.early: list[str] = []
-        """Arguments that came before the name."""
+        """Arguments that arrived before the name."""
         self.stream: StreamingCall | None = None
         self.is_closed = False
         self.is_muted = False
-        """It may not be made: it is followed to its end like any other, and the client hears nothing of it."""
+        """The call is not allowed: it is read to its end like any other, and the client does not receive it."""
 
     def is_whole(self) -> bool:
         return self.stream is not None and self.stream.is_whole()
@@ -55,9 +55,9 @@ class StreamingCalls:
     """The calls of one backend answer.
 
     `make_room` is called before a call opens. `offers` are the tools that the request offers: a name that only begins
-    one of theirs waits for its rest. `allowed` are the names that may be called, None where any may. `taken` are the
-    call ids that the conversation has already. With `only_one`, what comes after the first call is not heard: the
-    client wants no calls side by side. Of the tools that this server runs, `hosted_left` calls are heard, None for any.
+    one of theirs waits for its rest. `allowed` are the names that can be called, None if all can. `taken` are the call
+    ids that the conversation already has. With `only_one`, calls after the first are dropped: the client wants no
+    parallel calls. Of the tools that this server runs, `hosted_left` calls are accepted, None for any number.
     """
 
     def __init__(
@@ -79,15 +79,15 @@ class StreamingCalls:
         self._only_one = only_one
         self._hosted_left = hosted_left
         self.are_used_up = False
-        """Calls that this server would have carried out were not heard."""
+        """Calls that this server would have run were dropped."""
         self.is_cut = False
-        """A call came beside the only one."""
+        """There was another call next to the only one."""
         self.held: list[StreamingCall] = []
-        """Calls that are over, but with which something is still to be done."""
+        """Calls that are over, and need further processing."""
         self._last: _Call | None = None
         self._by_index: dict[int, _Call] = {}
         self._by_id: dict[str, _Call] = {}
-        # Sets that keep their order: those not closed yet, and of these the ones to look at when an item begins.
+        # Ordered sets: those not closed yet, and of these the ones to check when an item begins.
         self._live: dict[_Call, None] = {}
         self._grown: dict[_Call, None] = {}
 
@@ -95,7 +95,7 @@ class StreamingCalls:
         return self._last is not None
 
     def find(self, index: Any, delta: CallDelta) -> _Call:
-        """Return the call that this delta is of, a new one if it is of none before."""
+        """Return the call that this delta belongs to, a new one if it belongs to none so far."""
         known = self._by_index.get(index) if isinstance(index, int) else self._without_index(delta)
         if known is not None and not self._is_another(known, delta):
             return known
@@ -117,7 +117,7 @@ class StreamingCalls:
         return self._settle_id(call)
 
     def feed(self, call: _Call, delta: CallDelta) -> None:
-        """Give a call its delta."""
+        """Add a delta to a call."""
         if call.is_closed:
             return
         call.id = call.id or delta.id
@@ -132,7 +132,7 @@ class StreamingCalls:
             self._open(call)
 
     def close_whole(self) -> None:
-        """Close the calls whose arguments are complete: another item begins."""
+        """Close the calls with complete arguments: another item begins."""
         grown, self._grown = self._grown, {}
         for call in grown:
             if call.is_whole():
@@ -140,26 +140,26 @@ class StreamingCalls:
 
     @property
     def are_torn(self) -> bool:
-        """Whether the arguments of a call break off."""
+        """Whether the arguments of a call are truncated."""
         return any(call.stream is not None and call.stream.arguments and not call.is_whole() for call in self._live)
 
     def open_named(self) -> None:
-        """Open the calls whose name has not ended for certain: nothing more will come of it."""
+        """Open the calls with a name that was not certain to have ended: nothing follows."""
         for call in tuple(self._live):
             if call.stream is None and call.name:
                 self._open(call)
 
     def close(self, status: Status) -> None:
-        """Close every call: the backend's answer is over. A call that never got a name is not one.
+        """Close every call: the backend's answer is over. An entry that never had a name is not a call.
 
-        Where the answer was cut, the item that it ended in is cut, and so is a call whose arguments are.
+        If the answer was truncated, so is the item that it ended in, and a call with truncated arguments.
         """
         for call in tuple(self._live):
             is_safe = call.is_whole() and call.stream is not None and not call.stream.is_newest
             self._close(call, "completed" if is_safe else status)
         self._make_room = _no_room
 
-    # Whose delta it is.
+    # Which call a delta belongs to.
 
     def _without_index(self, delta: CallDelta) -> _Call | None:
         if delta.id:
@@ -168,7 +168,7 @@ class StreamingCalls:
         return None if is_other else self._last
 
     def _is_another(self, known: _Call, delta: CallDelta) -> bool:
-        """Whether a delta that seems to be of a known call starts another."""
+        """Whether a delta that seems to belong to a known call starts another."""
         if delta.id and known.id:
             return delta.id != known.id and bool(delta.name or known.is_closed)
         if not delta.name or known.stream is None:
@@ -177,7 +177,7 @@ class StreamingCalls:
             return True
         return bool(delta.arguments) and known.is_whole()
 
-    # What it is called.
+    # The name of a call.
 
     def _is_named(self, call: _Call) -> bool:
         if not call.name:
@@ -187,7 +187,7 @@ class StreamingCalls:
         return True
 
     def _open_known(self) -> None:
-        """Open the last call if it only waited because its name also begins another's."""
+        """Open the last call if it waited only because its name also begins another's."""
         call = self._last
         if call is not None and call.stream is None and call.name in self._offers:
             self._open(call)
@@ -199,7 +199,7 @@ class StreamingCalls:
             self._taken.add(call.call_id)
         return call.call_id
 
-    # Its life.
+    # The life of a call.
 
     def _open(self, call: _Call) -> None:
         self._make_room()
@@ -209,13 +209,13 @@ class StreamingCalls:
         self._grow(call, call.stream, "".join(call.early))
 
     def _writer_of(self, call: _Call, offer: Offer) -> ResponseWriter:
-        """Return where a call is written: aside, where the client ruled it out (specification section 17, rule 8).
+        """Return where a call is written: to the side if the client ruled it out (specification section 17, rule 8).
 
-        So it is where the calls that this server carries out are used up (section 2, `max_tool_calls`).
+        The same applies if the limit of calls that this server runs is reached (section 2, `max_tool_calls`).
         """
         call.is_muted = self._allowed is not None and not {call.name, offer.chat_name}.intersection(self._allowed)
         if call.is_muted:
-            log.warning("A call is left out: the request does not allow it.")
+            log.warning("Dropped a tool call: the request does not allow it.")
         elif self._hosted_left is not None and offer.is_hosted and not offer.needs_approval:
             call.is_muted = self.are_used_up = self._hosted_left <= 0
             self._hosted_left -= 1
@@ -236,7 +236,7 @@ class StreamingCalls:
 
 
 def read_call(value: dict[str, Any], surrogates: SurrogateJoiner) -> CallDelta:
-    """Return what an element of `tool_calls` says; Ollama and others send arguments as an object."""
+    """Return the content of an element of `tool_calls`; Ollama and others send arguments as an object."""
     function = value.get("function")
     if not isinstance(function, dict):
         function = {}
@@ -254,18 +254,18 @@ def _text(value: Any) -> str:
 
 
 def _no_room() -> None:
-    """Nothing opens any more; what made room need not be kept for that."""
+    """Opens nothing any more; the objects that made room can be released."""
 
 
 def meant(name: str, offers: Collection[Offer]) -> Offer:
-    """Return the tool that a name means which none has: models write names of servers' tools as they remember them.
+    """Return the tool that an unknown name means: models write names of server tools as they remember them.
 
     | What the model writes | What the call is |
     |---|---|
     | another spelling of one tool's name, or its name without the server's label | a call of that tool |
     | a name that models remember for running code or commands | a call of that tool |
-    | anything else, where every tool is this server's | a call of this server's that fails, as the model then reads |
-    | anything else | the client's: it may know what is meant |
+    | anything else, if every tool is this server's | a call of this server's that fails, as the model then reads |
+    | anything else | the client's: it can know what is meant |
     """
     hosted = [offer for offer in offers if carries_out(offer)]
     alike = [offer for offer in hosted if _bare(name) in (_bare(offer.chat_name), _bare(offer.name))]
@@ -283,7 +283,7 @@ _REMEMBERED: Mapping[Kind, frozenset[str]] = {
     | {"pythontool", "runcode", "executecode"},
     "shell": frozenset({"bash", "terminal", "exec", "containerexec", "runcommand", "runshell", "executecommand"}),
 }
-"""Names that models write of themselves, without what is no letter."""
+"""Names that models write on their own, letters only."""
 
 
 def _bare(name: str) -> str:

@@ -1,7 +1,7 @@
-"""A streamed chat completion folded into the object that a plain answer would be. No I/O.
+"""A streamed chat completion folded into the object of a non-streamed answer. No I/O.
 
-Strings grow, lists collect, and everything else is replaced, whatever the backend calls it. Pieces of a call belong
-together by `id` or `index`: some backends lack one, some give every call the index 0.
+Strings grow, lists collect, and everything else is replaced, whatever names the backend uses. Pieces of a call belong
+together by `id` or `index`: some backends omit one of them, some use the index 0 for every call.
 """
 
 import json
@@ -24,7 +24,7 @@ GROWING = frozenset({"text", "thinking"})
 
 
 class _Text(list[str]):
-    """The pieces of a string: to add each to a growing string would take quadratic time."""
+    """The pieces of a string: appending each to a growing string would take quadratic time."""
 
 
 class CompletionFold:
@@ -36,7 +36,7 @@ class CompletionFold:
         self._is_broken = False
 
     def feed(self, chunk: Mapping[str, Any]) -> None:
-        """Add what a chunk says."""
+        """Add the content of a chunk."""
         if chunk.get("error") or not isinstance(chunk.get("choices") or [], list):
             self._is_broken = True
             return
@@ -46,7 +46,7 @@ class CompletionFold:
                 self._add(choice)
 
     def break_off(self) -> None:
-        """Say that a chunk was not readable: there is no completion."""
+        """Record that a chunk was unreadable: there is no completion."""
         self._is_broken = True
 
     def completion(self, *, is_ended: bool) -> dict[str, Any] | None:
@@ -75,7 +75,7 @@ class CompletionFold:
 
 
 def read_completion(data: bytes) -> dict[str, Any] | None:
-    """Return the completion that a plain answer is, None where it is anything else."""
+    """Return the completion in a non-streamed answer, None for anything else."""
     answer = read_object(data)
     choices = answer.get("choices") if answer is not None else None
     if answer is None or answer.get("error") or not isinstance(choices, list):
@@ -85,7 +85,7 @@ def read_completion(data: bytes) -> dict[str, Any] | None:
 
 
 def read_object(data: bytes) -> dict[str, Any] | None:
-    """Return the JSON object that these bytes are, also with half a surrogate pair in it; None for anything else."""
+    """Return the JSON object in these bytes, even with half a surrogate pair in it; None for anything else."""
     try:
         value = msgspec.json.decode(data) if len(data) <= SLICE else decode_in_slices(data)
     except (ValueError, RecursionError):
@@ -97,7 +97,7 @@ def read_object(data: bytes) -> dict[str, Any] | None:
 
 
 def complete(answer: dict[str, Any]) -> dict[str, Any] | None:
-    """Return an answer with the fields of every completion; None where it has no choices, or one of them failed."""
+    """Return an answer with the fields of every completion; None if it has no choices, or one of them failed."""
     if not answer["choices"] or any(choice.get("finish_reason") in BREAKDOWNS for choice in answer["choices"]):
         return None
     for choice in answer["choices"]:
@@ -134,7 +134,7 @@ def _parts(text: str) -> list[Any]:
 
 
 def _call(call: Any) -> Any:
-    """Return a call as a plain answer has it, also where the backend left something out."""
+    """Return a call as in a non-streamed answer, even if the backend omitted fields."""
     if not isinstance(call, dict) or not isinstance(call.get("function"), dict):
         return call
     function = {**call["function"], "arguments": call["function"].get("arguments") or ""}
@@ -156,7 +156,7 @@ def _extend(entries: list[Any], pieces: list[Any], *, are_calls: bool) -> None:
 
 
 def _entry(entries: list[Any], piece: Mapping[str, Any], *, are_calls: bool) -> dict[str, Any] | None:
-    """Return the entry that a piece continues, None where it begins a new one."""
+    """Return the entry that a piece continues, None if it begins a new one."""
     index, key = piece.get("index"), piece.get("id")
     if index is None and not are_calls:
         kind, before = piece.get("type"), entries[-1] if entries else None

@@ -1,8 +1,8 @@
-"""What an answer says between its calls: reasoning, text and refusals.
+"""The content of an answer between its calls: reasoning, text and refusals.
 
-Reasoning and message are one at a time: each closes the other. Calls live beside them (`calls.py`). What comes as
-text may be reasoning in tags, and may end in the middle of a character (`text_filters.py`). Where it may hold calls
-besides, `text_calls/content.py` reads it.
+Reasoning and message are open one at a time: each closes the other. Calls are independent of them (`calls.py`). Content
+can be reasoning in tags, and can end in the middle of a character (`text_filters.py`). If it can contain calls as well,
+`text_calls/content.py` reads it.
 """
 
 from typing import Any
@@ -21,14 +21,14 @@ from antiphon.translation.items import StreamingMessage, StreamingReasoning
 from antiphon.translation.writer import GrowingText, ResponseWriter
 
 MAX_BLANK = 64
-"""Characters of whitespace that wait for a text to begin; more of it is one."""
+"""Whitespace characters that wait for a text to begin; more of them are a text."""
 
 
 class StreamingContent:
     """The reasoning and the message of one answer, of which at most one is open.
 
-    `sources` are what the model may cite; `preopened` says that the model's template opens
-    `<think>`. `calls` are those of the same answer; an answer without calls is to fit `check`.
+    `sources` are what the model can cite; `preopened` says that the model's template opens `<think>`. `calls` are those
+    of the same answer; an answer without calls must match `check`.
     """
 
     calls: StreamingCalls
@@ -45,13 +45,13 @@ class StreamingContent:
         self._sources = sources
         self._check = check
         self.held: list[StreamingMessage] = []
-        """Messages that are over, but that break their schema."""
+        """Messages that are over, but violate their schema."""
         self.think = ThinkSplitter(preopened)
         self.surrogates = SurrogateJoiner()
         self.state = ReasoningState()
-        """What the backend wants to see again of the reasoning that is open, or comes next."""
+        """Data that the backend expects back with the reasoning that is open, or is next."""
         self.has_begun = False
-        """Whether an item was opened, be it a call."""
+        """Whether an item was opened, including a call."""
         self._message: StreamingMessage | None = None
         self._reasoning: StreamingReasoning | None = None
         self._blank = ""
@@ -60,19 +60,19 @@ class StreamingContent:
 
     @property
     def steady_text(self) -> GrowingText | None:
-        """The open text, where a text that comes next does nothing but add to it: one without the mark of `think`."""
+        """The open text, if the next text is simply appended to it: a text without the mark of `think`."""
         if self._message is None or self.think.mark is None or self.surrogates.halves or self._logprobs:
             return None
         return self._message.steady
 
     @property
     def pieces(self) -> list[str]:
-        """The text or the reasoning that is open, in a list that grows."""
+        """The pieces of the open text or reasoning, a list that grows."""
         grown = self._message or self._reasoning
         return [] if grown is None else grown.pieces
 
     def feed(self, choice: Choice, delta: Delta) -> None:
-        """Take what a choice says beside its calls."""
+        """Read the content of a choice, except its calls."""
         if choice.logprobs and self._writer.view.logprobs:
             self._logprobs += read_logprobs(choice.logprobs, self._writer.view.rivals)
         if delta.reasoning_content or delta.reasoning or delta.reasoning_details or delta.thinking_blocks:
@@ -86,14 +86,14 @@ class StreamingContent:
             else:
                 self._add_content(delta.content)
         elif self._logprobs and not self.surrogates.halves:
-            self._logprobs = []  # of tokens that are no text
+            self._logprobs = []  # of tokens that are not text
         if delta.refusal and isinstance(delta.refusal, str):
             self._add_refusal(delta.refusal)
         if delta.annotations and isinstance(delta.annotations, list):
             self._annotate([read_annotation(annotation) for annotation in delta.annotations])
 
     def make_room(self) -> None:
-        """A call opens: what came before it ends. Signatures that wait go before it, where backends want them."""
+        """A call opens: earlier content ends. Waiting signatures precede it if backends require them."""
         self.has_begun = True
         self._flush_text()
         self._blank = ""
@@ -104,7 +104,7 @@ class StreamingContent:
         self.close("completed")
 
     def finish(self, status: Status, citations: list[Any]) -> None:
-        """Say that no more text comes, and of which pages the answer as a whole speaks."""
+        """Finish the text, with the pages that the answer as a whole cites."""
         self._flush_text()
         if self.think.is_astray and status == "completed":
             self._take_for_answer()
@@ -116,12 +116,12 @@ class StreamingContent:
         self._close_reasoning(status)
 
     def close_state(self, status: Status) -> None:
-        """Tell the signatures that came last, in reasoning of their own."""
+        """Emit the signatures that arrived last, in a separate reasoning item."""
         self._open_reasoning()
         self._close_reasoning(status)
 
     def _add_content(self, content: Any) -> None:
-        """Read content that is no string: Mistral's parts, or Cloudflare's JSON value for structured output."""
+        """Read content that is not a string: Mistral's parts, or Cloudflare's JSON value for structured output."""
         if not isinstance(content, list):
             self._add_text(msgspec.json.encode(content).decode())
             return
@@ -140,7 +140,7 @@ class StreamingContent:
             if text := self.surrogates.whole("reasoning", text):
                 self._reason(text)
         elif self.state and self._message is None and not self.calls:
-            # Signatures come without text; those that follow the answer wait.
+            # Signatures arrive without text; those after the answer wait.
             self._open_reasoning()
 
     def _add_text(self, text: str) -> None:
@@ -151,15 +151,15 @@ class StreamingContent:
         if self.think.is_plain(text):
             self._say(text)
             return
-        self._tell(self.think.feed(text))
+        self._write_pieces(self.think.feed(text))
 
     def _flush_text(self) -> None:
         """Write the text that was held back."""
         if rest := self.surrogates.rest("text"):
-            self._tell(self.think.feed(rest))
-        self._tell(self.think.flush())
+            self._write_pieces(self.think.feed(rest))
+        self._write_pieces(self.think.flush())
 
-    def _tell(self, pieces: list[Piece]) -> None:
+    def _write_pieces(self, pieces: list[Piece]) -> None:
         for is_reasoning, piece in pieces:
             if not is_reasoning:
                 self._say(piece)
@@ -189,7 +189,9 @@ class StreamingContent:
             message.add_text(text)
 
     def _take_for_answer(self) -> None:
-        """The block that the template was thought to open never closed: its text was the answer, and is said as one."""
+        """The block that the template was assumed to open was never closed: its text was the answer, and is sent as
+        one.
+        """
         self.think.preopened = False
         if self._reasoning is not None:
             self._say(self._reasoning.text)
@@ -223,7 +225,7 @@ class StreamingContent:
         return self._message
 
     def _release(self) -> None:
-        """A call follows: what was said is not the answer that is to fit."""
+        """A call follows: the text before it is not the structured answer."""
         self._check = None
         if isinstance(self._message, CheckedMessage):
             self._message.release()

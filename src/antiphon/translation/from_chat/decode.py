@@ -1,9 +1,9 @@
-"""The bytes of chunks decoded, at once where they have the usual shape, by hand where they have not.
+"""Decodes the bytes of chunks, directly if they have the usual form, field by field otherwise.
 
 | Chunk | Decoded by |
 |---|---|
 | adds text to the message, and does nothing else | `decode_text`, to a `TextChunk` |
-| a plain answer that is a text | `decode_answer`, to a `PlainAnswer` |
+| a non-streamed answer that is a text | `decode_answer`, to a `PlainAnswer` |
 | has the nesting of the API | `decode_chunk`, to a `ChatChunk` |
 | anything else that is a JSON object | `decode_chunk`, field by field |
 """
@@ -21,7 +21,7 @@ from antiphon.translation.from_chat.text_filters import repaired
 _decode = msgspec.json.Decoder(ChatChunk).decode
 
 
-# The fields of `Delta`, `Choice` and `ChatChunk`, each narrowed to what says nothing: all read these chunks alike.
+# The fields of `Delta`, `Choice` and `ChatChunk`, each narrowed to values without content: all read these chunks alike.
 
 Nothing = Annotated[list[Any], Meta(max_length=0)] | None
 
@@ -66,7 +66,7 @@ class _PlainChoice(Struct, gc=False):
 
 
 class PlainAnswer(Struct, gc=False):
-    """A plain answer that is a text and nothing else."""
+    """A non-streamed answer that is only a text."""
 
     choices: tuple[_PlainChoice]
     usage: dict[str, Any] | None = None
@@ -80,20 +80,20 @@ NARROWED: dict[type[Struct], tuple[type[Struct], ...]] = {
     Choice: (_TextChoice, _PlainChoice),
     ChatChunk: (TextChunk, PlainAnswer),
 }
-"""The types of what is only text, by the types of any chunk."""
+"""The text-only types, by the types of any chunk."""
 
 decode_text = msgspec.json.Decoder(TextChunk).decode
-"""Returns the chunk that these bytes are; raises `ValueError` or `RecursionError` where it does more than add text."""
+"""Returns the chunk in these bytes; raises `ValueError` or `RecursionError` if it does more than add text."""
 
 decode_answer = msgspec.json.Decoder(PlainAnswer).decode
-"""Returns the plain answer that these bytes are; raises as `decode_text` where it is more than a text."""
+"""Returns the non-streamed answer in these bytes; raises as `decode_text` if it is more than a text."""
 
 
 def decode_chunk(data: bytes) -> ChatChunk:
-    """Return the chunk or plain answer that these bytes are.
+    """Return the chunk or non-streamed answer in these bytes.
 
-    Texts that come in pieces (a `Delta`'s strings and a call's `arguments`) may hold half a surrogate pair where the
-    backend cut one in two. Raises `BackendError` for what is not a JSON object.
+    Texts that arrive in pieces (a `Delta`'s strings and a call's `arguments`) can contain half a surrogate pair if the
+    backend split one. Raises `BackendError` for anything but a JSON object.
 
     >>> from antiphon import decode_chunk
     >>> decode_chunk(b'{"choices": [{"delta": {"content": "Hi"}}]}').choices[0].delta.content

@@ -1,4 +1,4 @@
-"""What the `finish_reason` of a backend means, and the error of an answer that has none."""
+"""The meaning of a backend's `finish_reason`, and the error of an answer without one."""
 
 from antiphon.errors import BackendError
 from antiphon.translation.wire import FinishReason
@@ -19,19 +19,19 @@ FINISH_REASONS: dict[str, FinishReason] = {
     "RECITATION": "content_filter",
     "content_filtered": "content_filter",
 }
-"""What a `finish_reason` means. One that is not here (`function_call`, `tool_use`, `end_turn`, `eos`) ends well."""
+"""The meaning of a `finish_reason`. One that is not here (`function_call`, `tool_use`, `end_turn`, `eos`) ends well."""
 
 BREAKDOWNS = {
-    "error": "The backend says that its answer ended in an error.",
-    "abort": "The backend says that its answer was aborted.",  # vLLM, SGLang
-    "network_error": "The backend says that its answer broke off.",  # Z.ai
+    "error": "The backend reports that its answer ended with an error.",
+    "abort": "The backend reports that its answer was aborted.",  # vLLM, SGLang
+    "network_error": "The backend reports that its answer was interrupted.",  # Z.ai
     "insufficient_system_resource": "The backend ran out of resources in the middle of its answer.",  # DeepSeek
 }
-"""Finish reasons that are failures, and what they say."""
+"""Finish reasons that are failures, and their messages."""
 
 
 def end_error(reason: str, *, is_whole: bool) -> BackendError | None:
-    """Return why an answer that ended for this reason failed. One without a reason broke off unless it `is_whole`."""
+    """Return why an answer with this finish reason failed. An answer without one is incomplete unless it `is_whole`."""
     if breakdown := BREAKDOWNS.get(reason):
         return BackendError(breakdown)
     return None if reason or is_whole else BackendError("The backend's answer ended before it was finished.")

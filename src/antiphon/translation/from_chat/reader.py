@@ -1,11 +1,11 @@
 """Chat Completions chunks in, Responses events out. No I/O.
 
-Theory of operation. A backend's answer is a stretch of reasoning, text and refusals (`content.py`) with calls among
-them (`calls.py`), and a chunk adds to any of them. What a chunk says is read field by field, each of which may be
-absent, null, empty, repeated or of a sister type. Chunks that only add to the text that is open, and plain answers
-that are only a text, are recognised by a strict decoder and take a shorter way to the same end. The next item closes
-the calls whose arguments are complete JSON, the others stay open to the end, since backends interleave parallel calls
-and some resume one after a stretch of text. How the answer ended is decided once, in `finish`.
+Theory of operation. A backend's answer is a sequence of reasoning, text and refusals (`content.py`) with calls among
+them (`calls.py`), and a chunk adds to any of them. A chunk is read field by field, each of which can be absent, null,
+empty, repeated or of a related type. Chunks that only add to the open text, and non-streamed answers that are only a
+text, are recognised by a strict decoder and take a shorter path to the same result. The next item closes the calls with
+complete JSON arguments; the others stay open to the end, because backends interleave parallel calls and some resume one
+after some text. How the answer ended is decided once, in `finish`.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -31,22 +31,22 @@ from antiphon.translation.wire import Finish, FinishReason
 from antiphon.translation.writer import GrowingText, ResponseWriter
 
 WATCHED = 512
-"""Chunks after which it is looked whether the text repeats itself."""
+"""Chunks between two checks whether the text repeats itself."""
 
 
 class ChatStream:
     """Translates one backend answer into events of a response, through the response's writer.
 
-    Feed it every chunk, or the one object of a plain answer, then `finish` it.
+    Feed it every chunk, or the one object of a non-streamed answer, then `finish` it.
 
     `offers` are the tools that the model was offered, by the names that the backend knows. `allowed` are the names that
-    may be called; None allows any. `call_ids` are the ids that the conversation already uses. `only_one` ends the
+    can be called; None allows any. `call_ids` are the ids that the conversation already uses. `only_one` ends the
     answer after its first call. `hosted_left` is how many calls of tools that Antiphon runs are accepted. `text_calls`
-    says which calls the model may write as text that the backend does not recognise. `sources` are what the model may
+    says which calls the model can write as text that the backend does not recognise. `sources` are what the model can
     cite, in the order of their numbers. `preopened` says that the model's template opens `<think>`. `needs_reason` is
-    False for a backend that never sends a finish reason. `cap` is the number of tokens that the answer may use, None
-    for no limit. `check` has the schema that the text must match. `loop_text` repeated characters end the answer, 0
-    never.
+    False for a backend that never sends a finish reason. `cap` is the number of tokens that the answer can use, None
+    for no limit. `check` has the schema that the text must match. After `loop_text` repeated characters the answer
+    ends; 0 means never.
 
     >>> from antiphon import ChatStream, Response, ResponseWriter, conclude, decode_chunk
     >>> from antiphon.ids import new_id, now
@@ -84,7 +84,7 @@ class ChatStream:
         self._hosted_left = hosted_left
         self._text_calls = text_calls
         self._callable = _callable(offers, allowed) if offers and text_calls else None
-        """The tools that the model may call in its text; None where the text holds no calls."""
+        """The tools that the model can call in its text; None if the text contains no calls."""
         self._preopened = preopened
         self._needs_reason = needs_reason
         self._cap = cap
@@ -92,7 +92,7 @@ class ChatStream:
         self._loop_text = loop_text
         self._watch: RepetitionWatch | None = None
         self._unwatched = 0
-        """Chunks since the text was looked at."""
+        """Chunks since the last check of the text."""
         self._is_looping = False
         self._is_started = False
         self._citations: list[Any] = []
@@ -100,14 +100,14 @@ class ChatStream:
         self._finish_reason = ""
         self._is_plain = False
         self._text: GrowingText | None = None
-        """What a chunk of text adds to, and nothing else, if it has no `_mark` in it."""
+        """The text to which a plain text chunk is appended, if it has no `_mark` in it."""
         self._mark = ""
         self.error: BackendError | None = None
         self.is_over = False
-        """Whether the answer failed: nothing else is its last chunk for certain."""
+        """Whether the answer failed: nothing else makes a chunk certainly the last one."""
 
     def _start(self) -> None:
-        """Make what chunks are read with: most plain answers need none of it."""
+        """Create what reads chunks: most non-streamed answers need none of it."""
         self._is_started = True
         content = (
             self._calling_content()
@@ -139,7 +139,7 @@ class ChatStream:
 
     @property
     def preopened(self) -> bool:
-        """Whether the model's template opens `<think>`, as far as is known now: how to start on its next answer."""
+        """Whether the model's template opens `<think>`, as far as known: the initial value for its next answer."""
         return self._content.think.preopened if self._is_started else self._preopened
 
     @property
@@ -148,13 +148,13 @@ class ChatStream:
         return self._is_started and bool(self._calls)
 
     def read(self, data: bytes) -> None:
-        """Take a chunk as it came. Raises `BackendError` for what is no chunk."""
+        """Read a chunk as received. Raises `BackendError` for anything but a chunk."""
         self.feed(decode_chunk(data))
 
     def read_run(self, events: Sequence[bytes], start: int) -> int:
-        """Take the chunk at `start`, with those that follow where all add text to the open message; return how many.
+        """Read the chunk at `start`, with those that follow if all add text to the open message; return how many.
 
-        Raises `BackendError` for what is no chunk.
+        Raises `BackendError` for anything but a chunk.
         """
         text, mark = self._text, self._mark
         texts: list[str] = []
@@ -166,7 +166,7 @@ class ChatStream:
                         break
                     texts.append(said)
             except (ValueError, RecursionError):
-                pass  # `decode_chunk` reads the event that is no such chunk
+                pass  # `decode_chunk` reads the event that is not such a chunk
             if texts:
                 self._content.think.last = texts[-1]
                 text.add(texts)
@@ -178,9 +178,9 @@ class ChatStream:
         return 1
 
     def take_text(self, data: bytes) -> Finish | None:
-        """Take a plain answer without events, where it is only a text; return how it ended.
+        """Read a non-streamed answer without events, if it is only a text; return how it ended.
 
-        None: it is one to `read`.
+        None: it must be passed to `read`.
         """
         writer = self._writer
         if writer.is_heard or writer.cite_files or self._sources or self._callable or self._check or self.error:
@@ -194,7 +194,7 @@ class ChatStream:
         if not text or text.isspace():
             return None
         if self._preopened or BARE_CLOSE in text or text.lstrip().startswith(OPENINGS):
-            return None  # reasoning may be in it
+            return None  # it can contain reasoning
         outcome = FINISH_REASONS[choice.finish_reason]
         status: Status = "completed" if outcome == "completed" else "incomplete"
         item = Message(id=self._writer.new_id("msg"), status=status, role="assistant", content=[OutputText(text=text)])
@@ -202,7 +202,7 @@ class ChatStream:
         return Finish(outcome, read_usage(answer.usage))
 
     def feed(self, chunk: ChatChunk) -> None:
-        """Take a chunk. An `error` in it ends the answer; what follows is ignored."""
+        """Read a chunk. An `error` in it ends the answer; anything after it is ignored."""
         if self.error is not None or self._is_looping:
             return
         if not self._is_started:
@@ -222,7 +222,7 @@ class ChatStream:
             self._look()
 
     def _look(self) -> None:
-        """Look whether the text or the reasoning only repeats itself: then the answer is over."""
+        """Check whether the text or the reasoning only repeats itself: then the answer is over."""
         self._unwatched = 0
         if not self._loop_text:
             return
@@ -232,7 +232,7 @@ class ChatStream:
             self._text = None
 
     def finish(self, done: bool = False) -> Finish:
-        """Say that the answer is over, `done` if the backend said `[DONE]`; close what is open, return how it ended."""
+        """End the answer, `done` if the backend sent `[DONE]`; close open items, return how it ended."""
         if not self._is_started:
             self._start()
         error = self.error
@@ -246,7 +246,7 @@ class ChatStream:
         self._calls.open_named()
         content.close(status)
         self._calls.close(status)
-        # Signatures may come last. They matter where calls are answered; nothing may stand behind a cut item.
+        # Signatures can arrive last. They matter if calls are answered; nothing may follow a truncated item.
         if content.state and self._calls and status == "completed":
             content.close_state(status)
         held: Sequence[StreamingCall | StreamingMessage] = self._calls.held
@@ -265,7 +265,7 @@ class ChatStream:
             self.error, self.is_over = read_error(error), True
 
     def _outcome(self) -> FinishReason:
-        """Return how the answer ended. llama-cpp-python says of a call that was cut off that it is whole."""
+        """Return how the answer ended. llama-cpp-python reports a truncated call as complete."""
         if self._is_looping:
             return "max_output_tokens"
         outcome = FINISH_REASONS.get(self._finish_reason, "completed")
@@ -279,7 +279,7 @@ class ChatStream:
             self._finish_reason = choice.finish_reason
         delta = choice.delta
         if delta is None:
-            # A plain answer has a message. Perplexity's chunks have both, and their message repeats the deltas.
+            # A non-streamed answer has a message. Perplexity's chunks have both, and their message repeats the deltas.
             delta = choice.message
             if delta is None or has_begun:
                 return
@@ -290,7 +290,7 @@ class ChatStream:
             for call in delta.tool_calls:
                 self._feed_call(call)
         elif delta.function_call:
-            # llama-cpp-python says each call both ways.
+            # llama-cpp-python sends each call in both forms.
             self._feed_call({"index": 0, "function": delta.function_call})
 
     def _feed_call(self, value: Any) -> None:
@@ -310,14 +310,14 @@ def _callable(offers: Mapping[str, Offer], allowed: Collection[str] | None) -> M
     return offers if allowed is None else {name: offer for name, offer in offers.items() if name in allowed}
 
 
-# The count of tokens, in the words of the Responses API (specification section 3, `usage`).
+# The token counts, in the terms of the Responses API (specification section 3, `usage`).
 
 
 def read_usage(value: Any) -> Usage | None:
-    """Return the usage that this object reports, None where it reports none.
+    """Return the usage in this object, None without one.
 
-    Backends differ in names, and in what `prompt_tokens` and `completion_tokens` leave out; here the total is input
-    plus output, and no detail exceeds what it is a detail of. A count that is no number counts as 0.
+    Backends differ in names, and in what `prompt_tokens` and `completion_tokens` exclude; here the total is input plus
+    output, and no detail exceeds its total. A count that is not a number is 0.
     """
     if not isinstance(value, dict) or not value:
         return None
@@ -328,9 +328,9 @@ def read_usage(value: Any) -> Usage | None:
     output_tokens = counts.get("completion_tokens") or counts.get("output_tokens", 0)
     beside = max(counts.get("total_tokens", 0) - input_tokens - output_tokens, 0)
     if beside and beside == prompt.get("audio_tokens"):
-        input_tokens += beside  # Mistral counts audio beside `prompt_tokens`
+        input_tokens += beside  # Mistral counts audio in addition to `prompt_tokens`
     else:
-        output_tokens += beside  # xAI and Gemini count reasoning beside `completion_tokens`
+        output_tokens += beside  # xAI and Gemini count reasoning in addition to `completion_tokens`
     cached = (
         prompt.get("cached_tokens")
         or counts.get("prompt_cache_hit_tokens")  # DeepSeek
@@ -355,7 +355,7 @@ def read_usage(value: Any) -> Usage | None:
 
 
 def _counts(value: Any) -> dict[str, int]:
-    """Return what counts at least one, by its name."""
+    """Return the counts of at least one, by name."""
     counts: dict[str, int] = {}
     for name, count in value.items() if isinstance(value, dict) else ():
         if isinstance(count, int | float) and 1 <= count < 2**53:

@@ -1,4 +1,4 @@
-"""A delta's reasoning, in whatever dress its backend gives it, and what the backend wants to see again.
+"""A delta's reasoning, in whatever form its backend sends it, and the data that the backend expects back.
 
 | field | who | again |
 |---|---|---|
@@ -7,7 +7,7 @@
 | `reasoning_details` | OpenRouter, Vercel, MiniMax | the whole list, signatures and encrypted parts included |
 | `thinking_blocks` | LiteLLM before Anthropic | the whole list, with each block's signature |
 | `content: [{"type": "thinking"}]` | Mistral | the parts |
-| `extra_content` | Gemini | its thought signature, on the message or on the call where it stood |
+| `extra_content` | Gemini | its thought signature, on the message or on the call that had it |
 | `<think>` | local servers without a parser | see `text_filters.py` |
 """
 
@@ -16,16 +16,16 @@ from typing import Any
 from antiphon.protocol.chat import Delta
 
 GROWING = ("text", "summary", "thinking")
-"""Fields of a detail that come in pieces."""
+"""Fields of a detail that arrive in pieces."""
 
 MAX_LEVELS = 16
-"""Levels of arrays and objects in what is kept for a backend: sealing recurses, and signatures are flat."""
+"""Nesting levels of data stored for a backend: sealing recurses, and signatures are flat."""
 
 
 class ReasoningState:
-    """What a backend wants to see of one stretch of reasoning on the next turn.
+    """The data of one stretch of reasoning that a backend expects on the next turn.
 
-    `field` is the name under which its text came. It is true where something came beside the text.
+    `field` is the name under which its text arrived. It is true if there is data in addition to the text.
     """
 
     def __init__(self) -> None:
@@ -38,7 +38,7 @@ class ReasoningState:
         return bool(self._details or self._extra_content or self._calls)
 
     def read(self, delta: Delta) -> str:
-        """Return the reasoning that a delta carries, and keep what its backend wants back."""
+        """Return the reasoning of a delta, and store what its backend expects back."""
         text = ""
         for name, value in (("reasoning_content", delta.reasoning_content), ("reasoning", delta.reasoning)):
             if value and isinstance(value, str) and not text:
@@ -56,18 +56,18 @@ class ReasoningState:
         return text
 
     def keep_extra_content(self, extra_content: Any) -> None:
-        """Keep what goes back with the message, if it is a signature and no mere mark."""
+        """Store what goes back with the message, if it is a signature and not just a mark."""
         values = extra_content.values() if isinstance(extra_content, dict) and _is_shallow(extra_content) else ()
         if any(isinstance(value, dict) and value.get("thought_signature") for value in values):
             self._extra_content = extra_content
 
     def keep_for_call(self, call_id: str, extra_content: Any) -> None:
-        """Keep what goes back with a call."""
+        """Store what goes back with a call."""
         if _is_shallow(extra_content):
             self._calls[call_id] = {"extra_content": extra_content}
 
     def sealable(self, text: str) -> dict[str, Any]:
-        """Return what `chat.sealed` keeps: `{"reasoning": {field: value, …}, "calls": {call_id: {…}}}`."""
+        """Return what `chat.sealed` stores: `{"reasoning": {field: value, …}, "calls": {call_id: {…}}}`."""
         reasoning: dict[str, Any] = {
             name: [detail.whole() for detail in details] for name, details in self._details.items()
         }
@@ -96,7 +96,7 @@ class _Detail:
         self.add(detail)
 
     def goes_on_with(self, detail: dict[str, Any]) -> bool:
-        """Whether `detail` is of the same entry. A signature ends one, and encrypted data is always whole."""
+        """Whether `detail` belongs to the same entry. A signature ends one, and encrypted data is always complete."""
         if self._fields.get("data") or detail.get("data") or self._fields.get("type") != detail.get("type"):
             return False
         if self._fields.get("signature") and any(detail.get(name) for name in GROWING):

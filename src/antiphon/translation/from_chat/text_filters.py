@@ -1,10 +1,10 @@
-"""What a text passes before it is said: characters that a backend cut in two, and reasoning inside the text.
+"""Filters that a text passes before it is sent: characters that a backend split, and reasoning inside the text.
 
-The halves of a surrogate pair may come in two deltas. `<think>` may stand at the beginning of a text, split over
-chunks, never closed, or opened by the template: a chat template may open the block itself, so that the model's text
-starts inside it and only `</think>` is seen. With `preopened`, the splitter takes a text without an opening tag for
-reasoning; otherwise a closing tag alone at the start of a line says that what went before was reasoning. What an
-answer shows of the template, `preopened` says for the next one.
+The halves of a surrogate pair can arrive in two deltas. `<think>` can be at the beginning of a text, split over chunks,
+never closed, or opened by the template: a chat template can open the block itself, so that the model's text starts
+inside it and only `</think>` is visible. With `preopened`, the splitter treats a text without an opening tag as
+reasoning; otherwise a closing tag alone at the start of a line shows that the text before it was reasoning. What an
+answer shows of the template sets `preopened` for the next one.
 """
 
 import re
@@ -14,7 +14,7 @@ HALF = re.compile("[\ud800-\udfff]")
 
 
 class SurrogateJoiner:
-    """Joins halves over deltas, a field at a time; a half that never finds its other becomes U+FFFD.
+    """Joins halves over deltas, a field at a time; a half without its other half becomes U+FFFD.
 
     `halves` are those that wait, by field.
     """
@@ -23,7 +23,7 @@ class SurrogateJoiner:
         self.halves: dict[str, str] = {}
 
     def whole(self, field: str, text: str) -> str:
-        """Return the text of this delta of `field` as far as its characters are whole."""
+        """Return the text of this delta of `field` as far as its characters are complete."""
         if not self.halves and (text.isascii() or not HALF.search(text)):
             return text
         text = self.halves.pop(field, "") + text
@@ -32,12 +32,12 @@ class SurrogateJoiner:
         return _replaced(text)
 
     def rest(self, field: str) -> str:
-        """Return what is left of `field`, which is over: U+FFFD for a half that waits in vain, else nothing."""
+        """Return the rest of `field` at its end: U+FFFD for a waiting half, otherwise nothing."""
         return "\ufffd" if self.halves.pop(field, "") else ""
 
 
 def repaired(value: Any) -> Any:
-    """Return JSON data in which every half without its other is U+FFFD: halves cannot be encoded."""
+    """Return JSON data in which every unpaired half is U+FFFD: halves cannot be encoded."""
     match value:
         case str():
             return _replaced(value) if HALF.search(value) else value
@@ -53,24 +53,24 @@ def _replaced(text: str) -> str:
 
 
 TAGS = {"<think>": "</think>", "<thought>": "</thought>", "[THINK]": "[/THINK]"}
-"""`<thought>` is Gemini's, `[THINK]` Mistral's where its server does not parse it."""
+"""`<thought>` is Gemini's, `[THINK]` Mistral's if its server does not parse it."""
 
 OPENINGS = tuple(TAGS)
 
 BARE_CLOSE = "</think>"
 
 Piece = tuple[bool, str]
-"""Whether it is reasoning, and the text. An empty piece of reasoning ends the text that was said before."""
+"""Whether it is reasoning, and the text. An empty piece of reasoning ends the text before it."""
 
 
 class ThinkSplitter:
-    """Splits text as it comes into reasoning and answer. Whitespace around the opening tag and after the closing one
-    goes with them.
+    """Splits text as it arrives into reasoning and answer. Whitespace around the opening tag and after the closing one
+    is removed with them.
     """
 
     def __init__(self, preopened: bool = False) -> None:
         self.preopened = preopened
-        # Not bound: a splitter that refers to itself would wait for the collector.
+        # Not a bound method: a splitter that refers to itself would wait for the garbage collector.
         self._look = ThinkSplitter._at_start
         self._is_assumed = preopened
         self._is_answer = False
@@ -78,19 +78,19 @@ class ThinkSplitter:
         self._close = BARE_CLOSE
         self._held = ""
         self.last = ""
-        """The answer said last, also where it need not be fed."""
+        """The last answer text, even if it need not be fed."""
         self.mark: str | None = None
-        """What a text must hold to be anything but answer, empty where nothing makes it that; None: it must be fed."""
+        """The character that makes a text anything but answer, empty if nothing does; None: it must be fed."""
         self._parts = False
         self._strip = False
 
     @property
     def is_astray(self) -> bool:
-        """Whether all text was taken for reasoning on the strength of `preopened` alone: the block never closed."""
+        """Whether all text was treated as reasoning only because of `preopened`: the block never closed."""
         return self._is_assumed and self._look == ThinkSplitter._in_reasoning
 
     def is_plain(self, text: str) -> bool:
-        """Whether this text is answer beyond doubt, and need not be fed."""
+        """Whether this text is certainly answer, and need not be fed."""
         mark = self.mark
         if mark is None or (mark and mark in text):
             return False
@@ -98,7 +98,7 @@ class ThinkSplitter:
         return True
 
     def feed(self, text: str) -> list[Piece]:
-        """Take text; return what is certain by now."""
+        """Add text; return what is certain by now."""
         pieces: list[Piece] = []
         text, self._held = self._held + text, ""
         while text:
@@ -117,7 +117,7 @@ class ThinkSplitter:
         return [(self._look == ThinkSplitter._in_reasoning, held)] if held else []
 
     def stop(self) -> None:
-        """Look no further: the backend has a field of its own for reasoning. A block that is open must still close."""
+        """Stop searching: the backend has a separate field for reasoning. An open block must still close."""
         if self._look == ThinkSplitter._at_start:
             self.preopened = False
         if self._look != ThinkSplitter._in_reasoning:
@@ -130,7 +130,7 @@ class ThinkSplitter:
         else:
             self.mark = "" if self._is_over else BARE_CLOSE[0]
 
-    # Where in the text we are. Each takes what is there, adds what is certain, and returns what is left to look at.
+    # The position in the text. Each method reads what is available, adds what is certain, and returns the rest.
 
     def _at_start(self, text: str, pieces: list[Piece]) -> str:
         stripped = text.lstrip()
@@ -168,7 +168,7 @@ class ThinkSplitter:
         if close and self._is_line_start(before):
             self._enter_rest()
             self._strip = self.preopened = True
-            # What was said before is out and stays text, but apart from the answer.
+            # Text that was already sent stays text, but separate from the answer.
             is_said = self._parts = bool(self.last)
             before = before if is_said else before.lstrip()
             if before:
@@ -199,7 +199,7 @@ class ThinkSplitter:
 
 
 def _hold_back(text: str, tag: str) -> tuple[str, str]:
-    """Split off the end of `text` that may be the beginning of `tag`."""
+    """Split off the end of `text` that can be the beginning of `tag`."""
     for size in range(min(len(tag) - 1, len(text)), 0, -1):
         if tag.startswith(text[-size:]):
             return text[:-size], text[-size:]

@@ -1,1 +1,1 @@
-"""The Responses events of a backend become ours."""
+"""Translates the Responses events of a backend into ours."""

@@ -1,4 +1,4 @@
-"""Messages and reasoning of a backend: items that are made of parts."""
+"""Messages and reasoning of a backend: items that consist of parts."""
 
 from typing import Any
 
@@ -47,7 +47,7 @@ class PassedMessage(PassedItem):
 
     def _settle(self) -> None:
         whole = self.value.get("content")
-        if isinstance(whole, str):  # an easy message, where the API writes parts
+        if isinstance(whole, str):  # an easy message, for which the API has parts
             whole = [{"type": "output_text", "text": whole}]
         said = [part for part in dicts(whole) if part.get("type") in ("output_text", "refusal")]
         known = list(self._parts.values())
@@ -65,11 +65,11 @@ class PassedMessage(PassedItem):
 
 
 class PassedReasoning(PassedItem):
-    """What the model thinks: a summary in parts, raw text, or nothing that can be read."""
+    """The model's reasoning: a summary in parts, raw text, or nothing readable."""
 
     def _opened(self, item: Item) -> Item:
         self._parts: dict[tuple[str, Any], Part] = {}
-        """By the list in which the backend has them, and the index there."""
+        """By the list that contains them at the backend, and the index there."""
         return Reasoning(id=self.id, status="in_progress", summary=[], content=[])
 
     def _grow(self, stem: str, word: str, event: Value) -> None:
@@ -118,7 +118,7 @@ class PassedReasoning(PassedItem):
         return item
 
     def _seal(self, item: Reasoning) -> None:
-        """Keep what the backend wants back, and raw text that is not shown as such, for its next turn."""
+        """Store what the backend expects back, and raw text that is not shown as such, for its next turn."""
         blob = text(self.value.get("encrypted_content"))
         raw = "\n\n".join(part.text for key, part in self._parts.items() if key[0] == "content")
         view = self.writer.view

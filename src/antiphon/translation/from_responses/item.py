@@ -1,8 +1,8 @@
-"""A backend's item while it comes, as an item of ours: opened empty, grown by deltas, closed once.
+"""A backend's item while it arrives, as an item of ours: opened empty, grown by deltas, closed once.
 
-It is fed the backend's events about it, in whatever order and number, then the item as the backend says it is at
-last. What that says and no delta did is told before the end; so a backend may leave out any of its events. Beside what
-streams, a tool that the backend runs goes through its steps (`protocol.events.STEPS`).
+It is fed the backend's events about it, in whatever order and number, then the final item of the backend. Content that
+the final item has and no delta had is emitted before the end; so a backend can omit any of its events. In addition to
+the streamed content, a tool that the backend runs goes through its steps (`protocol.events.STEPS`).
 """
 
 from typing import Any
@@ -19,17 +19,17 @@ from antiphon.translation.writer import ResponseWriter, padding
 Value = dict[str, Any]
 
 CUT = {"apply_patch_call": "in_progress", "image_generation_call": "failed"}
-"""Statuses of what an answer broke off in, where the API has no `incomplete` for it."""
+"""Statuses of an item in which an answer was truncated, if the API has no `incomplete` for it."""
 
 LATER: dict[str, dict[str, Any]] = {
     "mcp_list_tools": {"tools": [], "error": UNSET},
     "mcp_call": {"output": None, "error": None},
 }
-"""What an item says only when it is done, and how it opens without it."""
+"""Fields that an item has only when it is done, and their initial values."""
 
 
 class PassedItem:
-    """Any item, and all of it where nothing streams. `end` it once the backend has, then `close` it."""
+    """Any item, and all of it if nothing streams. `end` it once the backend has, then `close` it."""
 
     def __init__(self, writer: ResponseWriter, given: Value, item: Item) -> None:
         self.writer = writer
@@ -40,7 +40,7 @@ class PassedItem:
         self.is_ended = False
         self.is_closed = False
         self.is_settled = False
-        """The backend's final response was compared with it."""
+        """Whether the backend's final response was compared with it."""
         self.value = self._given = given
         self._item = item
         self._reached = -1
@@ -51,7 +51,7 @@ class PassedItem:
         self.output_index = writer.open_item(self._opened(item))
 
     def feed(self, stem: str, word: str, event: Value) -> None:
-        """Take an event of the backend's about this item: of `response.refusal.delta` the word is `delta`."""
+        """Process an event of the backend about this item: of `response.refusal.delta` the word is `delta`."""
         if self.is_ended:
             return
         if stem == f"response.{self.kind}":
@@ -60,7 +60,7 @@ class PassedItem:
             self._grow(stem, word, event)
 
     def end(self, value: Value) -> None:
-        """Take the item as the backend says it is at last."""
+        """Process the final item of the backend."""
         if self.is_ended:
             return
         self.value = self.value | {
@@ -71,7 +71,7 @@ class PassedItem:
         self._finish()
 
     def close(self, status: str | None) -> None:
-        """Close it: as the backend says it ended, or with the `status` of an item that the answer broke off in."""
+        """Close it: with the backend's status, or with the `status` of an item in which the answer was truncated."""
         if self.is_closed:
             return
         self.is_closed = True
@@ -84,32 +84,32 @@ class PassedItem:
         self._end_steps(item)
         self.writer.close_item(self.output_index, item)
 
-    # What each kind does in its own way.
+    # Specific to each kind.
 
     def _opened(self, item: Item) -> Item:
         return item
 
     def _grow(self, stem: str, word: str, event: Value) -> None:
-        """Take a piece of what streams."""
+        """Add a piece of the streamed content."""
 
     def _settle(self) -> None:
         """Emit the part of `value` that was not emitted yet."""
 
     def _finish(self) -> None:
-        """Nothing more comes: end what streams."""
+        """End the streamed content."""
 
     def _closed(self) -> Item:
         return self._read()
 
-    # What they share.
+    # Common to all kinds.
 
     def _lose(self) -> None:
-        """The backend never said how it ended."""
-        if self.kind == "mcp_list_tools":  # it has no status to say so
+        """Whether the backend never sent how it ended."""
+        if self.kind == "mcp_list_tools":  # it has no status to report it
             self.value = self.value | {"tools": [], "error": "The backend's answer ended before it was finished."}
 
     def _read(self, **changes: Any) -> Item:
-        """Return the item as it is now; where the backend spoiled it at last, as it was when it opened."""
+        """Return the item as it is now; if the backend's final item was invalid, as it was when it opened."""
         item = read_item(self.value | changes) or read_item(self._given | changes) or self._item
         return replace(item, id=self.id)
 
@@ -142,10 +142,10 @@ class PassedItem:
         if word not in steps:
             return
         for place in range(self._reached + 1, steps.index(word) + 1):
-            self._tell(steps[place])
+            self._emit_step(steps[place])
             self._reached = place
 
-    def _tell(self, step: str) -> None:
+    def _emit_step(self, step: str) -> None:
         self.writer.emit(events.STEP_EVENTS[self.kind, step](**self._where()))
 
     def _end_steps(self, item: Item) -> None:
@@ -157,7 +157,7 @@ class PassedItem:
             self._reach("completed")
         elif (self.kind, end) in events.STEP_EVENTS:
             self._reach("in_progress")
-            self._tell(end)
+            self._emit_step(end)
 
     def _show(self, event: Value) -> None:
         image = event.get("partial_image_b64")

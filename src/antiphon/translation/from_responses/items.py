@@ -1,4 +1,4 @@
-"""Which class follows an item of each type while a backend sends it.
+"""The class for each type of item while a backend sends it.
 
 | Item | What streams |
 |---|---|
@@ -6,7 +6,7 @@
 | `function_call`, `mcp_call` | the arguments |
 | `custom_tool_call`, `code_interpreter_call` | the input, the code |
 | `apply_patch_call` | the diff |
-| `shell_call`, `shell_call_output` | each command; what each said, all at once |
+| `shell_call`, `shell_call_output` | each command; the output of each, all at once |
 | others | nothing |
 """
 
@@ -31,11 +31,11 @@ PASSED: dict[str, Callable[[ResponseWriter, Value, Item], PassedItem]] = {
     "shell_call_output": PassedShellOutput,
     **dict.fromkeys(TEXTS, PassedText),
 }
-"""Who follows an item of each type; `PassedItem` the others."""
+"""The class for each type of item; `PassedItem` for the others."""
 
 
 def pass_on(writer: ResponseWriter, value: Value) -> PassedItem | None:
-    """Open the item that the backend opened; None where it is none of the API's."""
+    """Open the item that the backend opened; None if the API does not have it."""
     item = read_item(value | _OPENING.get(str(value.get("type")), {}))
     return None if item is None else PASSED.get(str(value["type"]), PassedItem)(writer, value, item)
 
@@ -44,4 +44,4 @@ _OPENING: dict[str, Value] = {
     "message": {"content": [], "role": "assistant"},
     "reasoning": {"summary": [], "content": []},
 }
-"""What is read of these when they open: their content is read as it comes."""
+"""The fields that are read when these open: their content is read as it arrives."""

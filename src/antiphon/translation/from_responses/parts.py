@@ -1,4 +1,4 @@
-"""The parts of a message or of reasoning while they come, each opened by its first word and closed once."""
+"""The parts of a message or of reasoning while they arrive, each opened by its first text and closed once."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,41 +10,41 @@ from antiphon.translation.from_responses.values import dicts, text
 from antiphon.translation.writer import ResponseWriter, padding
 
 FIELDS = {"output_text": "text", "refusal": "refusal", "reasoning_text": "text", "summary_text": "text"}
-"""Where a part of each type has its text."""
+"""The field with the text, by the type of part."""
 
 
 @dataclass(slots=True)
 class Place:
-    """Where a part stands: its item, and its index in the item's content or summary."""
+    """The position of a part: its item, and its index in the item's content or summary."""
 
     output_index: int
     item_id: str
     index: int
 
     def content(self) -> dict[str, Any]:
-        """Return it as events of content have it."""
+        """Return it in the form of content events."""
         return {"output_index": self.output_index, "item_id": self.item_id, "content_index": self.index}
 
     def summary(self) -> dict[str, Any]:
-        """Return it as events of a summary have it."""
+        """Return it in the form of summary events."""
         return {"output_index": self.output_index, "item_id": self.item_id, "summary_index": self.index}
 
 
 @dataclass(slots=True)
 class Part:
-    """One part. `settle` compares it with the whole that the backend says at last; `close` ends it."""
+    """One part. `settle` compares it with the backend's final part; `close` ends it."""
 
     writer: ResponseWriter
     place: Place
     kind: str
-    """Its type, in the backend's words."""
+    """Its type, in the backend's terms."""
     is_closed: bool = False
     _pieces: list[str] = field(default_factory=list)
     _logprobs: list[dict[str, Any]] = field(default_factory=list)
     _length: int = 0
     _annotations: Annotations = field(default_factory=Annotations)
     _heard: int = 0
-    """How many annotations the backend gave."""
+    """How many annotations the backend sent."""
 
     @property
     def text(self) -> str:
@@ -73,24 +73,24 @@ class Part:
             if self.writer.view.obfuscation:
                 event.obfuscation = padding(delta)
             self.writer.emit(event)
-            self._tell_annotations()
+            self._emit_annotations()
 
     def annotate(self, value: Any) -> None:
-        """Give its text an annotation."""
+        """Add an annotation to its text."""
         self._heard += 1
         annotation = read_annotation(value)
         if self.is_closed or self.kind != "output_text" or not annotation:
             return
         self._annotations.add(annotation)
-        self._tell_annotations()
+        self._emit_annotations()
 
-    def _tell_annotations(self, *, is_over: bool = False) -> None:
-        for index, annotation in self._annotations.tell(self._length, is_over=is_over):
+    def _emit_annotations(self, *, is_over: bool = False) -> None:
+        for index, annotation in self._annotations.due(self._length, is_over=is_over):
             place = self.place.content()
             self.writer.emit(events.AnnotationAdded(**place, annotation_index=index, annotation=annotation))
 
     def settle(self, whole: dict[str, Any]) -> None:
-        """Say what of the whole part was not said yet. What was said and is not in it cannot be unsaid."""
+        """Emit the content of the final part that was not emitted yet. What was emitted and is not in it stays."""
         if whole.get("type", self.kind) != self.kind:
             return
         said, meant = self.text, text(whole.get(FIELDS[self.kind]))
@@ -110,7 +110,7 @@ class Part:
         elif self.kind == "reasoning_text":
             self.writer.emit(events.ReasoningTextDone(**place, text=said))
         else:
-            self._tell_annotations(is_over=True)
+            self._emit_annotations(is_over=True)
             self.writer.emit(events.OutputTextDone(**place, text=said, logprobs=self._logprobs))
         self.writer.emit(events.ContentPartDone(**place, part=self.whole()))
 
@@ -122,7 +122,7 @@ class Part:
 
 
 class SummaryPart(Part):
-    """One part of a reasoning's summary; also raw reasoning, where the client asked for summaries."""
+    """One part of a reasoning summary; also raw reasoning, if the client requested summaries."""
 
     def open(self) -> None:
         """Announce it."""

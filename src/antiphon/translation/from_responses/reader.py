@@ -1,10 +1,10 @@
 """A backend's Responses events in, ours out. No I/O.
 
-Theory of operation. Nothing of the backend's numbering is believed: an event tells of which item it is by that item's
-id, else by its `output_index`, and the item writes what it says through the response's writer, which alone numbers.
-An item that the backend ended is closed with the next thing that comes, since only then it is known whether the
-answer was cut in it. The backend's final response is compared with what was told, and says what is missing; a plain
-answer is a final response that nothing came before.
+Theory of operation. The backend's numbering is not trusted: an event belongs to an item by that item's id, or by its
+`output_index`, and the item writes its content through the response's writer, which alone numbers. An item that the
+backend ended is closed at the next event, because only then it is known whether the answer was truncated in it. The
+backend's final response is compared with what was emitted, and supplies what is missing; a non-streamed answer is a
+final response without earlier events.
 """
 
 from collections.abc import Collection, Sequence
@@ -23,10 +23,10 @@ from antiphon.translation.writer import ResponseWriter
 TERMINAL = ("response.completed", "response.incomplete", "response.failed", "response.cancelled", "response.done")
 
 REASONS: dict[str, FinishReason] = {"content_filter": "content_filter"}
-"""Why an answer stopped short; every other reason is some limit."""
+"""Why an answer was truncated; every other reason is some limit."""
 
 UNFINISHED = ("failed", "cancelled", "in_progress", "queued")
-"""Statuses of a response that is no answer. Any other one is."""
+"""Statuses of a response that is not an answer. Any other response is."""
 
 STARTERS = {
     "response.output_text": "message",
@@ -34,13 +34,13 @@ STARTERS = {
     "response.reasoning_text": "reasoning",
     "response.reasoning_summary_text": "reasoning",
 }
-"""Events that tell all that must be known to open their item, where the backend did not."""
+"""Events with everything that is needed to open their item, if the backend did not."""
 
 CLIENTS = ("function_call", "custom_tool_call")
-"""Calls that the client answers, and may want one by one."""
+"""Calls that the client answers, and can request one at a time."""
 
 _TIES = ("call_id", "caller")
-"""What an item keeps from its opening to its end."""
+"""Fields of an item that are kept from its opening to its end."""
 
 _CALL_TYPES = frozenset(str(kind.__struct_config__.tag) for kind in CALLS)
 
@@ -48,8 +48,8 @@ _CALL_TYPES = frozenset(str(kind.__struct_config__.tag) for kind in CALLS)
 class ResponsesStream:
     """Passes one backend answer on as events of a response, through the response's writer.
 
-    `read` it the data of every event, or the one object of a plain answer, then `finish` it. `call_ids` are those
-    taken in the conversation; `only_one` hears one call and no more.
+    `read` the data of every event, or the one object of a non-streamed answer, then `finish` it. `call_ids` are those
+    used in the conversation; `only_one` accepts one call and no more.
     """
 
     def __init__(self, writer: ResponseWriter, *, call_ids: Collection[str] = (), only_one: bool = False) -> None:
@@ -61,15 +61,15 @@ class ResponsesStream:
         self._by_key: dict[str, PassedItem] = {}
         self._by_index: dict[int, PassedItem] = {}
         self._ended: PassedItem | None = None
-        """It waits to be closed."""
+        """The item that waits to be closed."""
         self._muted: set[str] = set()
-        """Items that are not heard, by their ids at the backend."""
+        """Items that are dropped, by their ids at the backend."""
         self._response: dict[str, Any] | None = None
         self.error: BackendError | None = None
 
     @property
     def is_over(self) -> bool:
-        """Whether the backend said how its answer ended."""
+        """Whether the backend reported how its answer ended."""
         return self.error is not None or self._response is not None
 
     @property
@@ -79,15 +79,17 @@ class ResponsesStream:
 
     @property
     def preopened(self) -> bool:
-        """Tags are Chat's: a backend that speaks Responses tells reasoning from text."""
+        """Tags are Chat's: a backend that implements Responses separates reasoning from text."""
         return False
 
     def read(self, data: bytes) -> None:
-        """Take the data of one event, or a plain answer. Raises `BackendError` for what is no JSON object."""
+        """Read the data of one event, or a non-streamed answer. Raises `BackendError` for anything but a JSON
+        object.
+        """
         self.feed(decode_event(data))
 
     def read_run(self, events: Sequence[bytes], start: int) -> int:
-        """Take one event; return that it is one. Raises `BackendError` for what is no JSON object."""
+        """Read one event; return that it is one. Raises `BackendError` for anything but a JSON object."""
         self.read(events[start])
         return 1
 
@@ -95,7 +97,7 @@ class ResponsesStream:
         """Return None: an answer is passed on item by item."""
 
     def feed(self, event: dict[str, Any]) -> None:
-        """Take one event, or a plain answer. What follows the end of an answer is ignored."""
+        """Process one event, or a non-streamed answer. Anything after the end of an answer is ignored."""
         if self.is_over:
             return
         name = event.get("type")
@@ -114,7 +116,7 @@ class ResponsesStream:
             self._pass(stem, word, event)
 
     def finish(self, done: bool = False) -> Finish:
-        """Say that the answer is over; close what is open, return how it ended."""
+        """End the answer; close open items, return how it ended."""
         error = self.error or self._failure()
         outcome = self._outcome()
         is_cut = error is not None or outcome != "completed"
@@ -125,7 +127,7 @@ class ResponsesStream:
         usage = read_usage(self._response.get("usage")) if self._response else None
         return Finish(outcome, usage, error)
 
-    # An item's life.
+    # The life of an item.
 
     def _turn(self, word: str, event: dict[str, Any]) -> None:
         value = event.get("item")
@@ -163,7 +165,7 @@ class ResponsesStream:
 
     def _end(self, item: PassedItem, value: dict[str, Any]) -> None:
         self._close_ended()
-        # OpenAI was recorded giving one call two ids: the first one was emitted.
+        # OpenAI was recorded sending one call with two ids: the first one was emitted.
         item.end(value | {key: item.value[key] for key in _TIES if key in item.value})
         self._ended = item
 
@@ -186,14 +188,14 @@ class ResponsesStream:
         return value
 
     def _call_id(self, given: str) -> str:
-        """Return the backend's id where it is free, the same for the same call."""
+        """Return the backend's id if it is free, the same for the same call."""
         if given not in self._renamed:
             is_free = 0 < len(given) <= MAX_CALL_ID and given not in self._taken
             self._renamed[given] = given if is_free else self._writer.new_id("call")
             self._taken.add(self._renamed[given])
         return self._renamed[given]
 
-    # What comes of an item.
+    # The content of an item.
 
     def _pass(self, stem: str, word: str, event: dict[str, Any]) -> None:
         item = self._find(event)
@@ -243,5 +245,5 @@ class ResponsesStream:
         if self._response.get("error"):
             return read_error(self._response["error"])
         if (status := self._response.get("status")) in UNFINISHED:
-            return BackendError(f"The backend says that its answer is '{status}'.")
+            return BackendError(f"The backend reports the status '{status}' for its answer.")
         return None

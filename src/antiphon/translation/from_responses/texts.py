@@ -1,4 +1,4 @@
-"""Calls of a backend's that are made of texts, and what shells said."""
+"""Calls of a backend that consist of texts, and the output of shells."""
 
 from typing import Any, NamedTuple
 
@@ -11,7 +11,7 @@ from antiphon.translation.from_responses.values import FINAL, read_item, text
 
 
 class Streamed(NamedTuple):
-    """A text of an item that comes in deltas."""
+    """A text of an item that arrives in deltas."""
 
     stem: str
     path: tuple[str, ...]
@@ -20,7 +20,7 @@ class Streamed(NamedTuple):
 
     @property
     def field(self) -> str:
-        """Where the item, and the event that ends the text, have it."""
+        """The field of the text in the item, and in the event that ends it."""
         return self.path[-1]
 
 
@@ -41,11 +41,11 @@ TEXTS = {
         "response.apply_patch_call_operation_diff", ("operation", "diff"), events.DiffDelta, events.DiffDone
     ),
 }
-"""The items that are made of one text."""
+"""The items that consist of one text."""
 
 
 class PassedText(PassedItem):
-    """An item with one text that streams. What comes of its steps before the text has ended waits for that."""
+    """An item with one text that streams. Steps that arrive before the text has ended wait for that."""
 
     def _opened(self, item: Item) -> Item:
         self._text = TEXTS[self.kind]
@@ -56,7 +56,7 @@ class PassedText(PassedItem):
         return replace(item, **{self._text.path[0]: getattr(emptied, self._text.path[0])})
 
     def _with(self, value: Value, said: str) -> Value:
-        """Return the item with this text; a patch that has none stays without."""
+        """Return the item with this text; a patch without a diff stays without."""
         first, *rest = self._text.path
         inner = value.get(first)
         if not rest:
@@ -119,7 +119,7 @@ class PassedText(PassedItem):
 
 
 class PassedShell(PassedItem):
-    """A shell's call: each command streams."""
+    """A shell call: each command streams."""
 
     def _opened(self, item: Item) -> Item:
         self._commands: dict[int, list[str]] = {}
@@ -179,7 +179,7 @@ class PassedShell(PassedItem):
 
 
 class PassedShellOutput(PassedItem):
-    """What commands said that the backend ran: emitted when it is complete."""
+    """The output of commands that the backend ran: emitted when it is complete."""
 
     def _opened(self, item: Item) -> Item:
         return replace(item, status="in_progress", output=[])

@@ -1,4 +1,4 @@
-"""A backend's items and parts as values of ours; whatever they lack, repeat or add (specification section 5)."""
+"""A backend's items and parts as values of ours, whatever they lack, repeat or add (specification section 5)."""
 
 import json
 from collections.abc import Callable, Collection, Mapping
@@ -20,10 +20,10 @@ from antiphon.translation.from_chat.reader import read_usage as read_counts
 from antiphon.translation.from_chat.text_filters import repaired
 
 FINAL = frozenset({"completed", "incomplete", "failed"})
-"""Statuses of what will not change."""
+"""Statuses that are final."""
 
 _NEVER_MADE = {ItemReference, Compaction, CompactionTrigger, ConfigurationUpdate}
-"""Items that no backend makes: it is never asked to compact, since only it could read the outcome."""
+"""Items that no backend creates: it never receives a request to compact, because only it could read the result."""
 
 KINDS: Mapping[str, type[Item]] = {
     str(kind.__struct_config__.tag): kind
@@ -31,7 +31,7 @@ KINDS: Mapping[str, type[Item]] = {
     for kind in (get_args(union) or (union,))
     if kind not in _NEVER_MADE
 }
-"""The items that a backend's answer may hold, by their type."""
+"""The items that a backend's answer can contain, by type."""
 
 _MISSING: Mapping[str, Mapping[str, Any]] = {
     "function_call": {"arguments": ""},
@@ -46,14 +46,14 @@ _MISSING: Mapping[str, Mapping[str, Any]] = {
     "shell_call": {"action": {"commands": []}},
     "shell_call_output": {"output": []},
 }
-"""Fields that must be there, and what they are where the backend leaves them out or says null."""
+"""Required fields, and their values if the backend omits them or sends null."""
 
 _NULLABLE = frozenset({"call_id", "results", "outputs", "result", "output", "error", "approval_request_id"})
-"""Fields whose null is worth saying (recorded)."""
+"""Fields for which null is sent (recorded)."""
 
 
 def decode_event(data: bytes) -> dict[str, Any]:
-    """Return the event or plain answer that these bytes are. Raises `BackendError` for what is no JSON object."""
+    """Return the event or non-streamed answer in these bytes. Raises `BackendError` for anything but a JSON object."""
     try:
         value = msgspec.json.decode(data)
     except (ValueError, RecursionError):
@@ -71,14 +71,14 @@ def _decode_by_hand(data: bytes) -> Any:
 
 
 def read_item(value: Mapping[str, Any]) -> Item | None:
-    """Return the item that the backend means, None where it is none that a client of ours could send back.
+    """Return the backend's item, None if a client of ours could not send it back.
 
     Fields that the API does not have are omitted.
     """
     name = value.get("type")
     kind = KINDS.get(name) if isinstance(name, str) else None
     if kind is None:
-        log.warning("An item of a backend's answer is of a type that could not go back, and is left out.")
+        log.warning("Dropped an item from a backend's answer: its type cannot be sent back as input.")
         return None
     fields = kind.__struct_encode_fields__
     known = {key: given for key, given in value.items() if key in fields and (given is not None or key in _NULLABLE)}
@@ -88,12 +88,12 @@ def read_item(value: Mapping[str, Any]) -> Item | None:
     except msgspec.ValidationError as error:
         _, at, place = str(error).rpartition(" - at `$.")
         where = f" at '{place.rstrip('`')}'" if at else ""
-        log.warning("A %s is left out of a backend's answer: it is not valid%s.", name, where)
+        log.warning("Dropped a %s from a backend's answer: it is not valid%s.", name, where)
         return None
 
 
 def _list_outcome(item: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an `mcp_list_tools` with either tools or an error, in words; each tool has a name and a schema."""
+    """Return an `mcp_list_tools` with either tools or an error, as text; each tool has a name and a schema."""
     if item.get("error"):
         return {**item, "tools": [], "error": _words(item["error"])}
     tools = item["tools"]
@@ -119,14 +119,14 @@ _OUTCOMES: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
     "mcp_list_tools": _list_outcome,
     "mcp_call": _call_outcome,
 }
-"""Items that say in two places how they ended, and how both are made to agree: an error outweighs the rest."""
+"""Items that state in two places how they ended, and how both are reconciled: an error outweighs the rest."""
 
 _ERRORS: Mapping[str, Collection[str]] = {
     "mcp_protocol_error": ("code", "message"),
     "mcp_tool_execution_error": ("content",),
     "http_error": ("code", "message"),
 }
-"""What the error of an `mcp_call` has beside its type, by its type (specification section 5)."""
+"""The fields of an `mcp_call` error in addition to its type, by type (specification section 5)."""
 
 
 def _is_error(value: Any) -> bool:
@@ -142,27 +142,27 @@ def _words(error: Any) -> str:
 
 
 def has_status(item: Item) -> bool:
-    """Whether items of this kind say how far they have come."""
+    """Whether items of this kind have a status."""
     return "status" in item.__struct_fields__
 
 
 def dicts(value: Any) -> list[dict[str, Any]]:
-    """Return the objects in what should be a list of them."""
+    """Return the objects in an expected list of objects."""
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
 def text(value: Any) -> str:
-    """Return a text, empty where it is none."""
+    """Return a text, empty for any other value."""
     return value if isinstance(value, str) else ""
 
 
 def optional(value: Any) -> Any:
-    """Return a text, absent where it is none."""
+    """Return a text, absent for any other value."""
     return value if isinstance(value, str) else UNSET
 
 
 def read_usage(value: Any) -> Any:
-    """Return the usage that a response reports, None where it reports none (specification section 3)."""
+    """Return the usage of a response, None without one (specification section 3)."""
     if not isinstance(value, dict):
         return None
     told = {"prompt_tokens_details": "input_tokens_details", "completion_tokens_details": "output_tokens_details"}

@@ -1,6 +1,6 @@
-"""What Ollama's native `/api/chat` answers becomes chunks of Chat Completions, or one completion.
+"""Translates the answers of Ollama's native `/api/chat` into chunks of Chat Completions, or one completion.
 
-A streamed answer is a JSON object on each line, the last with `done: true`; sources as in `request.py`. Calls come
+A streamed answer is a JSON object on each line, the last with `done: true`; sources as in `request.py`. Calls arrive
 whole, with their arguments as an object. `prompt_eval_count` includes what was read from the cache, except in Ollama
 before 0.2 and in 0.30.0 (ollama#5371, #16428); `prompt_eval_cached_count` is its cached part.
 """
@@ -23,10 +23,10 @@ Chunk = dict[str, Any]
 
 
 class NativeAnswer:
-    """Translates one answer. Feed it the bytes of a stream in any cut, then `finish`; or give it a `whole` answer.
+    """Translates one answer. Feed it the bytes of a stream in any split, then `finish`; or pass a `whole` answer.
 
     `id` and `created` are those of the completion. `num_ctx` is the window that the model was loaded with: a prompt
-    that filled all of it was cut by a server that does not know `truncate`, and the answer is an error.
+    that filled all of it was truncated by a server that does not know `truncate`, and the answer is an error.
     `with_usage` adds a last chunk with the tokens, as `stream_options.include_usage` requests it.
     """
 
@@ -41,7 +41,7 @@ class NativeAnswer:
         self._is_over = False
 
     def feed(self, data: bytes) -> bytes:
-        """Take bytes of the stream; return the server-sent events that they complete.
+        """Add bytes of the stream; return the server-sent events that they complete.
 
         Raises `BackendError` for a line that is not a JSON object, or is too long.
         """
@@ -56,11 +56,11 @@ class NativeAnswer:
         return b"".join(event for line in lines for event in self._events(line))
 
     def finish(self) -> bytes:
-        """Say that no more bytes come; return what the last line becomes, if its end is missing."""
+        """End the stream; return the events of the last line, if its line end is missing."""
         return self.feed(b"\n") if self._size else b""
 
     def whole(self, data: bytes) -> bytes:
-        """Return a plain answer as a completion, or as the error that it is. Raises as `feed`."""
+        """Return a non-streamed answer as a completion, or as the error that it is. Raises as `feed`."""
         answer = _object(data)
         if error := self._error(answer):
             return _encode({"error": error})
@@ -116,7 +116,7 @@ class NativeAnswer:
         return delta
 
     def _call(self, call: Mapping[str, Any]) -> Chunk:
-        """Return a call as Chat says it. The server's own `index` is 0 for each of several calls in older versions."""
+        """Return a call in Chat's form. The server's own `index` is 0 for each of several calls in older versions."""
         function = call.get("function") or {}
         arguments = function.get("arguments")
         text = arguments if isinstance(arguments, str) else _encode(arguments or {}).decode()
@@ -133,7 +133,7 @@ class NativeAnswer:
         return "tool_calls" if reason == "stop" and self._calls else str(reason)
 
     def _error(self, answer: Mapping[str, Any]) -> Any:
-        """Return why an answer failed; None where it did not."""
+        """Return why an answer failed; None if it did not."""
         if error := answer.get("error"):
             return {"message": error} if isinstance(error, str) else error
         read = answer.get("prompt_eval_count")
@@ -143,7 +143,7 @@ class NativeAnswer:
 
 
 def window_is_full(read: int) -> str:
-    """Return the message for a prompt that was cut to the window."""
+    """Return the message for a prompt that was truncated to the window."""
     return (
         f"The prompt filled the model's whole window of {read} tokens, so the server has cut it or had no room for an "
         "answer. Shorten the input, or raise `num_ctx` of this backend in the server's settings."
@@ -170,7 +170,7 @@ def _logprobs(answer: Mapping[str, Any]) -> Chunk | None:
 
 
 def _usage(answer: Mapping[str, Any]) -> Chunk | None:
-    """Return the tokens, None where the server does not report those of the prompt."""
+    """Return the tokens, None if the server does not report those of the prompt."""
     prompt, said = answer.get("prompt_eval_count"), answer.get("eval_count") or 0
     if not isinstance(prompt, int) or not isinstance(said, int):
         return None

@@ -3,10 +3,10 @@
 `/api/show` states the window that the model was trained for, the `num_ctx` of its Modelfile and its capabilities, and
 `/api/ps` the window of a model in memory.
 
-A change of the window loads the model anew, which takes seconds and drops its cache of prompts. So windows grow in
-powers of two and never shrink while the model is in memory. They start small, because a window takes memory for each of
-its tokens whether they are used or not: 128 KiB for a model of 8 billion parameters with 32 layers and 8 heads for keys
-and values of 128 numbers each, in 16 bits.
+A change of the window reloads the model, which takes seconds and drops its prompt cache. So windows grow in powers of
+two and never shrink while the model is in memory. They start small, because a window takes memory for each of its
+tokens whether they are used or not: 128 KiB for a model of 8 billion parameters with 32 layers and 8 heads for keys and
+values of 128 numbers each, in 16 bits.
 """
 
 import re
@@ -22,14 +22,14 @@ FIRST = 8_192
 """Tokens of the smallest window: 1 GiB for the model above."""
 
 ANSWER = 4_096
-"""Tokens of the window that are kept for the answer, where the request does not say."""
+"""Tokens of the window that are reserved for the answer, if the request does not say."""
 
 THOUGHTS = 8_192
-"""Tokens that are kept besides for a model that thinks: an answer that fills the window ends there."""
+"""Additional tokens reserved for a model that thinks: an answer that fills the window ends there."""
 
 _NUM_CTX = re.compile(r"^num_ctx\s+(\d+)\s*$", re.MULTILINE)
 _CLOUD = re.compile(r"[:-]cloud$")
-"""How the names of the models end that a local Ollama has its own service answer for."""
+"""Suffixes of model names that a local Ollama forwards to its own cloud service."""
 
 
 class OllamaModel(Struct, frozen=True):
@@ -40,7 +40,7 @@ class OllamaModel(Struct, frozen=True):
     modelfile: int | None = None
     """`num_ctx` of its Modelfile."""
     loaded: int | None = None
-    """Tokens of its window in memory; None too where it is not there."""
+    """Tokens of its window in memory; also None if it is not in memory."""
     capabilities: frozenset[str] | None = None
     is_remote: bool = False
     """Whether Ollama's own service answers for it, with a window of its own."""
@@ -55,12 +55,12 @@ class OllamaModel(Struct, frozen=True):
 
     @property
     def thoughts(self) -> int:
-        """Tokens that are kept for its thinking."""
+        """Tokens that are reserved for its thinking."""
         return THOUGHTS if self.thinks else 0
 
     @property
     def thinks(self) -> bool | None:
-        """Whether it can think, None where that is unknown."""
+        """Whether it can think, None if that is unknown."""
         return None if self.capabilities is None else "thinking" in self.capabilities
 
 
@@ -80,7 +80,7 @@ def read_model(name: str, show: Any, ps: Any) -> OllamaModel:
 
 
 def enough(body: Mapping[str, Any]) -> int:
-    """Return the tokens of a window that holds this Chat request and its answer, without thinking.
+    """Return the tokens of a window that fits this Chat request and its answer, without thinking.
 
     The estimate of the prompt is within a quarter for English prose, so a quarter is added.
     """
@@ -88,7 +88,7 @@ def enough(body: Mapping[str, Any]) -> int:
 
 
 def next_window(needed: int, held: int, limit: int) -> int:
-    """Return the window for so many tokens: the one that the model has, or the next power of two, up to `limit`."""
+    """Return the window for this many tokens: the one that the model has, or the next power of two, up to `limit`."""
     size = max(held, FIRST)
     while size < needed:
         size = 1 << size.bit_length()

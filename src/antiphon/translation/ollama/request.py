@@ -1,9 +1,9 @@
-"""A Chat Completions request becomes a request to Ollama's native `/api/chat`.
+"""Translates a Chat Completions request into a request to Ollama's native `/api/chat`.
 
-Sources: Ollama's `docs/api.md`, and `ChatRequest` and `Message` in its `api/types.go`. Two fields that its page leaves
-out decide whether an answer can be trusted: by default `truncate` drops the oldest messages of a prompt that is too
-long, and `shift` drops the older half of the window when an answer fills it. Both are sent as false: a prompt that is
-too long is an error (ollama#4967, #17944), and an answer that fills the window ends with `length`.
+Sources: Ollama's `docs/api.md`, and `ChatRequest` and `Message` in its `api/types.go`. Two fields that its page omits
+decide whether an answer can be trusted: by default `truncate` drops the oldest messages of a prompt that is too long,
+and `shift` drops the older half of the window when an answer fills it. Both are sent as false: a prompt that is too
+long is an error (ollama#4967, #17944), and an answer that fills the window ends with `length`.
 """
 
 import re
@@ -21,10 +21,10 @@ CHAT = "/../api/chat"
 """The endpoint, relative to a base URL that ends in `/v1`."""
 
 SAMPLED = frozenset({"seed", "stop", "top_k", "min_p", "typical_p", "repeat_penalty", "repeat_last_n"})
-"""Parameters that Chat clients send beside those of OpenAI, and that Ollama takes among its options."""
+"""Parameters that Chat clients send in addition to those of OpenAI, and that Ollama accepts among its options."""
 
 PASSTHROUGH = SAMPLED | {"options"}
-"""Parameters that the native API takes and the Responses API does not have."""
+"""Parameters that the native API accepts and the Responses API does not have."""
 
 _OPTIONS: Mapping[str, str] = {
     **{name: name for name in ("temperature", "top_p", "presence_penalty", "frequency_penalty", *sorted(SAMPLED))},
@@ -34,23 +34,23 @@ _OPTIONS: Mapping[str, str] = {
 """Chat parameter -> option."""
 
 _ASIDE = ("keep_alive", "think", "logprobs", "top_logprobs")
-"""Parameters that the native API has under the same name, beside its options."""
+"""Parameters that the native API has under the same name, outside its options."""
 
 _IMAGE = re.compile(r"data:[^,]{0,200};base64,")
 
 _THINKING = ("reasoning", "reasoning_content", "thinking")
-"""Fields of an assistant message that may hold its reasoning."""
+"""Fields of an assistant message that can contain its reasoning."""
 
 
 class NativeOptions(msgspec.Struct, frozen=True):
-    """What the native API takes and a Chat request does not say."""
+    """What the native API accepts and a Chat request does not have."""
 
     num_ctx: int | None = None
     """Tokens of the window to load the model with; None leaves it to the server."""
     keep_alive: str | int | None = None
     """How long the model stays in memory after the answer, as Ollama reads it; None leaves it to the server."""
     thinks: bool | None = None
-    """Whether the model can think, None where that is unknown: Ollama rejects `think` for a model that cannot."""
+    """Whether the model can think, None if that is unknown: Ollama rejects `think` for a model that cannot."""
 
 
 def native_request(body: Mapping[str, Any], options: NativeOptions) -> Body:
@@ -80,7 +80,8 @@ def native_request(body: Mapping[str, Any], options: NativeOptions) -> Body:
 
 
 def native_messages(messages: Sequence[Mapping[str, Any]]) -> list[Body]:
-    """Return Chat messages as native ones: images beside the text, arguments as objects, a tool's name with its output.
+    """Return Chat messages as native ones: images next to the text, arguments as objects, a tool's name with its
+    output.
 
     Raises `ClientError` as `native_request`.
     """
@@ -88,7 +89,7 @@ def native_messages(messages: Sequence[Mapping[str, Any]]) -> list[Body]:
     return [_message(message, names) for message in messages]
 
 
-def asked_window(body: Mapping[str, Any]) -> int:
+def requested_window(body: Mapping[str, Any]) -> int:
     """Return the window in tokens that the client's `options` request; 0 if they request none."""
     options = body.get("options")
     wanted = options.get("num_ctx") if isinstance(options, dict) else None
@@ -143,12 +144,12 @@ def _call(call: Mapping[str, Any], names: dict[str, str]) -> Body:
 
 
 def _arguments(arguments: Any) -> msgspec.Raw:
-    """Return the arguments as an object: its text stays as it is, so that a prompt keeps its prefix."""
+    """Return the arguments as an object: their text stays unchanged, so that a prompt keeps its prefix."""
     return msgspec.Raw(as_object(arguments or "{}").encode())
 
 
 def _tools(body: Mapping[str, Any]) -> list[Any]:
-    """Return the tools to offer. Ollama reads no `tool_choice`, so what must not be called is not offered."""
+    """Return the tools to offer. Ollama reads no `tool_choice`, so tools that must not be called are not offered."""
     tools, choice = body.get("tools") or [], body.get("tool_choice")
     if choice == "none":
         return []
@@ -159,7 +160,7 @@ def _tools(body: Mapping[str, Any]) -> list[Any]:
 
 
 def _format(form: Any) -> Any:
-    """Return the schema that holds the answer, `json` for any JSON, None for free text."""
+    """Return the schema that constrains the answer, `json` for any JSON, None for free text."""
     if not isinstance(form, dict):
         return None
     if form.get("type") == "json_schema":
@@ -170,7 +171,7 @@ def _format(form: Any) -> Any:
 def _think(body: Mapping[str, Any]) -> bool | str | None:
     """Return how much the model is to think: a level, or false for none; None leaves it to the model."""
     if (think := body.get("think")) is not None:
-        return think  # type: ignore[no-any-return] # the client's own, which the server judges
+        return think  # type: ignore[no-any-return] # the client's own, which the server checks
     reasoning = body.get("reasoning")
     effort = body.get("reasoning_effort") or (reasoning.get("effort") if isinstance(reasoning, dict) else None)
     return False if effort == "none" else effort

@@ -1,1 +1,1 @@
-"""A Responses request becomes a Chat Completions request. No I/O."""
+"""Translates a Responses request into a Chat Completions request. No I/O."""

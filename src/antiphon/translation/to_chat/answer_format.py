@@ -1,4 +1,4 @@
-"""The format of an answer: `response_format` where the dialect has it, else an instruction to the model."""
+"""The format of an answer: `response_format` if the dialect has it, otherwise an instruction to the model."""
 
 from typing import Any
 
@@ -15,10 +15,10 @@ WITH_SCHEMA = frozenset({"json_schema", "json_object_schema"})
 
 
 def response_format(text: TextConfig, dialect: Dialect) -> dict[str, Any] | None:
-    """Return `response_format`, None where the answer is free text or the dialect cannot constrain it.
+    """Return `response_format`, None if the answer is free text or the dialect cannot constrain it.
 
-    A schema weakens to `json_object` where that is all the dialect has, and `json_object` becomes the schema of any
-    object where it has only schemas.
+    A schema weakens to `json_object` if that is all the dialect has, and `json_object` becomes the schema of any object
+    if it has only schemas.
     """
     wanted, formats = text.format, _formats(dialect)
     if isinstance(wanted, JsonSchemaFormat) and "json_schema" in formats:
@@ -33,7 +33,7 @@ def response_format(text: TextConfig, dialect: Dialect) -> dict[str, Any] | None
 
 
 def instruction(text: TextConfig, dialect: Dialect) -> str:
-    """Return the format as an instruction to the model; empty where `response_format` has it."""
+    """Return the format as an instruction to the model; empty if `response_format` contains it."""
     wanted, formats = text.format, _formats(dialect)
     if isinstance(wanted, JsonSchemaFormat) and not formats & WITH_SCHEMA:
         schema = msgspec.json.encode(wanted.schema).decode()
@@ -45,7 +45,7 @@ def instruction(text: TextConfig, dialect: Dialect) -> str:
 
 
 def _formats(dialect: Dialect) -> frozenset[str]:
-    """Return the types of `response_format` that the backend takes: none with a schema where it rejected every one."""
+    """Return the types of `response_format` that the backend accepts: none with a schema if it rejected every one."""
     if "response_format" not in dialect.accepts:
         return frozenset()
     return dialect.json_formats - WITH_SCHEMA if ANY in dialect.unfit else dialect.json_formats

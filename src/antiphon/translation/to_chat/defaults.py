@@ -1,4 +1,4 @@
-"""What an operator configured for a model, put into requests that do not say it themselves."""
+"""An operator's defaults for a model, added to requests that do not set them."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -14,24 +14,24 @@ from antiphon.translation.dialects.dialect import PENALTIES, SAMPLING, Api
 from antiphon.translation.to_chat.request import RESERVED, Body, configured
 
 ALLOWED = SAMPLING | PENALTIES
-"""Parameters of the Responses API for which a model may have a default."""
+"""Parameters of the Responses API for which a model can have a default."""
 
 
 class ModelDefaults(Struct, frozen=True, kw_only=True):
-    """What holds for each request to a model. What the client sends itself wins."""
+    """The defaults of each request to a model. Values from the client take precedence."""
 
     parameters: Mapping[str, Any] = field(default_factory=dict)
     """Chat parameters by name: sampling, `stop`, `chat_template_kwargs`, and others that the backend knows."""
     system_prompt: str = ""
     """Precedes the request's instructions."""
     effort: str | None = None
-    """The effort of a request that names none."""
+    """The effort of a request without one."""
     efforts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """By effort: the Chat parameters that it stands for, such as a budget of tokens for thinking."""
+    """By effort: the Chat parameters that it means, such as a budget of tokens for reasoning."""
 
     @property
     def digest(self) -> str:
-        """A short digest that changes with what is configured."""
+        """A short digest that changes with the configuration."""
         return hashlib.sha256(msgspec.json.encode(self, order="sorted")).hexdigest()[:16]
 
     def complete(self, request: CreateResponse, items: Sequence[InputItem]) -> CreateResponse:
@@ -47,10 +47,10 @@ class ModelDefaults(Struct, frozen=True, kw_only=True):
         return replace(request, **changes) if changes else request
 
     def fill(self, body: Body, request: CreateResponse, refused: frozenset[str], api: Api = "chat") -> None:
-        """Add to the body of a completed request what neither the client nor the translation has set.
+        """Add to the body of a completed request the defaults that neither the client nor the translation has set.
 
         `refused` holds the parameters that the backend rejected; they are omitted. The parameters of an effort replace
-        what the dialect made of that effort, and never what the client wrote.
+        those that the dialect derived from that effort, and never those that the client wrote.
         """
         own = request.parameters if isinstance(request, LocalRequest) else {}
         effort = request.reasoning.effort if request.reasoning else None
@@ -63,7 +63,7 @@ class ModelDefaults(Struct, frozen=True, kw_only=True):
 
 
 def combined(first: ModelDefaults | None, second: ModelDefaults | None) -> ModelDefaults | None:
-    """Return both defaults together; the second replaces what the first says."""
+    """Return both defaults together; the second takes precedence."""
     if first is None or second is None:
         return second or first
     return ModelDefaults(
@@ -76,17 +76,17 @@ def combined(first: ModelDefaults | None, second: ModelDefaults | None) -> Model
 
 
 def flaw(name: str) -> str:
-    """Return why a parameter cannot have a default; empty where it can."""
+    """Return why a parameter cannot have a default; empty if it can."""
     if name in RESERVED and name not in ALLOWED:
         return f"`{name}` is set by Antiphon itself"
     return ""
 
 
 def _is_sent(name: str, refused: frozenset[str], api: Api) -> bool:
-    """A backend's own Responses API receives only what that API has."""
+    """A backend's own Responses API receives only parameters of that API."""
     return name not in refused and (api == "chat" or name in ALLOWED)
 
 
 def _merged(below: Any, above: Any) -> Any:
-    """Return `above`, with the members of `below` that it lacks where both are objects."""
+    """Return `above`, with the members of `below` that it lacks if both are objects."""
     return {**below, **above} if isinstance(below, dict) and isinstance(above, dict) else above

@@ -1,13 +1,13 @@
-"""What of a conversation a chat model is shown, and in which groups.
+"""The parts of a conversation that a chat model receives, and their groups.
 
-It is shown messages, reasoning, and calls with their outputs, nothing else. A compaction stands for what came before
-it, users' and system messages excepted, which stay word for word (specification section 11); a compaction that the
-client sends adds its summary and replaces nothing, since OpenAI reads the items before it too. What another server's
-tools did is shown as calls.
+It receives messages, reasoning, and calls with their outputs, nothing else. A compaction replaces the items before it,
+except user and system messages, which stay word for word (specification section 11); a compaction that the client sends
+adds its summary and replaces nothing, because OpenAI reads the items before it too. Calls of another server's tools are
+shown as calls.
 
 The Responses API is a flat list of items. Chat has one assistant message for an answer, with its reasoning, text and
-parallel calls, and right behind it one tool message per call. So outputs move up behind the answer that called; all
-else keeps its order.
+parallel calls, and directly after it one tool message per call. So outputs move up behind the answer that called;
+everything else keeps its order.
 """
 
 from collections.abc import Iterator, Sequence
@@ -26,21 +26,21 @@ from antiphon.protocol.items.messages import (
     kinds_of,
 )
 from antiphon.protocol.validation.call_rules import CALLS, OUTPUTS, Call, Output, tie
-from antiphon.translation.to_chat.hosted import RETOLD, ServedCall, approvals_in, retold, shell_output
+from antiphon.translation.to_chat.hosted import RETOLD, ServedCall, approvals_in, shell_output, shown_call
 from antiphon.translation.to_chat.reasoning import Unseal, recount
 from antiphon.translation.tool_mapping.calls import output_of
 
 Placed = tuple[int, InputItem]
-"""An item, and the index of the one in the conversation that it comes from."""
+"""An item, and the index of the item in the conversation from which it was derived."""
 
 SHOWN = frozenset[type]({Message, Reasoning})
-"""Items that are shown as they stand."""
+"""Items that are shown unchanged."""
 
 LATE = "[The output is not there yet. It will come later.]"
 
 
 def visible(items: Sequence[InputItem], unseal: Unseal, *, sees_images: bool = False) -> list[Placed]:
-    """Return what is shown, in its order. Calls of one answer stand together, their outputs behind them.
+    """Return the shown items, in order. Calls of one answer are adjacent, followed by their outputs.
 
     `sees_images` says that the model is known to see images.
     """
@@ -50,7 +50,7 @@ def visible(items: Sequence[InputItem], unseal: Unseal, *, sees_images: bool = F
     search = ""
     shown: list[Placed] = []
     for index, item in remembered(items):
-        served = retold(item, unseal, approvals, sees_images=sees_images) if type(item) in RETOLD else None
+        served = shown_call(item, unseal, approvals, sees_images=sees_images) if type(item) in RETOLD else None
         if behind and served is None and not _is_said_by_model(item):
             shown += behind
             behind = []
@@ -81,13 +81,15 @@ def visible(items: Sequence[InputItem], unseal: Unseal, *, sees_images: bool = F
 
 
 def _is_said_by_model(item: InputItem) -> bool:
-    """Whether it may stand between two calls of one answer."""
+    """Whether it can be between two calls of one answer."""
     is_answer = isinstance(item, Message) and item.role == "assistant"
     return is_answer or type(item) in CALLS or isinstance(item, Reasoning)
 
 
 def remembered(items: Sequence[InputItem]) -> Iterator[Placed]:
-    """Yield the newest compaction and what it does not replace. One in the request's own input replaces nothing."""
+    """Yield the newest compaction and the items that it does not replace. One in the request's own input replaces
+    nothing.
+    """
     if Compaction not in kinds_of(items):
         yield from enumerate(items)
         return
@@ -98,13 +100,13 @@ def remembered(items: Sequence[InputItem]) -> Iterator[Placed]:
 
 
 def summary(text: str) -> Message:
-    """Return the message that tells what a compaction stands for."""
+    """Return the message with the text of a compaction."""
     said = f"[What happened so far, in short. The messages before this one are kept as they were.]\n{text}"
     return Message(role="user", content=said)
 
 
 def _nameless(output: InputItem) -> Message:
-    """An output that names no call comes late: it becomes a message."""
+    """An output without a call arrives late: it becomes a message."""
     name = getattr(output, "name", None) or "a tool"
     said = output_of(output)  # type: ignore[arg-type]
     words = f"[Output of {name}]"
@@ -120,7 +122,7 @@ _OF_ANSWERS = frozenset({Reasoning, *_CALLS})
 
 
 class Answer(Struct):
-    """One assistant message in the making, and the outputs of its calls as (index in the items, output)."""
+    """One assistant message that is being built, and the outputs of its calls as (index in the items, output)."""
 
     turn: int
     reasoning: list[Reasoning] = field(default_factory=list)
@@ -130,11 +132,11 @@ class Answer(Struct):
 
 
 Said = tuple[int, Message]
-"""A message of the user's or the system's, with its index in the items."""
+"""A user or system message, with its index in the items."""
 
 
 class Exchanges(Struct):
-    """The conversation; `turn` counts the user's messages so far, and `tool_turns` are those with calls."""
+    """The conversation; `turn` counts the user messages so far, and `tool_turns` are those with calls."""
 
     groups: list[Answer | Said] = field(default_factory=list)
     tool_turns: set[int] = field(default_factory=set)
@@ -142,7 +144,7 @@ class Exchanges(Struct):
 
 
 def group(items: Sequence[Placed]) -> Exchanges:
-    """Group what is shown. An output whose call is missing makes an answer of its own, without a call."""
+    """Group the shown items. An output without its call becomes an answer of its own, without a call."""
     exchanges = Exchanges()
     outputs: dict[str, list[tuple[int, Output]]] = {}
     for index, item in items:
@@ -168,8 +170,8 @@ def group(items: Sequence[Placed]) -> Exchanges:
 def _answer_for(item: InputItem, answer: Answer | None, exchanges: Exchanges) -> Answer:
     """Return the answer that `item` belongs to.
 
-    Text and reasoning after text begin another answer, unless calls are open: nothing may come between those and
-    their outputs.
+    Text and reasoning after text begin another answer, unless calls are open: nothing may come between those and their
+    outputs.
     """
     if answer is None or (answer.messages and not answer.calls and type(item) not in _CALLS):
         answer = Answer(exchanges.turn)

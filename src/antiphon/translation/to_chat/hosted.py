@@ -1,6 +1,6 @@
-"""What tools left behind that a server ran: the model is told of it as of a call that was made and answered.
+"""Items of tools that a server ran: the model receives them as calls that were made and answered.
 
-Of a call that this server carried out, the item has sealed with it how the model made it and what it was told.
+For a call that this server ran, the item contains in sealed form how the model wrote it and the output it received.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -30,21 +30,21 @@ MOST_FIGURES = 4
 """Figures of one call that a model sees."""
 
 LARGEST = 2_000_000
-"""Characters of a figure that a model sees: the size of an image beyond which backends refuse or shrink it."""
+"""Characters of a figure that a model sees: the size of an image above which backends reject or shrink it."""
 
 LONGEST = 20_000
 """Characters of a result that the model reads."""
 
 
 class ServedCall(FunctionCall, kw_only=True, tag="function_call"):
-    """A call of a tool that a server ran, as the model made it."""
+    """A call of a tool that a server ran, as the model wrote it."""
 
     kind: Kind = "function"
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """A tool's name, what it was asked, and what it said."""
+    """A tool's name, its arguments, and its output."""
 
     name: str
     asked: dict[str, Any]
@@ -54,8 +54,8 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class Retold:
-    """A call, its output, and whether the call after it was made in the same breath."""
+class ShownCall:
+    """A call, its output, and whether the next call belongs to the same answer."""
 
     call: ServedCall
     output: FunctionCallOutput
@@ -64,18 +64,18 @@ class Retold:
 
 @dataclass(slots=True)
 class Approvals:
-    """What became of each request for approval in a conversation, by its id."""
+    """The state of each approval request in a conversation, by id."""
 
     answers: dict[str, McpApprovalResponse] = field(default_factory=dict)
     settled: set[str] = field(default_factory=set)
-    """Those of which another item tells: the call that was made, or the request by which the client was asked anew."""
+    """Requests that another item replaces: the call that ran, or a repeated approval request."""
 
 
 _OF_APPROVAL = frozenset({McpApprovalRequest, McpApprovalResponse, McpCall})
 
 
 def approvals_in(items: Iterable[InputItem]) -> Approvals:
-    """Return what became of each request for approval."""
+    """Return the state of each approval request."""
     found = Approvals()
     approved: dict[Any, set[str]] = {}
     asked: dict[str, Any] = {}
@@ -83,7 +83,7 @@ def approvals_in(items: Iterable[InputItem]) -> Approvals:
         if type(item) not in _OF_APPROVAL:  # nearly all
             continue
         if isinstance(item, McpApprovalRequest):
-            # What was approved and is asked for again was not made: its tool had become another.
+            # An approved call that is requested again did not run: its tool had changed.
             asked[str(item.id)] = call = (item.server_label, item.name, item.arguments)
             found.settled |= approved.pop(call, set())
         elif isinstance(item, McpApprovalResponse):
@@ -95,13 +95,13 @@ def approvals_in(items: Iterable[InputItem]) -> Approvals:
     return found
 
 
-def retold(item: Item, unseal: Unseal, approvals: Approvals, *, sees_images: bool = False) -> Retold | None:
+def shown_call(item: Item, unseal: Unseal, approvals: Approvals, *, sees_images: bool = False) -> ShownCall | None:
     """Return a hosted tool's item as a call and its output, None if the model reads nothing of it.
 
     Figures of code go only to models that are known to see images (`sees_images`).
     """
     if isinstance(item, McpApprovalRequest):
-        told = _asked(item, approvals)
+        told = _approval_request(item, approvals)
     else:
         tell = _TOLD.get(type(item))
         told = tell(item) if tell else None
@@ -121,17 +121,17 @@ def retold(item: Item, unseal: Unseal, approvals: Approvals, *, sees_images: boo
     if sees_images and isinstance(item, CodeInterpreterCall) and isinstance(said, str):
         said = _with_figures(said, item.outputs or _apart(item, unseal).get("outputs") or [])
     output = FunctionCallOutput(call_id=call.call_id, output=said)
-    return Retold(call, output, joins_next=bool(made.get("joins_next")))
+    return ShownCall(call, output, joins_next=bool(made.get("joins_next")))
 
 
 def state_of(item: Item, unseal: Unseal) -> dict[str, Any]:
-    """Return what was sealed with an item of a call that this server carried out: `{call, said, sources}`."""
+    """Return what was sealed with the item of a call that this server ran: `{call, said, sources}`."""
     blob = getattr(item, "encrypted_content", None)
     return unseal(blob.partition(APART)[0]) if isinstance(blob, str) and blob else {}
 
 
 def _apart(item: CodeInterpreterCall, unseal: Unseal) -> dict[str, Any]:
-    """Return what was sealed apart with an item."""
+    """Return what was sealed separately with an item."""
     blob = (item.encrypted_content or "").partition(APART)[2]
     return unseal(blob) if blob else {}
 
@@ -142,7 +142,7 @@ def _said(state: dict[str, Any]) -> str | list[InputPart]:
 
 
 def shell_output(item: ShellCallOutput, unseal: Unseal) -> ShellCallOutput | FunctionCallOutput:
-    """Return an output of a shell as the model reads it, the same on every turn for commands of this server."""
+    """Return a shell output as the model reads it, the same in every turn for commands of this server."""
     said = _said(state_of(item, unseal))
     return FunctionCallOutput(call_id=item.call_id, output=said) if said else item
 
@@ -154,8 +154,8 @@ def _with_figures(said: str, outputs: Sequence[dict[str, Any]]) -> str | list[In
     return [InputText(text=said), *figures[:MOST_FIGURES]] if figures else said
 
 
-def _asked(item: McpApprovalRequest, approvals: Approvals) -> Told | None:
-    """A call for which the client was asked; once it was made or asked for anew, another item tells of it."""
+def _approval_request(item: McpApprovalRequest, approvals: Approvals) -> Told | None:
+    """A call that needs an approval; once it has run or was requested again, another item replaces it."""
     if item.id in approvals.settled:
         return None
     answer = approvals.answers.get(str(item.id))
@@ -176,7 +176,7 @@ def _web_search(item: WebSearchCall) -> Told:
 
 
 _FUNCTIONS = {"open_page": "open_page", "find_in_page": "find_in_page"}
-"""The function that does each action; all others search."""
+"""The function of each action; all others search."""
 
 
 def _file_search(item: FileSearchCall) -> Told:

@@ -1,4 +1,4 @@
-"""Images and files in a request: text goes into the message, any other file is read or is the dialect's part."""
+"""Images and files in a request: text goes into the message, any other file is read or becomes the dialect's part."""
 
 import base64
 from collections.abc import Callable
@@ -34,11 +34,11 @@ _LAID_OUT = frozenset({".html", ".htm", ".xhtml", ".csv", ".tsv", ".iif"})
 _LAID_OUT_TYPES = frozenset({"text/html", "text/csv", "text/tab-separated-values", "application/xhtml+xml"})
 
 _DETAIL = {"low": "low", "high": "high", "original": "high"}
-"""Chat has no `original`; `auto` is what an absent detail means."""
+"""Chat has no `original`; `auto` is the meaning of an absent detail."""
 
 
 def image_part(part: InputImage, param: str) -> dict[str, Any]:
-    """Return the Chat content part for an image; raises `ClientError` where it is no URL."""
+    """Return the Chat content part for an image; raises `ClientError` if it has no URL."""
     if not part.image_url:
         raise refusals.not_served(f"{param}.file_id") if part.file_id else refusals.missing(f"{param}.image_url")
     image: dict[str, str] = {"url": part.image_url}
@@ -50,9 +50,9 @@ def image_part(part: InputImage, param: str) -> dict[str, Any]:
 def file_parts(part: InputFile, dialect: Dialect, param: str, files: ReadFiles | None = None) -> list[dict[str, Any]]:
     """Return the Chat content parts for a file: its text, with images of its pages, or the dialect's part for files.
 
-    `param` is the part's path in the request, for errors. `files` are those that were read for the request; without
-    it, only text in `file_data` becomes text. Raises `ClientError` for a file that cannot be sent, and `UnreadFile` for
-    one that has to be read first.
+    `param` is the part's path in the request, for errors. `files` are those that were read for the request; without it,
+    only text in `file_data` becomes text. Raises `ClientError` for a file that cannot be sent, and `UnreadFile` for one
+    that must be read first.
     """
     if files is None:
         return [_unread_part(part, dialect, param)]
@@ -68,7 +68,7 @@ def file_parts(part: InputFile, dialect: Dialect, param: str, files: ReadFiles |
 
 
 def _native_part(part: InputFile, dialect: Dialect, param: str, files: ReadFiles) -> dict[str, Any]:
-    """Return the part of a backend that reads files itself; it receives the content where it cannot fetch it."""
+    """Return the part of a backend that reads files itself; it receives the content if it cannot fetch the file."""
     if not part.file_id and (part.file_data or dialect.file_urls):
         return _unread_part(part, dialect, param)
     file = files.find(part, "data")
@@ -88,7 +88,7 @@ def _unread_part(part: InputFile, dialect: Dialect, param: str) -> dict[str, Any
 
 
 def _inline(part: InputFile, data: str, param: str) -> dict[str, Any] | None:
-    """Return the text of a file that is plain text; None where it has to be read."""
+    """Return the text of a file that is plain text; None if it must be read."""
     _, raw = decode(data, f"{param}.file_data")
     text = _decoded(raw)
     return None if text is None else _text_part(part.filename or "file", text)
@@ -97,7 +97,7 @@ def _inline(part: InputFile, data: str, param: str) -> dict[str, Any] | None:
 def is_plain_text(part: InputFile) -> bool:
     """Whether a file in the request is text by its name or its media type, and need not be read for that.
 
-    Pages of HTML and tables are text, but are better read: as Markdown, and not longer than a model can use.
+    HTML pages and tables are text, but are better read: as Markdown, and not longer than a model can use.
     """
     if not part.file_data:
         return False
@@ -128,7 +128,7 @@ def _by_data(name: str, data: str, dialect: Dialect, param: str) -> dict[str, An
         return _text_part(name, text)
     if not dialect.file_part:
         raise refusals.invalid(param, f"only text files are supported with this model. {_remedy(dialect)}")
-    media_type = media_type or _told_by_content(raw)
+    media_type = media_type or _type_by_content(raw)
     return _FILE_PARTS[dialect.file_part](name, f"data:{media_type};base64,{encode(raw)}")
 
 
@@ -145,7 +145,7 @@ def _remedy(dialect: Dialect) -> str:
 
 
 def decode(data: str, param: str) -> tuple[str, bytes]:
-    """Return the media type, empty where unsaid, and the bytes of base64 that may be a `data:` URL."""
+    """Return the media type, empty if missing, and the bytes of base64 that can be a `data:` URL."""
     media_type, begin = data_of(data) if data[:5].lower() == "data:" else ("", 0)
     if media_type is None:
         raise refusals.invalid(param, "expected a data URL with base64-encoded data.")
@@ -156,7 +156,7 @@ def decode(data: str, param: str) -> tuple[str, bytes]:
 
 
 def encode(raw: bytes) -> str:
-    """Return base64, made in slices, so that other threads run in between."""
+    """Return base64, created in slices, so that other threads run in between."""
     size = SLICE // 4 * 3
     return "".join(base64.b64encode(raw[at : at + size]).decode() for at in range(0, len(raw), size))
 
@@ -176,12 +176,12 @@ def _decoded(raw: bytes) -> str | None:
         return None
 
 
-def _told_by_content(raw: bytes) -> str:
+def _type_by_content(raw: bytes) -> str:
     return "application/pdf" if raw.startswith(b"%PDF-") else "application/octet-stream"
 
 
 def name_in(url: str) -> str:
-    """Return the name of the file that a URL leads to."""
+    """Return the name of the file at a URL."""
     return PurePosixPath(url.partition("?")[0]).name or "file"
 
 

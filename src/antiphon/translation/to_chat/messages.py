@@ -1,4 +1,4 @@
-"""Items become Chat messages: the conversation as one family of backends wants to read it."""
+"""Translates items into Chat messages: the conversation in the form that one family of backends accepts."""
 
 import hashlib
 from collections.abc import Iterable, Sequence
@@ -34,8 +34,8 @@ ChatPart = dict[str, Any]
 def chat_parts(parts: Sequence[Part], dialect: Dialect, param: str, files: ReadFiles | None = None) -> list[ChatPart]:
     """Return the Chat parts of `parts`; `param` is the path of the list in the request, for errors.
 
-    `files` are those that were read for the request. Raises `ClientError` for a file or an image that the backend has
-    no way to take, and `UnreadFile` for a file that has to be read first.
+    `files` are those that were read for the request. Raises `ClientError` for a file or an image that the backend
+    cannot accept, and `UnreadFile` for a file that must be read first.
     """
     written: list[ChatPart] = []
     for index, part in enumerate(parts):
@@ -58,7 +58,7 @@ def _chat_part(part: Part, param: str) -> ChatPart:
 
 
 def content_of(parts: list[ChatPart], dialect: Dialect) -> str | list[ChatPart]:
-    """Return a message's `content`: a string where one text says it all, a list of parts otherwise."""
+    """Return a message's `content`: a string if it is one text, otherwise a list of parts."""
     if len(parts) == 1 and parts[0]["type"] == "text":
         text: str = parts[0]["text"]
         return text
@@ -75,7 +75,7 @@ def text_of(parts: Iterable[ChatPart]) -> list[str]:
 ChatMessage = dict[str, Any]
 
 MESSAGES = frozenset[type]({Message})
-"""Items that are no part of an answer with anything else."""
+"""Items that never share an answer with others."""
 
 _BASE36 = "0123456789abcdefghijklmnopqrstuvwxyz"
 _SHORT_ID_LENGTH = 9
@@ -93,19 +93,19 @@ def to_messages(
     files: ReadFiles | None = None,
     opening: int = 0,
 ) -> list[ChatMessage]:
-    """Return the Chat messages that say what `items` say, in their order, `instructions` first.
+    """Return the Chat messages for `items`, in order, with `instructions` first.
 
-    `toolbox` knows the names of the tools that are called; `unseal` opens what a client kept for us.
+    `toolbox` knows the names of the tools that are called; `unseal` opens the state that a client stores for us.
 
-    `reasoning_context` is the request's `reasoning.context`: `current_turn` keeps earlier turns' reasoning back,
-    `all_turns` sends it wherever the dialect has a place for it. `history` is how many of the items came before this
-    request's own input: errors name `input[…]` as the client counts, and what an earlier turn held that this backend
-    cannot take is only mentioned.
+    `reasoning_context` is the request's `reasoning.context`: `current_turn` omits earlier turns' reasoning, `all_turns`
+    sends it wherever the dialect has a field for it. `history` is how many of the items came before this request's own
+    input: errors name `input[…]` as the client counts, and content of an earlier turn that this backend cannot accept
+    is only mentioned.
 
     `files` are those that were read for the request. The first `opening` items, of `history`, are a prompt's messages.
 
-    Raises `ClientError` for content that the dialect cannot carry, and for an `item_reference`, which the engine
-    resolves before; `UnreadFile` for a file that has to be read first.
+    Raises `ClientError` for content that the dialect cannot express, and for an `item_reference`, which the engine
+    resolves before; `UnreadFile` for a file that must be read first.
     """
     toolbox = toolbox or Toolbox()
     first = [{"role": dialect.system_role, "content": instructions}] if instructions else []
@@ -120,7 +120,7 @@ def to_messages(
 
 
 class _Renderer(Struct):
-    """Writes items of a conversation in one dialect; what a chain's earlier turns became is not written again."""
+    """Writes items of a conversation in one dialect; the messages of a chain's earlier turns are not written again."""
 
     dialect: Dialect
     reasoning_context: str | None
@@ -135,7 +135,7 @@ class _Renderer(Struct):
     """How many of these are the messages of a prompt."""
 
     def messages(self, items: Sequence[InputItem], history: int, *, are_past: bool = False) -> list[ChatMessage]:
-        """Return the messages of turns that no other turn has to do with."""
+        """Return the messages of turns that are independent of all other turns."""
         kinds = frozenset(map(type, items))
         if ItemReference in kinds:
             raise _unresolved(items)
@@ -155,10 +155,10 @@ class _Renderer(Struct):
         return visible(items, self.unseal, sees_images=self.dialect.sees_images)
 
     def known(self, prefix: Prefix, items: Sequence[InputItem], history: int) -> int:
-        """Return the place of a user's message before which all messages are known from now on; 0 for none."""
+        """Return the position of a user message before which all messages are known from now on; 0 for none."""
         if prefix.log.has_files:
             return 0
-        if self.dialect.alternating:  # the message before the place and the one behind it may have to become one
+        if self.dialect.alternating:  # the message before this position and the one after it can need merging
             return 0
         if history < prefix.length or not (prefix.is_sound and prefix.is_apart and kinds_of(items) <= INDEPENDENT):
             return 0
@@ -189,13 +189,13 @@ class _Renderer(Struct):
         return rendering
 
     def message(self, index: int, message: Any) -> list[ChatMessage]:
-        """Return what becomes of a message that has neither reasoning nor calls beside it."""
+        """Return the messages of an item that has neither reasoning nor calls next to it."""
         if message.role == "assistant":
             return self.answer(Answer(0, messages=[message]))
         return self.said((index, message))
 
     def said(self, said: Said) -> list[ChatMessage]:
-        """A user's or system's message; what a system message cannot hold follows as a user message."""
+        """A user or system message; content that a system message cannot contain follows as a user message."""
         index, message = said
         parts = self._parts(message.content, index, "content")
         if message.role == "user":
@@ -207,7 +207,7 @@ class _Renderer(Struct):
         return [*messages, {"role": "user", "content": rest}] if rest else messages
 
     def answer(self, answer: Answer) -> list[ChatMessage]:
-        """An assistant message, its calls' outputs, and what those outputs could not hold."""
+        """An assistant message, its calls' outputs, and the content that those outputs could not contain."""
         recalled = recall(answer.reasoning, self.dialect, self.unseal)
         if answer.reasoning and not self._replays(answer):
             recalled = recalled.without_reasoning()
@@ -237,7 +237,7 @@ class _Renderer(Struct):
             rest = [part for part in parts if part["type"] != "text"]
             if rest and not self.dialect.tool_parts:
                 names = {tie(call): chat_call(call, self.toolbox)[0] for call in answer.calls}
-                moved += [_whose(output, names.get(tie(output)), self.dialect), *rest]
+                moved += [_moved_from(output, names.get(tie(output)), self.dialect), *rest]
         return messages, moved
 
     def _tool_call(self, call: Call, recalled: Recalled) -> dict[str, Any]:
@@ -258,7 +258,9 @@ class _Renderer(Struct):
         return chat_parts(content, self.dialect, f"input[{index - self.history}].{field}", self.files)
 
     def _remembered(self, part: Any) -> list[ChatPart]:
-        """An earlier turn's part; a conversation goes on where a model with other senses takes over (lesson L30)."""
+        """An earlier turn's part; a conversation continues even if a model with other senses takes over (lesson
+        L30).
+        """
         try:
             return chat_parts([part], self.dialect, "input", self.files)
         except ClientError:
@@ -266,7 +268,7 @@ class _Renderer(Struct):
 
 
 def _cut(items: Sequence[InputItem], prefix: Prefix) -> int:
-    """Return the last place up to which every turn is over: where a user's message begins the next."""
+    """Return the last position up to which every turn is over: where a user message begins the next."""
     follows = prefix.length < len(items) and _is_user(items[prefix.length])
     return prefix.length if follows else prefix.last_user
 
@@ -280,7 +282,7 @@ def _is_system(item: InputItem) -> bool:
 
 
 def _assistant(answer: Answer, recalled: Recalled, calls: list[Any], dialect: Dialect) -> list[ChatMessage]:
-    """Return the assistant message, or none where nothing but reasoning was said."""
+    """Return the assistant message, or none if the answer is only reasoning."""
     text, refusal = _spoken(answer.messages, dialect)
     if not (text or refusal or calls):
         return []
@@ -300,7 +302,7 @@ _NO_CONTENT: dict[str, dict[str, Any]] = {"null": {"content": None}, "": {"conte
 
 
 def _spoken(messages: Sequence[Message], dialect: Dialect) -> tuple[str, str]:
-    """Return the text and the refusal of assistant messages; a refusal is text where the dialect has no field."""
+    """Return the text and the refusal of assistant messages; a refusal is text if the dialect has no field for it."""
     if not messages:
         return "", ""
     texts: list[str] = []
@@ -314,7 +316,7 @@ def _spoken(messages: Sequence[Message], dialect: Dialect) -> tuple[str, str]:
 
 
 def _with_thoughts(text: str, recalled: Recalled, dialect: Dialect) -> str | list[ChatPart]:
-    """Return the content with the reasoning inside it, where that is the dialect's place for it."""
+    """Return the content with the reasoning inside it, if that is where the dialect has it."""
     if dialect.reasoning == "think_tags" and recalled.text:
         return f"<think>\n{recalled.text}\n</think>\n\n{text}".rstrip("\n")
     if dialect.reasoning == "thinking" and recalled.text:
@@ -324,7 +326,7 @@ def _with_thoughts(text: str, recalled: Recalled, dialect: Dialect) -> str | lis
 
 
 def _reasoning_fields(recalled: Recalled, dialect: Dialect, *, needed: bool) -> dict[str, Any]:
-    """Return the reasoning fields: what the family sent, else the plain text under the dialect's name for it."""
+    """Return the reasoning fields: those that the family sent, otherwise the plain text in the dialect's field."""
     if dialect.reasoning in {"think_tags", "thinking"}:
         return {}
     if recalled.fields:
@@ -347,10 +349,10 @@ def _tool_message(output: Output, parts: list[ChatPart], dialect: Dialect) -> Ch
 
 _MOVED = "[see the next user message]"
 MOVED_FROM = "From the output of call "
-"""Begins a user's message that holds what a tool's output could not hold."""
+"""Begins a user message with content that a tool's output could not contain."""
 
 
-def _whose(output: Output, name: str | None, dialect: Dialect) -> ChatPart:
+def _moved_from(output: Output, name: str | None, dialect: Dialect) -> ChatPart:
     of = f" of {name}" if name else ""
     return {"type": "text", "text": f"{MOVED_FROM}{_call_id(tie(output), dialect)}{of}:"}
 

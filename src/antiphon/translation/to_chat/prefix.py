@@ -1,8 +1,8 @@
-"""What the turns of a chain share: its items, what is known of them, and the messages that they became.
+"""What the turns of a chain share: its items, what is known of them, and their messages.
 
-A chain grows at its end. So all its items stand in one list, a `Log`, of which each response has a beginning, a
-`Prefix`, and a new turn adds its own items alone. Where two responses follow the same one, the second gets a copy. The
-messages of a log are kept per dialect in the same way, as values and as JSON (`Rendering`); `chat.messages` makes them.
+A chain grows at its end. So all its items are in one list, a `Log`; each response has a beginning of it, a `Prefix`,
+and a new turn adds only its own items. If two responses follow the same one, the second receives a copy. The messages
+of a log are stored per dialect in the same way, as values and as JSON (`Rendering`); `chat.messages` creates them.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -19,35 +19,35 @@ from antiphon.protocol.validation.call_rules import CALLS, OUTPUTS, check_calls,
 from antiphon.translation.dialects.dialect import Dialect
 
 INDEPENDENT = frozenset[type]({Message, Reasoning, *CALLS, *OUTPUTS}).difference([ToolSearchCall, ToolSearchOutput])
-"""Items that become the same messages whatever is said in later turns."""
+"""Items that become the same messages whatever later turns contain."""
 
 MANY = 250
-"""Items from which on they are checked and translated in a thread."""
+"""Number of items from which they are checked and translated in a thread."""
 
 MUCH = 4 * 1024 * 1024
-"""Bytes that a log takes from which on the same holds: it is about a fourth of them in text."""
+"""Bytes of a log from which the same applies: about a fourth of them are text."""
 
 MOST_RENDERINGS = 2
-"""Ways in which a log is kept as messages. A chain seldom needs a second; what a log takes is counted without more."""
+"""Renderings that a log keeps. A chain seldom needs a second; the size of a log does not include the others."""
 
 _encode = msgspec.json.Encoder().encode
 
 
 @dataclass(slots=True)
 class Rendering:
-    """The messages of a log's turns up to `end`, the place of a user's message, in one dialect."""
+    """The messages of a log's turns up to `end`, the position of a user message, in one dialect."""
 
     messages: list[dict[str, Any]] = field(default_factory=list)
     json: bytearray = field(default_factory=bytearray)
-    """The same messages, each with a comma behind it."""
+    """The same messages, each followed by a comma."""
     bounds: dict[int, tuple[int, int]] = field(default_factory=lambda: {0: (0, 0)})
-    """How many `messages` and bytes of `json` the items up to a place became."""
+    """How many `messages` and bytes of `json` the items up to a position became."""
     names: dict[Key, str] = field(default_factory=dict)
-    """What the tools that are called in it were named."""
+    """The names of the tools that are called in it."""
     end: int = 0
 
     def add(self, messages: list[dict[str, Any]], end: int, names: dict[Key, str], *, is_large: bool = False) -> None:
-        """Take what the items from the former `end` to the new one became. The bound comes last: see `Log`."""
+        """Add the messages of the items from the former `end` to the new one. The bound is set last: see `Log`."""
         self.names |= names
         if messages:
             self.messages += messages
@@ -71,11 +71,11 @@ class Rendering:
 
 @dataclass(slots=True, eq=False)
 class Log:
-    """The items of a chain, and where its calls and their outputs stand.
+    """The items of a chain, and the positions of its calls and their outputs.
 
-    Its renderings are made where the request that needs them is translated: on the event loop, or in a thread once the
-    log `is_large`. A tenant holds one thread, so no two work on them. The loop may copy them meanwhile: what is known
-    up to a bound does not change, and what begins anew is another rendering.
+    Its renderings are created where the request that needs them is translated: on the event loop, or in a thread once
+    the log `is_large`. A tenant holds one thread, so no two work on them. The loop can copy them meanwhile: the part up
+    to a bound does not change, and a restarted rendering is a new object.
     """
 
     items: list[InputItem] = field(default_factory=list)
@@ -85,10 +85,12 @@ class Log:
     size: int = 0
     """About how many bytes it takes."""
     has_files: bool = False
-    """It has files that were read: their text and images are not counted in `size`, so no rendering keeps them."""
+    """Whether it has files that were read: `size` does not include their text and images, so no rendering keeps
+    them.
+    """
 
     def copied(self, length: int) -> "Log":
-        """Return a log of the first items, which grows on its own."""
+        """Return a log of the first items, which grows independently."""
         return Log(
             self.items[:length],
             {call_id: place for call_id, place in self.calls.items() if place < length},
@@ -100,7 +102,7 @@ class Log:
 
     @property
     def is_large(self) -> bool:
-        """Whether its messages are made and encoded in a thread. A log that is large stays so."""
+        """Whether its messages are created and encoded in a thread. A large log stays large."""
         return len(self.items) > MANY or self.size > MUCH
 
 
@@ -114,20 +116,20 @@ class Prefix:
     open: tuple[str, ...] = ()
     """The calls that wait for their output."""
     last_user: int = 0
-    """The place of the last message of the user's."""
+    """The position of the last user message."""
     is_sound: bool = True
-    """Calls and outputs pair off, but for the `open` ones."""
+    """Whether calls and outputs are paired, except the `open` ones."""
     is_apart: bool = True
-    """What a turn became depends on no other turn."""
+    """Whether the messages of a turn depend on no other turn."""
     has_system: bool = False
-    """A message in it is the system's or the developer's."""
+    """Whether it contains a system or developer message."""
 
     def rendering(self, dialect: Dialect, reasoning_context: str | None) -> Rendering:
-        """Return the messages that are known of the log, none at first; for a new way the oldest one is forgotten."""
+        """Return the messages that are known of the log, none at first; a new rendering replaces the oldest one."""
         return self.log.renderings.get((dialect, reasoning_context)) or self.render_anew(dialect, reasoning_context)
 
     def render_anew(self, dialect: Dialect, reasoning_context: str | None) -> Rendering:
-        """Return an empty rendering in the place of the one that is known, if any."""
+        """Return an empty rendering that replaces the known one, if any."""
         renderings, key = self.log.renderings, (dialect, reasoning_context)
         if key not in renderings and len(renderings) == MOST_RENDERINGS:
             del renderings[next(iter(renderings))]
@@ -136,7 +138,7 @@ class Prefix:
 
     @property
     def items(self) -> list[InputItem]:
-        """The items, in a list of their own."""
+        """The items, in a separate list."""
         return self.log.items[: self.length]
 
     def extended(self, items: Sequence[InputItem], size: int = 0) -> "Prefix":
@@ -160,7 +162,7 @@ class Prefix:
         )
 
     def check_calls(self, new: Sequence[InputItem]) -> None:
-        """Check that calls and outputs pair off once the `new` items follow; raises as `check_calls`."""
+        """Check that calls and outputs are paired once the `new` items follow; raises as `check_calls`."""
         if not self.is_sound:
             check_calls([*self.items, *new])
             return
@@ -173,7 +175,7 @@ class Prefix:
 
 @dataclass(slots=True)
 class _Added:
-    """What becomes of a prefix while items are added."""
+    """The new state of a prefix while items are added."""
 
     log: Log
     open: dict[str, None]
@@ -209,7 +211,7 @@ class _Added:
 
 
 class Conversation(ItemList):
-    """All that the model is to see, of which a beginning may be a chain's."""
+    """Everything that the model receives, the beginning of which can be a chain's."""
 
     __slots__ = ("prefix",)
 
@@ -220,14 +222,14 @@ class Conversation(ItemList):
 
 
 def joined(items: Sequence[InputItem], more: Sequence[InputItem]) -> Sequence[InputItem]:
-    """Return a conversation that goes on with `more`."""
+    """Return a conversation that continues with `more`."""
     if not more:
         return items
     return Conversation([*items, *more], items.prefix if isinstance(items, Conversation) else None)
 
 
 class Messages(list[dict[str, Any]]):
-    """The messages of a request, some of which are JSON already."""
+    """The messages of a request, some of which are already JSON."""
 
     __slots__ = ("_json", "_known", "_length")
 
@@ -240,7 +242,7 @@ class Messages(list[dict[str, Any]]):
         self._json = rendering.json
 
     def encoded(self, before: bytes, behind: bytes, encode: Callable[[Any], bytes]) -> bytes:
-        """Return them as JSON between other bytes. What is known already is copied once and no more."""
+        """Return them as JSON between other bytes. Known messages are only copied, once."""
         first, rest = self[: self._known.start], self[self._known.stop :]
         if not rest:
             return b"".join((before, encode(list(self)), behind))
@@ -249,12 +251,12 @@ class Messages(list[dict[str, Any]]):
 
 
 def _with_commas(messages: list[dict[str, Any]]) -> bytes:
-    """Return messages as JSON, each with a comma behind it, without the brackets."""
+    """Return messages as JSON, each followed by a comma, without the brackets."""
     return _encode(messages)[1:-1] + b"," if messages else b""
 
 
 def encode_body(body: dict[str, Any], encode: Callable[[Any], bytes] = _encode) -> bytes:
-    """Return a request to a backend as JSON, of which `encode` makes the parts."""
+    """Return a request to a backend as JSON; `encode` creates the parts."""
     messages = body.get("messages")
     if not isinstance(messages, Messages):
         return encode(body)
@@ -266,7 +268,7 @@ def encode_body(body: dict[str, Any], encode: Callable[[Any], bytes] = _encode) 
 
 
 def encode_large_body(body: dict[str, Any]) -> bytes:
-    """Return the same, piece by piece: for a thread, where one long step would stop all others."""
+    """Return the same, piece by piece: for a thread, in which one long step would stop all others."""
     return encode_body(body, _encode_large)
 
 

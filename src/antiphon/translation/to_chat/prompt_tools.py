@@ -1,4 +1,5 @@
-"""Tools for a model whose backend takes none: described in the prompt, called in the text, answered in messages.
+"""Tools for a model with a backend that does not support them: described in the prompt, called in the text, answered in
+messages.
 
 | | Native | In the prompt |
 |---|---|---|
@@ -7,10 +8,10 @@
 | a call | `tool_calls` | a `<tool_call>` block in the assistant's text; `from_chat/text_calls` reads it |
 | its output | a `tool` message | a `<tool_response>` block in a user message |
 
-The format is that of Hermes and Qwen, which most models have seen. Where the request demands a call, or a form of the
-answer, and the backend takes a schema, the schema holds the model to a call, or to a call or that form: then a call is
-one JSON object. Else the answer stays free: a schema would keep models from reasoning, and make their prose worse. Only
-where the dialect says so (`tools="schema"`) every answer is held to JSON, and a text stands under `answer`.
+The format is that of Hermes and Qwen, which most models have seen. If the request requires a call, or a format of the
+answer, and the backend accepts a schema, the schema forces the model to write a call, or a call or that format: then a
+call is one JSON object. Otherwise the answer stays free: a schema would prevent models from reasoning, and make their
+prose worse. Only if the dialect says so (`tools="schema"`) every answer is forced into JSON, with text in `answer`.
 """
 
 from collections.abc import Sequence
@@ -57,7 +58,7 @@ _ONE = "Call one function at a time."
 
 
 def prompt_tools(request: CreateResponse, toolbox: Toolbox, dialect: Dialect) -> tuple[str | None, TextConfig | None]:
-    """Return the instructions with the tools in them, and the form of the answer, which allows or demands a call.
+    """Return the instructions with the tools in them, and the format of the answer, which allows or requires a call.
 
     Raises `ClientError` as `tool_choice` for a choice of no tool.
     """
@@ -92,10 +93,10 @@ def _of_calls(offers: Sequence[Offer]) -> JsonSchemaFormat:
 
 
 def _or_call(form: Format, offers: Sequence[Offer]) -> Format:
-    """Return the form with calls beside it; one that is no schema allows them as it is."""
+    """Return the format extended by calls; one that is not a schema allows them as it is."""
     if not isinstance(form, JsonSchemaFormat):
         return form
-    # References count from the root.
+    # References are relative to the root.
     definitions: dict[str, Any] = {name: form.schema[name] for name in ("$defs", "definitions") if name in form.schema}
     own = {name: value for name, value in form.schema.items() if name not in definitions}
     schema = {"anyOf": [own, *map(_call_schema, offers)], **definitions}
@@ -103,7 +104,9 @@ def _or_call(form: Format, offers: Sequence[Offer]) -> Format:
 
 
 def _call_schema(offer: Offer) -> dict[str, Any]:
-    """Return the schema of a call. One with references, which count from its own root, is left to the words."""
+    """Return the schema of a call. One with references, which are relative to its own root, is only described in
+    words.
+    """
     has_references = b'"$ref"' in msgspec.json.encode(offer.parameters)
     arguments = {"type": "object"} if has_references else offer.parameters
     return {
@@ -114,7 +117,7 @@ def _call_schema(offer: Offer) -> dict[str, Any]:
     }
 
 
-# What was called before.
+# Earlier calls.
 
 Messages = list[dict[str, Any]]
 

@@ -1,8 +1,8 @@
-"""What the model thought before goes back to it: in the fields it came in, and only where the backend wants it.
+"""Earlier reasoning that goes back to the model: in the fields in which it arrived, and only if the backend accepts it.
 
 State sealed into `encrypted_content` is `{"family", "reasoning": {field: value}, "calls": {call_id: {field: value}}}`,
-the last two where there is something to say, and whose it is (`access/unseal.py`). Only the
-family that made it gets its signatures back; another gets the plain text (lesson L30).
+the last two if they have content, and its owner (`access/unseal.py`). Only the family that created it receives its
+signatures; another receives the plain text (lesson L30).
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -13,7 +13,7 @@ from antiphon.protocol.items.messages import Compaction, Reasoning
 from antiphon.translation.dialects.dialect import REASONING_FIELDS, Dialect
 
 Unseal = Callable[[str], dict[str, Any]]
-"""Opens an `encrypted_content`; what cannot be opened is empty. Raises `ClientError` where that is not to be borne."""
+"""Opens an `encrypted_content`; unreadable content is empty. Raises `ClientError` if that is not acceptable."""
 
 UNREADABLE = "[It was kept by another server and cannot be read here.]"
 
@@ -24,7 +24,7 @@ def nothing(blob: str) -> dict[str, Any]:
 
 
 def recount(compaction: Compaction, unseal: Unseal) -> str:
-    """Return what a compaction stands for, in words."""
+    """Return the text of a compaction."""
     summary = unseal(compaction.encrypted_content).get("summary")
     return summary if isinstance(summary, str) else UNREADABLE
 
@@ -33,15 +33,15 @@ _SIGNATURES = frozenset({"extra_content"})
 """Gemini's thought signatures, on calls and on messages."""
 
 _TEXTS = ("reasoning_content", "reasoning", "thinking", "think")
-"""What the text may be sealed as: a field's name, Mistral's parts, tags."""
+"""Fields in which the text can be sealed: a field's name, Mistral's parts, tags."""
 
 
 @dataclass(slots=True)
 class Recalled:
-    """What one assistant message carries back.
+    """What one assistant message sends back.
 
-    Reasoning is plain `text`, or `fields` of the message as the backend sent them. `signatures` of the message and,
-    by call id, of its `calls` are no reasoning to read, and go back whatever the replay policy.
+    Reasoning is plain `text`, or `fields` of the message as the backend sent them. `signatures` of the message and, by
+    call id, of its `calls` are not readable reasoning, and go back whatever the replay policy.
     """
 
     text: str = ""
@@ -55,7 +55,7 @@ class Recalled:
 
 
 def recall(items: Sequence[Reasoning], dialect: Dialect, unseal: Unseal) -> Recalled:
-    """Return what the reasoning `items` before one answer carry back to `dialect`."""
+    """Return what the reasoning `items` before one answer send back to `dialect`."""
     recalled = Recalled()
     for item in items:
         _add(recalled, item, dialect, unseal)
@@ -77,18 +77,20 @@ def _add(recalled: Recalled, item: Reasoning, dialect: Dialect, unseal: Unseal) 
 
 
 def _shown_text(item: Reasoning) -> str:
-    """Return the raw reasoning where the item shows it, else its summary."""
+    """Return the raw reasoning if the item shows it, otherwise its summary."""
     return "\n\n".join(part.text for part in (item.content or item.summary) if part.text)
 
 
 def plain_text(reasoning: Any) -> str:
-    """Return the reasoning that was sealed as text, empty where none was."""
+    """Return the reasoning that was sealed as text, empty without any."""
     table = _table(reasoning)
     return next((table[name] for name in _TEXTS if isinstance(table.get(name), str)), "")
 
 
 def _joined(before: Any, value: Any) -> Any:
-    """Join what two items say in one field: texts as paragraphs, lists end to end; of other values the later one."""
+    """Join the values of two items in one field: texts as paragraphs, lists end to end; of other values the later
+    one.
+    """
     if isinstance(before, str) and isinstance(value, str):
         return f"{before}\n\n{value}"
     if isinstance(before, list) and isinstance(value, list):

@@ -1,8 +1,8 @@
-"""A Responses request becomes the body of a Chat Completions request.
+"""Translates a Responses request into the body of a Chat Completions request.
 
-`PARAMETERS` says for each optional Chat parameter which field of the request it comes from and what happens where
-the backend does not take it: a hint is omitted, what the client would miss is rejected. Defaults are never sent.
-`store` and `metadata` are never sent either: they are about our response, not about the backend's.
+`PARAMETERS` says for each optional Chat parameter which field of the request it comes from and what happens if the
+backend does not accept it: a hint is omitted, a field that the client would miss is rejected. Defaults are never sent.
+`store` and `metadata` are never sent either: they concern our response, not the backend's.
 """
 
 import re
@@ -41,7 +41,7 @@ _WITH_STATUS = (Message, FunctionCall, FunctionCallOutput)
 
 
 def normalise_input(input: str | Sequence[InputItem] | Any, new_id: NewId) -> list[InputItem]:
-    """Return `input` as items; the items given are not changed.
+    """Return `input` as items; the items passed are not changed.
 
     A string is one user message, an absent input no items. An item without an id gets a new one, a message's string
     content becomes one part, and a message, call or call output without a status is `completed`.
@@ -76,14 +76,14 @@ def _normalise(item: InputItem, new_id: NewId) -> InputItem:
 
 
 def as_sent(item: InputItem) -> InputItem:
-    """Return an item of the request's own input, where a compaction replaces nothing."""
+    """Return an item of the request's own input, in which a compaction replaces nothing."""
     if type(item) is not Compaction:
         return item
     return SentCompaction(id=item.id, encrypted_content=item.encrypted_content, created_by=item.created_by)
 
 
 def configured(request: CreateResponse, items: Sequence[InputItem]) -> CreateResponse:
-    """Return the request with what its conversation's newest updates say, where it says nothing itself."""
+    """Return the request with the values of its conversation's newest updates for fields that it does not set."""
     updates = [item for item in items if type(item) is ConfigurationUpdate]
     if not updates:
         return request
@@ -110,11 +110,11 @@ class Parameter(Struct, frozen=True):
     name: str
     """The request's field, as errors name it."""
     convert: Callable[[Any], Any] | None = None
-    """Makes its value of the field's, where it is another; None where that says nothing."""
+    """Computes its value from the field's if it differs; None if it has no effect."""
     needed: bool = False
-    """Whether the client would miss it: then it is rejected where the backend does not take it, else omitted."""
+    """Whether the client would miss it: then it is rejected if the backend does not accept it, otherwise omitted."""
     field: str = ""
-    """The field itself, where errors name a part of it or another."""
+    """The field itself, if errors name a part of it or another."""
 
 
 def to_chat(
@@ -212,7 +212,7 @@ def _add_parameters(body: Body, request: CreateResponse, dialect: Dialect, dropp
 
 
 def _add_local(body: Body, request: LocalRequest, dropped: frozenset[str]) -> None:
-    """Add the parameters that the client wrote for the backend; they count more than what the effort comes to."""
+    """Add the parameters that the client wrote for the backend; they take precedence over those of the effort."""
     for name, value in request.parameters.items():
         if name in dropped:
             raise unsupported(name)
@@ -238,13 +238,13 @@ def _tools(request: CreateResponse, toolbox: Toolbox, dialect: Dialect) -> Body:
 
 
 def output_cap(body: Mapping[str, Any]) -> int | None:
-    """Return how many tokens a Chat request allows, None where it does not say."""
+    """Return how many tokens a Chat request allows, None without a limit."""
     cap: int | None = body.get("max_completion_tokens", body.get("max_tokens"))
     return cap
 
 
 def _nearest(effort: str, efforts: frozenset[str]) -> str:
-    """Return the effort among `efforts` that is nearest to `effort`, the lesser one of two."""
+    """Return the effort among `efforts` that is nearest to `effort`, the lower one of two."""
     place = EFFORTS.index(effort)
     return min(sorted(efforts, key=EFFORTS.index), key=lambda each: abs(EFFORTS.index(each) - place))
 
@@ -268,7 +268,7 @@ _EFFORT_FORMS: dict[str, Callable[[str], Body]] = {
 
 
 def effort_parameters(form: EffortForm, effort: str) -> Body:
-    """Return the Chat parameters that say an effort in this form; none for the empty form."""
+    """Return the Chat parameters for an effort in this form; none for the empty form."""
     return _EFFORT_FORMS[form](effort) if form else {}
 
 
@@ -293,10 +293,10 @@ PARAMETERS = (
     ),
     Parameter("service_tier", "service_tier", lambda tier: _TIERS.get(tier, tier)),
 )
-"""Every optional parameter that is a value and nothing more."""
+"""Every optional parameter that is a plain value."""
 
 EFFORT_PARAMETERS = frozenset({"reasoning_effort", "reasoning", "thinking", "enable_thinking", "chat_template_kwargs"})
-"""Chat parameters that say the effort, in one dialect or another."""
+"""Chat parameters for the effort, in one dialect or another."""
 
 CHAT_PARAMETERS: Mapping[str, str] = {
     "model": "model",
@@ -311,14 +311,14 @@ CHAT_PARAMETERS: Mapping[str, str] = {
     "stream": "stream",
     "stream_options": "stream",
 } | {parameter.chat: parameter.name for parameter in PARAMETERS}
-"""Chat parameter -> the request's field: what a backend complains of, as `param` names it to the client."""
+"""Chat parameter -> the request's field, which `param` names to the client in errors about it."""
 
 RESERVED = (
     frozenset(CreateResponse.__struct_encode_fields__)
     | (CHAT_PARAMETERS.keys() - EFFORT_PARAMETERS)
     | {"n", "functions", "function_call", "opening"}
 )
-"""Parameters that are never forwarded as they came: the Responses API has them, or the translation sets them."""
+"""Parameters that are never forwarded unchanged: the Responses API has them, or the translation sets them."""
 
 
 def responses_parameter(chat: str) -> str | None:
@@ -328,7 +328,7 @@ def responses_parameter(chat: str) -> str | None:
 
 
 def unsupported(name: str) -> ClientError:
-    """Return the refusal of a field that the backend cannot honour (specification section 13)."""
+    """Return the error for a field that the backend cannot honour (specification section 13)."""
     return ClientError(
         f"Unsupported parameter: '{name}' is not supported with this model.", code="unsupported_parameter", param=name
     )

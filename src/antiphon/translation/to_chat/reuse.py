@@ -1,8 +1,8 @@
-"""How much of a prompt its backend has read before, and where it differs from the prompt of the turn before.
+"""How much of a prompt its backend has read before, and where it differs from the prompt of the previous turn.
 
-A prefix cache keeps what the model computed for a prompt, and computes the next prompt from the first difference on. So
-a turn that repeats the tools and messages of the turn before, byte for byte, costs only what it adds. Chat templates
-write the tools before the messages: another tool changes everything behind it.
+A prefix cache stores what the model computed for a prompt, and computes the next prompt from the first difference on.
+So a turn that repeats the tools and messages of the previous turn, byte for byte, costs only what it adds. Chat
+templates write the tools before the messages: another tool changes everything after it.
 
 A prompt is remembered as a digest and a size of each of its parts, without its content.
 """
@@ -18,7 +18,7 @@ from msgspec import Struct
 from antiphon.protocol.json_pieces import pieces
 
 DIGEST = 8
-"""Bytes of a part's digest. Two parts with one digest show a wrong figure, and do nothing else."""
+"""Bytes of a part's digest. Two parts with the same digest only distort a figure."""
 
 PER_PART = DIGEST + 4
 """Bytes that a part takes in a fingerprint."""
@@ -43,16 +43,16 @@ class Fingerprint(Struct, frozen=True):
 
 
 class Reuse(Struct, frozen=True):
-    """A prompt beside the one of the turn before."""
+    """A prompt compared with that of the previous turn."""
 
     size: int
     """Bytes of the prompt: its tools and messages as JSON."""
     reused: int
-    """Bytes at its beginning that the prompt before had too."""
+    """Bytes at its beginning that the previous prompt had too."""
     changed: str = ""
-    """The first part that differs, such as `message 2 (user, text)`; empty where the prompt continues the one before.
+    """The first part that differs, such as `message 2 (user, text)`; empty if the prompt continues the previous one.
 
-    It names places, roles and types, and never what was said.
+    It names positions, roles and types, and never content.
     """
 
 
@@ -72,7 +72,7 @@ def fingerprint(body: Mapping[str, Any], *, is_large: bool = False) -> Fingerpri
 
 
 def reuse(before: Fingerprint | None, new: Fingerprint, body: Mapping[str, Any]) -> Reuse:
-    """Return what a prompt repeats of the one before; of the first one of a session nothing is repeated.
+    """Return what a prompt repeats of the previous one; the first one of a session repeats nothing.
 
     `body` is the request with the new prompt.
     """
@@ -94,7 +94,7 @@ def _same(before: bytes, new: bytes) -> int:
 
 
 def _name(place: int, most_tools: int, tools: int, messages: Sequence[Mapping[str, Any]]) -> str:
-    """Return what the log calls the part at a place."""
+    """Return how the log names the part at a position."""
     if place < most_tools:
         return f"tool {place}"
     index = place - tools
@@ -104,7 +104,7 @@ def _name(place: int, most_tools: int, tools: int, messages: Sequence[Mapping[st
 
 
 def _kind(message: Mapping[str, Any]) -> str:
-    """Return the role of a message, and what it holds."""
+    """Return the role of a message, and the kind of its content."""
     content = message.get("content")
     held = sorted({str(part["type"]) for part in content}) if isinstance(content, list) else ["text"] if content else []
     calls = ["tool calls"] if message.get("tool_calls") else []

@@ -1,9 +1,9 @@
-"""A JSON Schema without the keywords that a backend does not take.
+"""Removes the keywords from a JSON Schema that a backend does not accept.
 
-A backend turns a schema into a grammar, and rejects the request where its compiler knows a keyword not or not so.
-`GROUPS` are those keywords in the order in which they are removed: what is rejected most often comes first, and what
-costs the model least. A group that was removed is a lesson (`learned.refused_schema`). The values of the keywords go
-into the description beside them, so that the model still reads them.
+A backend converts a schema into a grammar, and rejects the request if its compiler does not support a keyword or its
+value. `GROUPS` are those keywords in the order in which they are removed: first those that are rejected most often, and
+that cost the model least. A removed group is a lesson (`learned.refused_schema`). The values of the keywords are added
+to the description next to them, so that the model still reads them.
 """
 
 import re
@@ -16,7 +16,7 @@ from msgspec import Struct
 Schema = dict[str, Any]
 
 ANY = "any"
-"""The lesson that a backend takes no schema at all of those that it was sent: only names and descriptions are left."""
+"""The lesson that a backend accepts none of the schemas sent: only names and descriptions remain."""
 
 LONGEST_NOTE = 500
 """Characters of keywords that are added to a description; the rest is omitted."""
@@ -48,10 +48,10 @@ class Group(Struct, frozen=True):
     words: str = ""
     """A regular expression, lower case: how a backend's error means the group without naming a keyword."""
     only: Callable[[Any], bool] | None = None
-    """The values that are rejected, where others are accepted."""
+    """The values that are rejected, if others are accepted."""
 
     def has(self, keyword: str, value: Any) -> bool:
-        """Whether a keyword with this value is of the group."""
+        """Whether a keyword with this value belongs to the group."""
         return keyword in self.keywords and (self.only is None or self.only(value))
 
 
@@ -105,18 +105,18 @@ _DATA = frozenset({"const", "default", "enum", "example", "examples", "required"
 """Keywords with a value that is not a schema."""
 
 _UNSAID = frozenset({"$defs", "definitions", "$ref", "$dynamicRef"})
-"""Keywords that mean nothing to a model that reads one description."""
+"""Keywords that are meaningless to a model that reads one description."""
 
 
 def projected(schema: Schema, lessons: Collection[str]) -> Schema:
-    """Return the schema without the groups that `lessons` names; what it says then is weaker, never other."""
+    """Return the schema without the groups that `lessons` names; the result is weaker, never different."""
     if ANY in lessons:
         return _names_only(schema)
     return _without(schema, [_BY_NAME[lesson] for lesson in lessons])
 
 
 def groups_in(schemas: Collection[Schema]) -> list[str]:
-    """Return the groups that these schemas use, in their order, and `ANY` last where there is more to give up."""
+    """Return the groups that these schemas use, in order, and `ANY` last if more can be removed."""
     used = [pair for schema in schemas for node in _nodes(schema) for pair in node.items()]
     found = [group.name for group in GROUPS if any(group.has(*pair) for pair in used)]
     return [*found, ANY] if any(_names_only(schema) != schema for schema in schemas) else found

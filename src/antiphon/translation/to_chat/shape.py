@@ -1,4 +1,4 @@
-"""Rules that a dialect has for the list of messages as a whole."""
+"""A dialect's rules for the list of messages as a whole."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ _SYSTEM_ROLES = frozenset({"system", "developer"})
 
 
 def shaped(messages: list[dict[str, Any]], dialect: Dialect) -> list[dict[str, Any]]:
-    """Return `messages` as the dialect takes them, in the same order."""
+    """Return `messages` in the form that the dialect accepts, in the same order."""
     if dialect.system_must_be_first:
         messages = _system_first(messages)
     if dialect.alternating:
@@ -17,7 +17,7 @@ def shaped(messages: list[dict[str, Any]], dialect: Dialect) -> list[dict[str, A
 
 
 def _system_first(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Join the system messages at the start; a later one becomes a marked user message where it stands."""
+    """Join the system messages at the start; a later one becomes a marked user message in its position."""
     leading = next((i for i, message in enumerate(messages) if message["role"] not in _SYSTEM_ROLES), len(messages))
     first = _join(messages[:leading]) if leading else []
     return [*first, *(_marked(message) for message in messages[leading:])]
@@ -45,7 +45,7 @@ def _alternating(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _can_join(before: dict[str, Any], message: dict[str, Any]) -> bool:
-    """Tell whether both are role and content only: a call or a refusal belongs to its own message."""
+    """Return whether both have only role and content: a call or a refusal belongs to its own message."""
     return before.keys() == message.keys() == {"role", "content"}
 
 

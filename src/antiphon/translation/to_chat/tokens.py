@@ -1,8 +1,8 @@
-"""How many tokens a Chat request is: as the backend counts them, or estimated where no backend can be asked.
+"""How many tokens a Chat request has: counted by the backend, or estimated if no backend can count.
 
-A way is a generator: it yields what to POST, is sent the JSON that came (None where none did), and returns the count,
-or None where the backend does not tell. The backend's own template and tokenizer are used, so the count is that of
-the prompt which the model would see; only media are no part of it.
+A way is a generator: it yields what to POST, is sent the JSON response (None without one), and returns the count, or
+None if the backend does not report it. The backend's own template and tokenizer are used, so the count is that of the
+prompt which the model would see, except media.
 
 The estimate:
 
@@ -10,9 +10,9 @@ The estimate:
                + media
 
 A text is measured by its size: four ASCII characters are a token, and so are three bytes of anything else in UTF-8.
-That is within a quarter for English prose, and more than it is for most other languages: better too early at a limit
-than too late. An image, or a sound, is 765 tokens, which is what a picture of 1024 by 1024 is to GPT-4o; a file as
-many for each 50,000 characters of its data that are begun.
+That is within a quarter for English prose, and an overestimate for most other languages: reaching a limit too early is
+better than too late. An image, or a sound, is 765 tokens, which is the count of a picture of 1024 by 1024 at GPT-4o; a
+file is as many for each started 50,000 characters of its data.
 
 More input is never fewer tokens.
 """
@@ -37,25 +37,25 @@ class Ask(NamedTuple):
 
 Steps = Generator[Ask, Any, int | None]
 Way = Callable[[Body], Steps]
-"""Takes the body of a request for chat completions."""
+"""Accepts the body of a request for chat completions."""
 
 BESIDE = "/.."
-"""Goes before the path of an endpoint that stands beside `/v1` and not below it."""
+"""Precedes the path of an endpoint that is next to `/v1` and not below it."""
 
 
 def by_counting(body: Body) -> Steps:
-    """Ask for the count itself."""
+    """Request the count itself."""
     return _number((yield Ask("/chat/completions/input_tokens", body)), "input_tokens")
 
 
 def by_responses(body: Body) -> Steps:
-    """Ask a backend that speaks Responses, in its own words (specification section 11)."""
+    """Request the count from a backend that implements Responses, in its own form (specification section 11)."""
     asked = {name: value for name, value in body.items() if name in COUNTED}
     return _number((yield Ask("/responses/input_tokens", asked)), "input_tokens")
 
 
 def by_template(body: Body) -> Steps:
-    """Have the prompt written out, then cut into tokens."""
+    """Have the prompt rendered, then tokenized."""
     written = yield Ask(f"{BESIDE}/apply-template", body)
     prompt = written.get("prompt") if isinstance(written, dict) else None
     if not isinstance(prompt, str):
@@ -66,7 +66,7 @@ def by_template(body: Body) -> Steps:
 
 
 def by_messages(body: Body) -> Steps:
-    """Have the messages cut into tokens."""
+    """Have the messages tokenized."""
     asked: Body = {name: body[name] for name in ("model", "messages", "tools") if name in body}
     if effort := body.get("reasoning_effort"):
         asked["chat_template_kwargs"] = {"reasoning_effort": effort}
@@ -74,8 +74,8 @@ def by_messages(body: Body) -> Steps:
 
 
 WAYS: Mapping[str, tuple[Way, ...]] = {
-    # Its server's README: `/v1/chat/completions/input_tokens` takes a Chat body. Builds before it have the template
-    # and the tokenizer apart; a prompt of Chat is cut with special tokens added and parsed.
+    # Its server's README: `/v1/chat/completions/input_tokens` accepts a Chat body. Builds before it have the template
+    # and the tokenizer separately; a prompt of Chat is tokenized with special tokens added and parsed.
     "llamacpp": (by_counting, by_template),
     # vllm/entrypoints/serve/tokenize/protocol.py: `TokenizeChatRequest` and the `count` of `TokenizeResponse`. The
     # effort goes into the template as it does for chat completions.
@@ -83,7 +83,7 @@ WAYS: Mapping[str, tuple[Way, ...]] = {
     # Ours: it counts words, and bills by the same count.
     "demo": (by_counting,),
 }
-"""Family -> its ways, best first. SGLang's `/tokenize` cuts a prompt but writes none out; others have nothing."""
+"""Family -> its ways, best first. SGLang's `/tokenize` tokenizes a prompt but renders none; others have nothing."""
 
 
 def _number(answer: Any, name: str) -> int | None:
@@ -96,7 +96,7 @@ def _number(answer: Any, name: str) -> int | None:
 Measure = Callable[[str], int]
 
 PRIMING = 3
-"""What opens the answer. Recordings: "What is the capital of France?", 7 tokens, is 14 to gpt-4o."""
+"""The beginning of the answer. Recordings: "What is the capital of France?", 7 tokens, is 14 to gpt-4o."""
 
 MESSAGE = 4
 """A message's role and its two ends."""
@@ -107,13 +107,13 @@ MEDIUM = 765
 MEDIUM_DATA = 50_000
 
 MEDIA = frozenset({"image_url", "input_audio", "video_url", "file", "document_url"})
-"""Fields of a content part that hold no text."""
+"""Fields of a content part that contain no text."""
 
 UNSEEN = frozenset(
     {"role", "type", "id", "tool_call_id", "index", "format"}
     | {"signature", "thought_signature", "encrypted_content", "data", "cache_control"}
 )
-"""Fields of a message, and of what is inside, that the model does not read as text."""
+"""Fields of a message, and inside it, that the model does not read as text."""
 
 
 def tokens_of(body: Mapping[str, Any], measure: Measure | None = None, priming: int = PRIMING) -> int:
@@ -127,15 +127,15 @@ def tokens_of(body: Mapping[str, Any], measure: Measure | None = None, priming: 
     return count + media_tokens(body)
 
 
-def asked_tokens(body: Mapping[str, Any]) -> int:
-    """Return the tokens of a request as a backend was sent it: for chat completions, a response or embeddings."""
+def request_tokens(body: Mapping[str, Any]) -> int:
+    """Return the tokens of a request as sent to a backend: for chat completions, a response or embeddings."""
     given = [one for name in ("messages", "input") for one in _listed(body.get(name))]
     texts = [one for one in given if not isinstance(one, int)]
     return tokens_of({**body, "messages": texts}) + sum(map(_ids_in, given))
 
 
 def by_size(text: str) -> int:
-    """Return the tokens of a text as its size lets one expect them."""
+    """Return the expected tokens of a text by its size."""
     if text.isascii():
         return -(-len(text) // 4)
     ascii_size = len(text.encode("ascii", "ignore"))
@@ -149,18 +149,18 @@ def media_tokens(body: Mapping[str, Any]) -> int:
 
 
 def is_plain(body: Body) -> bool:
-    """Whether the request is texts between roles and nothing else: then no template has anything to add."""
+    """Whether the request is only texts between roles: then no template adds anything."""
     plain = all(message.keys() == {"role", "content"} for message in body["messages"])
     return plain and not (body.get("tools") or body.get("response_format") or media_tokens(body))
 
 
 def _listed(given: Any) -> list[Any]:
-    """Return what may be one text or several as several."""
+    """Return one text or several as several."""
     return given if isinstance(given, list) else [] if given is None else [given]
 
 
 def _ids_in(given: Any) -> int:
-    """Return how many tokens were given as such: an input of embeddings may be the tokenizer's numbers."""
+    """Return how many tokens were passed as such: an input of embeddings can be the tokenizer's numbers."""
     return sum(isinstance(one, int) for one in _listed(given))
 
 
@@ -188,7 +188,7 @@ def _of_media(value: Any) -> int:
 
 
 def of_medium(file_data: int) -> int:
-    """Return the tokens of an image, a sound or a file with so many characters of data; 0 for image and sound."""
+    """Return the tokens of an image, a sound or a file with this many characters of data; 0 for image and sound."""
     return MEDIUM * max(1, -(-file_data // MEDIUM_DATA))
 
 

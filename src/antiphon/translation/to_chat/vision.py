@@ -1,8 +1,8 @@
-"""Images in a request to a model that sees none: which there are, and the request with descriptions in their place.
+"""Images in a request to a model without vision: finds them, and replaces them with descriptions.
 
-It works on what a backend is sent, so it sees every image, wherever it comes from: the user, a tool of the client's or
-of this server's, this turn or an earlier one. An image and the question beside it are the same in each later turn, and
-so is what stands in its place: a prefix cache keeps what it has read.
+It works on the request to the backend, so it sees every image, from any source: the user, a tool of the client or of
+this server, this turn or an earlier one. An image and the question next to it are the same in each later turn, and so
+is the replacement: a prefix cache keeps what it has read.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,28 +26,28 @@ The reader's request:
 
 
 class Image(Struct, frozen=True):
-    """An image as it stands in a request: the key of its description."""
+    """An image in a request: the key of its description."""
 
     url: str
     """Its URL, or a `data:` URL."""
     question: str
-    """The text of the user's message that it is in, or else of the last one before."""
+    """The text of the user message that contains it, or of the previous user message."""
 
 
 _PLACES: Mapping[Api, tuple[str, str, tuple[str, ...], str]] = {
     "chat": ("messages", "image_url", ("content",), "text"),
     "responses": ("input", "input_image", ("content", "output"), "input_text"),
 }
-"""By API: the list in the body, the type of an image, the fields that hold parts, and the type of a text."""
+"""By API: the list in the body, the type of an image, the fields that contain parts, and the type of a text."""
 
 
 def images_in(body: Mapping[str, Any], api: Api) -> list[Image]:
-    """Return the images in a request to a backend, in their order."""
+    """Return the images in a request to a backend, in order."""
     return [image for _, found in _seen(body, api) for images in found.values() for image in images.values()]
 
 
 def described(body: dict[str, Any], api: Api, dialect: Dialect, description: Callable[[Image], str]) -> dict[str, Any]:
-    """Return the request with the description of each image in its place."""
+    """Return the request with each image replaced by its description."""
     name, _, _, text = _PLACES[api]
     messages: list[Any] = list(body[name])
     for index, found in _seen(body, api):
@@ -64,12 +64,12 @@ def described(body: dict[str, Any], api: Api, dialect: Dialect, description: Cal
 
 
 def shown(description: str) -> str:
-    """Return what stands in an image's place."""
+    """Return the text that replaces an image."""
     return f"[Image: {description}]"
 
 
 Found = dict[str, dict[int, Image]]
-"""The images of one message, by the field and the place in it."""
+"""The images of one message, by field and position."""
 
 
 def _seen(body: Mapping[str, Any], api: Api) -> Iterator[tuple[int, Found]]:

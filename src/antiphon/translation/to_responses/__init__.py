@@ -1,1 +1,1 @@
-"""A Responses request becomes a request to a backend that speaks the Responses API."""
+"""Translates a Responses request into a request to a backend that implements the Responses API."""

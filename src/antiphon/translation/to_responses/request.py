@@ -1,9 +1,9 @@
-"""A Responses request of ours becomes one to a backend that speaks Responses itself.
+"""Translates a Responses request of ours into one to a backend that implements Responses itself.
 
-What is ours stays here: the chain or conversation (the whole history goes as `input`), storage (`store` is always
-false), the background, metadata, compaction. Everything else that the client asked for goes as it came, tools that the
-backend runs included. Ids of ours mean nothing there; an item keeps one where the API wants one, and reasoning gets
-back the backend's own, with the blob that is tied to it.
+Our own features stay here: the chain or conversation (the whole history goes as `input`), storage (`store` is always
+false), background, metadata, compaction. Everything else that the client requested is forwarded unchanged, including
+tools that the backend runs. Our ids mean nothing to the backend; an item keeps one if the API requires one, and
+reasoning receives the backend's own, with the blob that is tied to it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -39,7 +39,7 @@ from antiphon.translation.dialects.dialect import Dialect
 from antiphon.translation.files import GONE, PAST, ReadFiles
 from antiphon.translation.learned import refused_parameter
 from antiphon.translation.to_chat.history import remembered, summary
-from antiphon.translation.to_chat.hosted import Approvals, retold, state_of
+from antiphon.translation.to_chat.hosted import Approvals, shown_call, state_of
 from antiphon.translation.to_chat.reasoning import Unseal, nothing, plain_text, recount
 from antiphon.translation.to_chat.request import configured, unsupported
 
@@ -50,21 +50,21 @@ HINTS = frozenset(
     | {"reasoning", "user", "safety_identifier", "truncation", "service_tier"}
     | {"prompt_cache_key", "prompt_cache_options", "prompt_cache_retention"}
 )
-"""Fields that are omitted where the backend rejects them: the answer is the same without, or nearly."""
+"""Fields that are omitted if the backend rejects them: the answer is the same without them, or nearly."""
 
 NEEDED = frozenset(
     {"include", "tools", "tool_choice", "text", "max_output_tokens", "instructions", "top_logprobs", "stream"}
 )
-"""Fields that the client would miss: a backend's refusal of one is the client's answer."""
+"""Fields that the client would miss: a backend's rejection of one is returned to the client."""
 
 USUAL = frozenset(
     {"function", "message", "function_call", "function_call_output", "reasoning"}
     | {"compaction", "compaction_trigger", "configuration_update"}
 )
-"""Types of tools and items that every Responses API takes, or that are never sent."""
+"""Types of tools and items that every Responses API accepts, or that are never sent."""
 
 SEALED = "reasoning.encrypted_content"
-"""What is asked for unasked: without storage the backend's reasoning comes back to it in this form only."""
+"""Always requested: without storage, the backend's reasoning returns to it only in this form."""
 
 LONGEST_ID = 64
 """Characters of an item's id, at OpenAI."""
@@ -75,12 +75,12 @@ _UNKNOWN_THERE = frozenset(
 """Fields of an item that no backend reads."""
 
 _WITH_ID = (*HostedItem.__args__, ComputerCall, LocalShellCall)
-"""Items that must have an id, beside an assistant's message and reasoning."""
+"""Items that must have an id, in addition to an assistant's message and reasoning."""
 
 _WITHOUT_STATUS = (CustomToolCall, CustomToolCallOutput)
 
 _MADE = (*CALLS, *HostedItem.__args__)
-"""What a model says after it has thought, beside a message."""
+"""Items that can follow reasoning, in addition to a message."""
 
 
 def to_responses(
@@ -93,12 +93,12 @@ def to_responses(
     origin: str = "",
     files: ReadFiles | None = None,
 ) -> Body:
-    """Return the body of the Responses request that asks for what `request` asks, about the conversation `items`.
+    """Return the body of the Responses request that is equivalent to `request`, about the conversation `items`.
 
     `refused` holds what this backend's errors taught before (`refused_field`); `unseal` opens the state that a client
-    keeps for us, of which that is the backend's own which has this `origin` (nothing, where it is empty). Raises
-    `ClientError` for an `item_reference`, which the engine resolves before. `files` are those that were read for the
-    request: a `file_id` of this server becomes the file's data; `UnreadFile` is raised where it has to be read first.
+    stores for us; the state with this `origin` is the backend's own (none if it is empty). Raises `ClientError` for an
+    `item_reference`, which the engine resolves before. `files` are those that were read for the request: a `file_id` of
+    this server becomes the file's data; `UnreadFile` is raised if it must be read first.
     """
     request = configured(request, items)
     if isinstance(request, PromptedRequest):
@@ -121,9 +121,9 @@ def to_responses(
 
 
 def refused_field(status: int, body: bytes, sent: Mapping[str, Any], asked: Sequence[str] | None) -> str | None:
-    """Return what to leave out when asking again, None where the error is about something else.
+    """Return what to omit in a retry, None if the error is about something else.
 
-    `body` is the error as it came, `sent` the request and `asked` the client's own `include`.
+    `body` is the error as received, `sent` the request and `asked` the client's own `include`.
     """
     name = refused_parameter(status, body, sent)
     if name == "include" and SEALED not in (asked or ()):
@@ -132,20 +132,20 @@ def refused_field(status: int, body: bytes, sent: Mapping[str, Any], asked: Sequ
 
 
 def extras(request: CreateResponse, items: Iterable[InputItem]) -> frozenset[str]:
-    """Return the types of tools and items which a server that has a Responses API may still refuse."""
+    """Return the types of tools and items that a server with a Responses API can still reject."""
     return frozenset(str(one.__struct_config__.tag) for one in (*(request.tools or ()), *items)) - USUAL
 
 
 def field_of(name: str) -> str | None:
-    """Return the client's field that a backend means by `name`, or by a path; `messages` is what Chat calls it."""
+    """Return the client's field that a backend means by `name`, or by a path; Chat calls `input` `messages`."""
     first = name.partition("[")[0].partition(".")[0]
     if first in ("input", "messages"):
-        return "input"  # places in the whole history are not the client's
+        return "input"  # positions in the whole history are not the client's
     return name if first in HINTS | NEEDED | {"model"} else None
 
 
 def countable(body: Body) -> Body:
-    """Return the request in the shape in which `chat.estimate` counts."""
+    """Return the request in the form in which `chat.estimate` counts."""
     texts = [{"content": body["instructions"]}] if body.get("instructions") else []
     form = (body.get("text") or {}).get("format")
     return {
@@ -156,7 +156,7 @@ def countable(body: Body) -> Body:
 
 
 def plain(value: Any, files: ReadFiles | None = None) -> Any:
-    """Return a value of the protocol as JSON, without what is null in it; a file of this server by its data."""
+    """Return a value of the protocol as JSON, without its nulls; a file of this server as its data."""
     if isinstance(value, Struct):
         if files is not None and isinstance(value, InputFile) and value.file_id:
             return _sent_file(value, files)
@@ -200,15 +200,16 @@ def _input(
 
 
 def _without_container(item: InputItem, unseal: Unseal, ran: frozenset[str]) -> list[InputItem]:
-    """Return what this server ran without its container, which no backend knows: code as a function's call and output.
+    """Return items of this server's runs without their container, which no backend knows: code as a function call and
+    output.
 
-    `ran` are the calls of shells that this server carried out.
+    `ran` are the calls of shells that this server ran.
     """
     if type(item) is ShellCall and item.call_id in ran:
         return [replace(item, environment=UNSET)]
     if type(item) is not CodeInterpreterCall or not state_of(item, unseal):
         return [item]
-    made = retold(item, unseal, Approvals())
+    made = shown_call(item, unseal, Approvals())
     if made is None:
         return []
     call = FunctionCall(call_id=made.call.call_id, name=made.call.name, arguments=made.call.arguments)
@@ -216,7 +217,7 @@ def _without_container(item: InputItem, unseal: Unseal, ran: frozenset[str]) -> 
 
 
 def _is_made(item: InputItem) -> bool:
-    """Whether this came of the reasoning before it. Reasoning that nothing came of is refused (section 13)."""
+    """Whether this resulted from the reasoning before it. Reasoning without a result is rejected (section 13)."""
     return isinstance(item, _MADE) or (isinstance(item, Message) and item.role == "assistant")
 
 
@@ -255,7 +256,7 @@ def _part(part: Body) -> Body:
 
 
 def _reasoning(item: Reasoning, dialect: Dialect, unseal: Unseal, origin: str) -> Body | None:
-    """Return the backend's own reasoning; another's as text, where this one reads text; else nothing."""
+    """Return the backend's own reasoning; another's as text, if this backend reads text; otherwise nothing."""
     state = unseal(item.encrypted_content) if item.encrypted_content else {}
     native = state.get("native")
     is_its_own = origin != "" and (state.get("family"), state.get("origin")) == (dialect.name, origin)

@@ -1,1 +1,1 @@
-"""Tools as functions of a chat model, and the calls of those functions as calls of the tools."""
+"""Maps tools to functions of a chat model, and the calls of those functions to calls of the tools."""

@@ -1,4 +1,4 @@
-"""A call and its output in Chat's words: a function's name with arguments, and what a tool message says."""
+"""A call and its output in Chat's form: a function's name with arguments, and the content of a tool message."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -50,7 +50,7 @@ def _tool_of(call: Any) -> Key:
 
 
 def as_object(arguments: str) -> str:
-    """Return arguments that are a JSON object as they are, and any others as the text in one."""
+    """Return arguments that are a JSON object unchanged, and any others as the text in one."""
     try:
         is_object = isinstance(msgspec.json.decode(arguments), dict)
     except (msgspec.DecodeError, RecursionError):
@@ -59,7 +59,7 @@ def as_object(arguments: str) -> str:
 
 
 def output_of(output: Output) -> Content:
-    """Return what an output says to the model."""
+    """Return an output as the model reads it."""
     return _OUTPUTS[type(output)](output)
 
 
@@ -79,7 +79,7 @@ def _searched(call: ToolSearchCall) -> tuple[Kind, str, str]:
 
 
 _CALLS: dict[type, Callable[[Any], tuple[Kind, str, str]]] = {
-    # Arguments that the model left empty are an empty object: chat templates parse them.
+    # Empty arguments become an empty object: chat templates parse them.
     FunctionCall: lambda call: ("function", call.name, call.arguments or "{}"),
     ServedCall: lambda call: (call.kind, call.name, call.arguments or "{}"),
     CustomToolCall: lambda call: ("custom", call.name, _json({"input": call.input})),

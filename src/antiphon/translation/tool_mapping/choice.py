@@ -1,4 +1,4 @@
-"""The choice among the tools in force, in the forms that a dialect takes (specification section 6, `tool_choice`)."""
+"""The choice among the tools in force, in the forms that a dialect accepts (specification section 6, `tool_choice`)."""
 
 from collections.abc import Callable, Collection, Iterable
 from typing import Any
@@ -56,11 +56,11 @@ def _function(offer: Offer) -> dict[str, Any]:
 
 
 def tool_choice(toolbox: Toolbox, choice: ToolChoice | None, dialect: Dialect) -> tuple[list[Offer], ChatChoice]:
-    """Return the tools to send and the `tool_choice` beside them, None where it says nothing.
+    """Return the tools to send and the `tool_choice` for them, None if it has no effect.
 
-    What the dialect cannot say is done by sending only the tools that may be called. Raises `ClientError` where the
-    choice names no tool in force, where it demands one that only a server can run, or forces a call on a backend that
-    cannot be forced.
+    What the dialect cannot express is done by sending only the tools that can be called. Raises `ClientError` if the
+    choice names no tool in force, requires one that only a server can run, or forces a call on a backend that cannot be
+    forced.
     """
     offers = toolbox.offered
     if isinstance(choice, McpChoice) and not choice.name:
@@ -75,7 +75,7 @@ def tool_choice(toolbox: Toolbox, choice: ToolChoice | None, dialect: Dialect) -
 
 
 def allowed_names(toolbox: Toolbox, choice: ToolChoice | None) -> frozenset[str] | None:
-    """Return the names that the model may call, as the backend knows them; None where it may call any.
+    """Return the names that the model can call, as the backend knows them; None if it can call any.
 
     The backend receives the choice too, but some ignore it. Raises as `tool_choice`.
     """
@@ -85,14 +85,14 @@ def allowed_names(toolbox: Toolbox, choice: ToolChoice | None) -> frozenset[str]
 
 
 def relaxed(choice: ToolChoice | None) -> ToolChoice | None:
-    """Return the choice once this server carried out a call: what it demanded was done, and the model may speak."""
+    """Return the choice after this server ran a call: the requirement is met, and the model can answer."""
     if isinstance(choice, AllowedTools):
         return AllowedTools(mode="auto", tools=choice.tools)
     return choice if choice in (None, "none", "auto") else "auto"
 
 
 def not_served(type: str) -> ClientError:
-    """Return the refusal of a choice that demands a tool which the model is not offered."""
+    """Return the error for a choice that requires a tool which is not offered to the model."""
     return ClientError(
         f"Tool choice '{type}' is not supported by this server: it does not run this tool.",
         code="unsupported_value",
@@ -109,7 +109,7 @@ def _mode(offers: list[Offer], mode: str | None, dialect: Dialect) -> tuple[list
 
 
 def _demanded(offers: list[Offer], dialect: Dialect) -> ChatChoice:
-    """Return the choice that demands a call of any of these tools."""
+    """Return the choice that requires a call of any of these tools."""
     if "tool_choice" in dialect.accepts and dialect.tool_choice != "functions":
         return "required"
     if "tool_choice" in dialect.accepts and len(offers) == 1:
@@ -143,7 +143,7 @@ def _names(toolbox: Toolbox, choice: AllowedTools) -> frozenset[str]:
 
 
 def _permitted(given: list[Offer], each: Choice, mode: str) -> list[Offer]:
-    """Return what may be called; of tools that a server alone runs there may be none, unless one of them must be."""
+    """Return the callable tools; tools that only a server runs can be missing, unless one of them is required."""
     is_needless = mode == "auto" and isinstance(each, HostedChoice)
     return _meant(given, each) if is_needless else chosen(given, each)
 
@@ -153,7 +153,9 @@ def _reference(offer: Offer) -> dict[str, Any]:
 
 
 def chosen(offers: Iterable[Offer], choice: Choice) -> list[Offer]:
-    """Return the tools that a choice means, those without a namespace first. Raises `ClientError` where it is none."""
+    """Return the tools that a choice means, those without a namespace first. Raises `ClientError` if there are no
+    such tools.
+    """
     found = _meant(offers, choice)
     if not found and isinstance(choice, McpChoice):
         raise _no_such_tool(choice)

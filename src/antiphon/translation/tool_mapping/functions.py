@@ -1,8 +1,9 @@
-"""What each kind of tool is to a chat model: a function, its description, and the JSON Schema of its arguments.
+"""How each kind of tool is presented to a chat model: a function, its description, and the JSON Schema of its
+arguments.
 
-A custom tool is a function of one text. Built-in tools are functions of their action (specification section 5.1), and
-searching the web is three functions, one for each action (section 6, `web_search`). A search of files has queries and
-nothing else: the request says which stores are searched, and no model can name another.
+A custom tool is a function with one text. Built-in tools are functions of their action (specification section 5.1), and
+web search is three functions, one for each action (section 6, `web_search`). A file search has only queries: the
+request determines which stores are searched, and no model can name another.
 """
 
 from collections.abc import Callable, Mapping
@@ -35,11 +36,11 @@ TEXT = {"type": "string"}
 INTEGER = {"type": "integer"}
 TEXTS = {"type": "array", "items": TEXT}
 SOME = {"minItems": 1}
-"""Says that a list must not be empty; where a grammar holds the model to the schema, that helps."""
+"""States that a list must not be empty; if a grammar enforces the schema, that helps."""
 
 
 def object_of(required: tuple[str, ...] = (), **properties: Any) -> dict[str, Any]:
-    """Return the schema of an object that has these properties and no others."""
+    """Return the schema of an object with these properties and no others."""
     return {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
 
 
@@ -89,12 +90,12 @@ ACTION = object_of(
 ACTIONS = object_of(("actions",), actions={"type": "array", "items": ACTION, **SOME})
 
 
-# What each is to the model.
+# The function of each tool.
 
 
 def _function(tool: FunctionTool, dialect: Dialect) -> Offer:
     offer = Offer("", "function", tool.name, description=tool.description, is_async=bool(tool.async_))
-    # Chat's default is not strict, and llama.cpp refuses loose schemas where strict is said (lesson L48).
+    # Chat's default is not strict, and llama.cpp rejects loose schemas if strict is set (lesson L48).
     offer = replace(offer, strict=bool(tool.strict and dialect.strict))
     if tool.parameters is not None:
         offer = replace(offer, parameters=tool.parameters)
@@ -168,11 +169,11 @@ OFFERED: dict[type, Callable[[Any, Dialect], Offer]] = {
     ComputerTool: _fixed("computer", "Does actions on a screen, in order, and returns a screenshot.", ACTIONS),
     ComputerUsePreviewTool: _preview,
 }
-"""By the type of the tool; searching the web is more than one."""
+"""By the type of the tool; web search is more than one."""
 
-# Searching the web.
+# Web search.
 
-_URL = {"type": "string", "description": "The page's URL, exactly as you were given it."}
+_URL = {"type": "string", "description": "The page's URL, exactly as you received it."}
 
 _SEARCH_TEXT = (
     "Searches the web and returns what was found, each source with a number. Cite a source right behind what you take "
@@ -192,21 +193,21 @@ _WEB: Mapping[str, tuple[str, dict[str, Any]]] = {
     ),
     "find_in_page": (_FIND_TEXT, object_of(("url", "pattern"), url=_URL, pattern={**TEXT, "description": "The text."})),
 }
-"""What each function is said to do, and the schema of its arguments."""
+"""The description of each function, and the schema of its arguments."""
 
 
 def web_offers(tool: WebSearchTool) -> list[Offer]:
-    """Return the functions that stand for searching the web."""
+    """Return the functions for web search."""
     return [
         Offer("", "web_search", name, description=text, parameters=schema, is_hosted=True, tool=tool)
         for name, (text, schema) in _WEB.items()
     ]
 
 
-# Searching files.
+# File search.
 
 MOST_QUERIES = 4
-"""Queries of one search; more are left out."""
+"""Queries of one search; further ones are ignored."""
 
 _FILES_TEXT = (
     "Searches the files that the user has made available and returns the passages that fit best, each with a number. "
@@ -222,7 +223,7 @@ _QUERIES = {
 
 
 def file_offer(tool: FileSearchTool) -> Offer:
-    """Return the function that stands for searching files."""
+    """Return the function for file search."""
     schema = object_of(("queries",), queries=_QUERIES)
     return Offer(
         "", "file_search", "file_search", description=_FILES_TEXT, parameters=schema, is_hosted=True, tool=tool
@@ -248,17 +249,17 @@ _CODE = object_of(("code",), code={**TEXT, "description": "The Python code."})
 
 
 def code_offer(tool: CodeInterpreterTool) -> Offer:
-    """Return the function that stands for running Python."""
+    """Return the function that runs Python."""
     name: Kind = "code_interpreter"
     return Offer("", name, name, description=_CODE_TEXT, parameters=_CODE, is_hosted=True, tool=tool)
 
 
 def container_shell_offer(tool: ShellTool) -> Offer:
-    """Return the function that stands for a shell in a container."""
+    """Return the function for a shell in a container."""
     return Offer("", "shell", "shell", description=_COMMANDS_TEXT, parameters=COMMANDS, is_hosted=True, tool=tool)
 
 
-# Making images.
+# Image generation.
 
 _IMAGES_TEXT = (
     "Makes an image from a description and shows it to the user; or changes an image of the conversation. Each image "
@@ -282,7 +283,7 @@ _IMAGE = object_of(
 
 
 def image_offer(tool: ImageGenerationTool) -> Offer:
-    """Return the function that stands for making images."""
+    """Return the function for image generation."""
     return Offer(
         "",
         "image_generation",

@@ -1,6 +1,6 @@
-"""What of an MCP server's tools the model is offered, and which of them wait for the client's word (section 6, `mcp`).
+"""Which tools of an MCP server the model is offered, and which of them need the client's approval (section 6, `mcp`).
 
-A server's tools are told once, by an `mcp_list_tools` item; from then on the conversation itself says which there are.
+A server's tools are listed once, by an `mcp_list_tools` item; from then on the conversation itself contains them.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,7 +17,7 @@ Definition = Mapping[str, Any]
 """One tool as its server describes it: `{name, description, input_schema, annotations}`."""
 
 MOST = 512
-"""Tools of one server that the model is offered at once; of more it could choose none."""
+"""Tools of one server that are offered to the model at once; with more, no model could choose."""
 
 LONGEST_DESCRIPTION = 4096
 """Characters of a tool's description that the model reads."""
@@ -29,10 +29,10 @@ def lists_in(items: Iterable[InputItem]) -> dict[str, McpListTools]:
 
 
 def changed_in(items: Iterable[InputItem]) -> dict[tuple[str, str], bool]:
-    """Return the tools, each as (label, name), that are not any more what the client knew of them (threat 21).
+    """Return the tools, each as (label, name), that differ from what the client knew of them (threat 21).
 
-    What a server says first is trusted; what it says differently later, or adds, once the client has approved a call of
-    it since. Beside each stands whether it is new.
+    The first description of a server is trusted; a later change or addition is not, once the client has approved a call
+    of the server since. Each tool is returned with whether it is new.
     """
     trusted: dict[tuple[str, str], Definition] = {}
     now: dict[str, dict[tuple[str, str], Definition]] = {}
@@ -56,13 +56,13 @@ def changed_in(items: Iterable[InputItem]) -> dict[tuple[str, str], bool]:
 
 
 def is_changed(tool: McpTool, definition: Definition, changed: Mapping[tuple[str, str], bool]) -> bool:
-    """Whether a tool is not what the client knew: one that is new was perhaps named by the client itself."""
+    """Whether a tool differs from what the client knew: a new one can have been named by the client itself."""
     is_new = changed.get((tool.server_label, definition["name"]))
     return is_new is not None and not (is_new and isinstance(tool.allowed_tools, list))
 
 
 def permitted(tool: McpTool, definitions: Iterable[Definition]) -> list[Definition]:
-    """Return what `allowed_tools` leaves of a server's tools."""
+    """Return the tools of a server that `allowed_tools` permits."""
     allowed = tool.allowed_tools
     if isinstance(allowed, list):
         names = frozenset(allowed)
@@ -74,17 +74,17 @@ def permitted(tool: McpTool, definitions: Iterable[Definition]) -> list[Definiti
 
 
 def too_many(tool: McpTool, definitions: Sequence[Definition]) -> str:
-    """Return why so many tools cannot be offered, empty where they can."""
+    """Return why so many tools cannot be offered, empty if they can."""
     if tool.defer_loading is True or len(definitions) <= MOST:
         return ""
     return (
-        f"The server has {len(definitions)} tools, more than the {MOST} that a model is told of at once. Name those "
-        "that are wanted by 'allowed_tools', or set 'defer_loading' and give a 'tool_search' tool."
+        f"The server has {len(definitions)} tools, more than the {MOST} that can be offered to a model at once. List "
+        "the tools that you need in 'allowed_tools', or set 'defer_loading' and add a 'tool_search' tool."
     )
 
 
 def needs_approval(tool: McpTool, definition: Definition) -> bool:
-    """Whether the client is asked before this tool is called. What `require_approval` leaves open is asked for."""
+    """Whether a call of this tool needs an approval. Tools that `require_approval` does not mention need one."""
     rule = tool.require_approval
     if isinstance(rule, ApprovalRule):
         if rule.always and _fits(to_builtins(rule.always), definition):
@@ -94,7 +94,7 @@ def needs_approval(tool: McpTool, definition: Definition) -> bool:
 
 
 def is_repeatable(definition: Definition | None) -> bool:
-    """Whether a call may be made twice: the tool changes nothing, or nothing more the second time."""
+    """Whether a call can be repeated: the tool changes nothing, or nothing more the second time."""
     annotations = (definition or {}).get("annotations")
     if not isinstance(annotations, dict):
         return False
@@ -102,7 +102,7 @@ def is_repeatable(definition: Definition | None) -> bool:
 
 
 def offer_of(tool: McpTool, definition: Definition, *, is_changed: bool = False) -> Offer:
-    """Return a server's tool as the model is offered it. One that `is_changed` waits for the client's word again."""
+    """Return a server's tool as it is offered to the model. One that `is_changed` needs the client's approval again."""
     description = definition.get("description")
     return Offer(
         "",
@@ -119,7 +119,7 @@ def offer_of(tool: McpTool, definition: Definition, *, is_changed: bool = False)
 
 
 def function_of(definition: Definition) -> FunctionTool:
-    """Return a server's tool in the words by which deferred tools are searched for."""
+    """Return a server's tool in the form in which deferred tools are searched."""
     return FunctionTool(
         name=str(definition["name"]), description=definition.get("description"), parameters=schema_of(definition)
     )
@@ -144,7 +144,7 @@ def _fits(rule: Mapping[str, Any], definition: Definition) -> bool:
 
 
 def _quick(rule: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the rule as it is quick to ask about thousands of tools."""
+    """Return the rule in a form that is fast to evaluate for thousands of tools."""
     names = rule.get("tool_names")
     if not isinstance(names, list):
         return rule

@@ -1,4 +1,4 @@
-"""What becomes of each tool: an offer to the model, deferred until it is searched for, or omitted.
+"""The result for each tool: offered to the model, deferred until it is searched for, or omitted.
 
 | Tool | Offered as | A call becomes |
 |---|---|---|
@@ -13,7 +13,7 @@
 | `shell` in a container | a function of command lines | `shell_call` and `shell_call_output` |
 | `image_generation` | a function of a prompt | `image_generation_call` |
 
-What this server cannot run is omitted; so is a tool that only programs may call.
+Tools that this server cannot run are omitted; so are tools that only programs can call.
 """
 
 import hashlib
@@ -70,17 +70,17 @@ _FITTING = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _UNFITTING = re.compile(r"[^a-zA-Z0-9_-]")
 
 Origin = Literal["given", "found", "found elsewhere"]
-"""How a tool comes to be in force: the client gave it, or it was searched for, here or at the client's."""
+"""How a tool became available: sent by the client, or found by a search, here or at the client."""
 
 
 @dataclass(frozen=True, slots=True)
 class Deferred:
-    """A tool that waits to be found."""
+    """A deferred tool that a search can find."""
 
     tool: FunctionTool | CustomTool
     namespace: NamespaceTool | None = None
     server: McpTool | None = None
-    """Whose tool it is, of an MCP server's."""
+    """The MCP server of the tool, if it has one."""
 
     @property
     def key(self) -> Key:
@@ -95,39 +95,39 @@ class Toolbox(Struct):
     """The tools in force for one call of the model."""
 
     offers: dict[str, Offer] = field(default_factory=dict)
-    """By the name that the backend knows, in the order in which the client gave them."""
+    """By the name that the backend knows, in the order in which the client sent them."""
     names: dict[Key, str] = field(default_factory=dict)
     deferred: list[Deferred] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
-    """Types of tools that the model is not offered."""
+    """Types of tools that are not offered to the model."""
     searches: list[Offer] = field(default_factory=list)
-    """A search that this server would do, and that is not offered any more."""
+    """A search that this server would run, and that is not offered any more."""
     are_used_up: bool = False
-    """What this server runs is not offered any more; a model that calls it nevertheless is not heard."""
+    """Whether tools that this server runs are no longer offered; calls of them are dropped."""
     in_text: TextCalls = ""
-    """Which calls the model may write as text that its backend does not find."""
+    """Which calls the model can write as text that its backend does not recognise."""
 
     @property
     def offered(self) -> list[Offer]:
-        """What the model is told of."""
+        """The tools that are sent to the model."""
         return [offer for offer in self.offers.values() if not (self.are_used_up and offer.is_hosted)]
 
     @property
     def absent(self) -> list[Offer]:
-        """What the client gave, and the model is not offered now: tools to be found, a search that is over."""
+        """Tools that the client sent, and that are not offered now: tools to be found, a search that is over."""
         waiting = [
             Offer("", kind, name, namespace=namespace) for kind, namespace, name in (d.key for d in self.deferred)
         ]
         return waiting + self.searches
 
     def name_of(self, kind: Kind, namespace: str, name: str) -> str:
-        """Return a tool's name as the backend knows it; it may have been in force once."""
+        """Return a tool's name as the backend knows it; the tool can have been in force earlier."""
         if namespace == name and (kind, "", name) in self.names:
             namespace = ""  # it was found by a search
         return self.names.get((kind, namespace, name)) or fitted(kind, namespace, name)
 
     def drop_search(self) -> None:
-        """Offer no search that this server would do: it was done often enough."""
+        """Offer no search that this server would run: the limit of searches is reached."""
         self.searches += [offer for offer in self.offers.values() if _is_search(offer)]
         self.offers = {name: offer for name, offer in self.offers.items() if not _is_search(offer)}
 
@@ -141,13 +141,13 @@ def toolbox_of(
     dialect: Dialect,
     served: Collection[type[Tool]] = NOTHING,
 ) -> Toolbox:
-    """Return the tools that a request gives, and those that came inside the conversation `items`.
+    """Return the tools of a request, and those inside the conversation `items`.
 
-    Of two with one name the later stands. What was deferred is in force once it was found. `served` are the hosted
-    tools that this server runs.
+    Of two with the same name the later one applies. A deferred tool is in force once it was found. `served` are the
+    hosted tools that this server runs.
     """
     toolbox = Toolbox(in_text=_in_text(request, dialect))
-    given = list(_given(request, items))
+    given = list(_sent_tools(request, items))
     if not given:
         return toolbox
     hosted = _hosted(given, items, served)
@@ -156,7 +156,7 @@ def toolbox_of(
         for offer in _offers(tool, origin, toolbox, dialect, hosted):
             found[offer.key] = offer
     taken: set[str] = set()
-    for key in sorted(found, key=lambda key: bool(key[1])):  # what has no namespace keeps its name
+    for key in sorted(found, key=lambda key: bool(key[1])):  # a tool without a namespace keeps its name
         toolbox.names[key] = name = _free(key, taken)
         taken.add(name)
     for key, offer in found.items():
@@ -174,18 +174,18 @@ def _in_text(request: CreateResponse, dialect: Dialect) -> TextCalls:
 
 
 def tools_of(request: CreateResponse, items: Iterable[InputItem]) -> Iterator[Tool]:
-    """Give the tools of a request, and those that came inside the conversation."""
-    return (tool for tool, _ in _given(request, items))
+    """Yield the tools of a request, and those inside the conversation."""
+    return (tool for tool, _ in _sent_tools(request, items))
 
 
 def servers_of(request: CreateResponse, items: Iterable[InputItem]) -> list[McpTool]:
-    """Return the MCP servers that a request gives, and those that came inside the conversation."""
-    return list(_servers(_given(request, items)).values())
+    """Return the MCP servers of a request, and those inside the conversation."""
+    return list(_servers(_sent_tools(request, items)).values())
 
 
 @dataclass(frozen=True, slots=True)
 class _Hosted:
-    """What this server runs, and what it knows of MCP servers."""
+    """The tools that this server runs, and the lists of tools of MCP servers."""
 
     served: tuple[type[Tool], ...]
     lists: Mapping[str, McpListTools]
@@ -211,16 +211,16 @@ def _hosted(
 def left_out(
     request: CreateResponse, items: Iterable[InputItem], served: Collection[type[Tool]] = NOTHING
 ) -> list[str]:
-    """Return the types of the tools that the model is not offered, each once."""
+    """Return the types of the tools that are not offered to the model, each once."""
     found: dict[str, None] = {}
-    for tool, _ in _given(request, items):
+    for tool, _ in _sent_tools(request, items):
         for each in tool.tools if isinstance(tool, NamespaceTool) else (tool,):
             if (is_hosted(each) and not isinstance(each, tuple(served))) or not is_callable(each):
                 found[type_of(each)] = None
     return list(found)
 
 
-def _given(request: CreateResponse, items: Iterable[InputItem]) -> Iterator[tuple[Tool, Origin]]:
+def _sent_tools(request: CreateResponse, items: Iterable[InputItem]) -> Iterator[tuple[Tool, Origin]]:
     for tool in request.tools or ():
         yield tool, "given"
     if isinstance(items, ItemList) and items.kinds.isdisjoint(WITH_TOOLS):
@@ -232,7 +232,7 @@ def _given(request: CreateResponse, items: Iterable[InputItem]) -> Iterator[tupl
 
 
 WITH_TOOLS = frozenset({AdditionalTools, ToolSearchOutput})
-"""Items that bring tools."""
+"""Items that contain tools."""
 
 
 def _origin(item: AdditionalTools | ToolSearchOutput) -> Origin:
@@ -273,13 +273,13 @@ def _of_namespace(namespace: NamespaceTool, origin: Origin, toolbox: Toolbox, di
             toolbox.deferred.append(Deferred(tool, namespace))
         else:
             offer = OFFERED[type(tool)](tool, dialect)
-            # What is said of all of them is said once.
+            # Shared descriptions are written once.
             yield replace(offer, namespace=namespace.name, description=about + (offer.description or "") or None)
             about = ""
 
 
 def _servers(given: Iterable[tuple[Tool, Origin]]) -> dict[str, McpTool]:
-    """Return each server by its label: as the request has it, for it alone lends keys."""
+    """Return each server by its label: as in the request, which alone has the credentials."""
     servers: dict[str, McpTool] = {}
     for tool, origin in given:
         if isinstance(tool, McpTool) and origin == "given":
@@ -288,9 +288,9 @@ def _servers(given: Iterable[tuple[Tool, Origin]]) -> dict[str, McpTool]:
 
 
 def _of_server(tool: McpTool, origin: Origin, toolbox: Toolbox, hosted: _Hosted) -> Iterator[Offer]:
-    """What was found of a server is called by the one that the request gives."""
+    """The tools of a server that were found are called by the server in the request."""
     server = hosted.servers.get(tool.server_label, tool)
-    # What is said of all of them is said once, as of a namespace.
+    # Shared descriptions are written once, as for a namespace.
     about = f"[{server.server_label}: {server.server_description}]\n" if server.server_description else ""
     for definition in hosted.definitions(tool):
         if server.defer_loading is True and origin == "given":
@@ -306,7 +306,7 @@ def _is_search(offer: Offer) -> bool:
 
 
 def _settle_search(toolbox: Toolbox) -> None:
-    """Tell the model what it can search for here; where nothing is left to be found, there is no search."""
+    """List for the model what it can search for; if nothing is left to be found, there is no search."""
     toolbox.deferred = [each for each in toolbox.deferred if each.key not in toolbox.names]
     if not toolbox.deferred:
         toolbox.drop_search()
@@ -329,17 +329,17 @@ def _searchable(deferred: Iterable[Deferred]) -> str:
 
 
 def type_of(tool: Tool) -> str:
-    """Return a tool's type as the API has it."""
+    """Return a tool's type in the API."""
     return str(tool.__struct_config__.tag)
 
 
 def is_hosted(tool: Tool) -> bool:
-    """Whether only a server can run it: a shell, where it is in a container."""
+    """Whether only a server can run it: a shell, if it is in a container."""
     return tool.is_hosted if isinstance(tool, ShellTool) else isinstance(tool, HOSTED_TOOLS)
 
 
 def is_callable(tool: Tool) -> bool:
-    """Whether the model itself may call it, and not only a program."""
+    """Whether the model itself can call it, and not only a program."""
     callers = getattr(tool, "allowed_callers", None)
     return not callers or "direct" in callers
 
@@ -347,7 +347,7 @@ def is_callable(tool: Tool) -> bool:
 # Names.
 
 _CALLED: Mapping[Kind, str] = {"code_interpreter": "python"}
-"""What a model calls a tool that has no name: prompts that were written for OpenAI say "the python tool"."""
+"""How a model calls a tool without a name: prompts that were written for OpenAI say "the python tool"."""
 
 
 def _free(key: Key, taken: set[str]) -> str:
@@ -357,16 +357,16 @@ def _free(key: Key, taken: set[str]) -> str:
 
 @lru_cache(1024)
 def fitted(kind: Kind, namespace: str, name: str) -> str:
-    """Return the name that a tool has where no other has it: the same for the same tool, turn after turn."""
+    """Return the name of a tool if no other has it: the same for the same tool, turn after turn."""
     wanted = f"{namespace}__{name}" if namespace else _CALLED.get(kind, name)
     if _FITTING.fullmatch(wanted):
         return wanted
-    if namespace:  # of the two the tool's own name tells the model more
+    if namespace:  # of the two, the tool's own name helps the model more
         wanted = f"{namespace[: max(8, LONGEST_NAME - len('__' + name) - 9)]}__{name}"
     return _marked((kind, namespace, name), _UNFITTING.sub("_", wanted))
 
 
 def _marked(key: Key, name: str) -> str:
-    """Return a name that no other tool has, by a digest of what it is."""
+    """Return a unique name for a tool, by a digest of its content."""
     digest = hashlib.sha256("\0".join(key).encode("utf-8", "surrogatepass")).hexdigest()[:8]
     return f"{name[: LONGEST_NAME - 9]}_{digest}"

@@ -1,4 +1,4 @@
-"""Deferred tools, found by words (specification section 16, tool search hosted): BM25 over what is said of each."""
+"""Finds deferred tools by words (specification section 16, hosted tool search): BM25 over the description of each."""
 
 import math
 import re
@@ -11,26 +11,26 @@ from antiphon.protocol.tools import AnyTool, FunctionTool, McpTool, NamespaceToo
 from antiphon.translation.tool_mapping.offering import Deferred
 
 FOUND = 8
-"""Tools that a search finds at most, where the model names no limit."""
+"""Tools that a search finds at most, if the model sets no limit."""
 
 MOST = 64
 """Tools that a search finds at most."""
 
 WORDS = 64
-"""Words of a query that are looked for."""
+"""Words of a query that are used."""
 
 _K1, _B = 1.2, 0.75
-"""How soon a word that comes again stops to count, and how much a long text is held against it."""
+"""How soon repeated words stop counting, and how much long texts are penalised."""
 
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+|[^\W\d_a-zA-Z]+")
 
 
 def search(deferred: Sequence[Deferred], arguments: Any) -> list[AnyTool]:
-    """Return the tools that a search's arguments mean, the best first.
+    """Return the tools that match a search's arguments, the best first.
 
-    Those of a namespace come inside it; those of an MCP server as its name with theirs.
+    Those of a namespace are returned inside it; those of an MCP server as its name with theirs.
 
-    `arguments` is `{query, limit?}`. A query that is the name of a tool or of a namespace finds it, whatever else.
+    `arguments` is `{query, limit?}`. A query that is the name of a tool or of a namespace always finds it.
     """
     given = arguments if isinstance(arguments, dict) else {}
     query = given.get("query") or " ".join(str(value) for value in given.values())
@@ -49,7 +49,7 @@ def _names(each: Deferred) -> set[str]:
 
 
 def _group(each: Deferred) -> tuple[str, str] | None:
-    """Return the name and the description of what a tool belongs to."""
+    """Return the name and the description of the namespace or server that a tool belongs to."""
     if each.server is not None:
         return each.server.server_label, each.server.server_description or ""
     return (each.namespace.name, each.namespace.description) if each.namespace else None
@@ -60,7 +60,7 @@ def _about(each: Deferred) -> str:
     properties = parameters.get("properties")
     names = " ".join(properties) if isinstance(properties, dict) else ""
     of = " ".join(_group(each) or ())
-    # The name says most: it counts twice.
+    # The name is the most significant: it counts twice.
     return f"{each.tool.name} {each.tool.name} {each.tool.description or ''} {of} {names}"
 
 

@@ -16,7 +16,7 @@ ANSWER = re.compile(r"^answer ([\[{].*)", re.MULTILINE | re.DOTALL)
 REFUSE = "[refuse]"
 """Keywords that the user's newest message can contain."""
 
-THOUGHTS = "The user wants an answer, and a script has nothing to think about."
+THOUGHTS = "The user needs an answer, and a script has nothing to think about."
 
 LONGEST = 2000
 """Characters of an answer that quotes the user or a tool."""
@@ -25,7 +25,7 @@ SENTENCES = re.compile(r"(?<=[.!?])\s+|\n+")
 WORDS = re.compile(r"\w+(?:'m\b)?")
 TURNED = {"i": "you", "i'm": "you're", "me": "you", "my": "your", "mine": "yours", "am": "are"}
 COMMON = re.compile(
-    r"\w|an|and|are|at|can|did|do|does|for|have|how|in|is|it|know|of|on|tell|the|this|to|was|wh\w+|you|your"
+    r"\w|an|and|are|at|can|did|do|does|for|have|how|in|is|it|know|of|on|t(?:ell|he|his|o)|was|wh\w+|you|your"
 )
 """Words that do not distinguish questions, besides those of `TURNED`."""
 
@@ -41,7 +41,7 @@ def answer_to(request: Fields) -> Fields:
     reasons = request.get("reasoning_effort") not in (None, "none", "minimal")
     message = {"reasoning_content": THOUGHTS} if reasons else {}
     if REFUSE in said[-1]:
-        return {**message, "refusal": "I am sorry, but I refuse, as the user asked."}
+        return {**message, "refusal": "I am sorry, but I refuse, as requested."}
     if calls := _calls(request, said[-1], has_outputs=bool(outputs)):
         return {**message, "tool_calls": calls}
     if written := ANSWER.search(said[-1]):

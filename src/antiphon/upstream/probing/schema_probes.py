@@ -42,8 +42,8 @@ def _schema(form: str) -> Probe:
     """
 
     def ask(found: Findings) -> Body | None:
-        is_asked = form == "json_schema" or (form in found.dialect.json_formats and not found.schema_form)
-        return with_schema(SHAPE, form) if is_asked else None
+        is_relevant = form == "json_schema" or (form in found.dialect.json_formats and not found.schema_form)
+        return with_schema(SHAPE, form) if is_relevant else None
 
     def judge(answer: Answer, found: Findings) -> Facts:
         before = found.facts.get("json_formats")

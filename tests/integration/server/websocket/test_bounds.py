@@ -289,7 +289,7 @@ async def test_what_is_being_made_is_finished_when_the_server_stops(patient: Ser
         await one.ask(stream_id="a")
         await one.until("response.output_text.delta")
         patient.host.stop(30)
-        await eventually(lambda: not patient.engine.takes_work)
+        await eventually(lambda: not patient.engine.accepts_work)
         (late,) = await one.create(stream_id="b")
         slow.go.set()
         heard = await one.until("response.completed")
@@ -316,7 +316,7 @@ async def test_a_server_that_stops_takes_no_more_sockets(patient: Served, backen
         await one.ask()
         await one.until("response.output_text.delta")
         patient.host.stop(30)
-        await eventually(lambda: not patient.engine.takes_work)
+        await eventually(lambda: not patient.engine.accepts_work)
         with pytest.raises(InvalidStatus) as caught:
             async with talk(patient):
                 pass

@@ -69,12 +69,12 @@ async def nothing(request: web.Request) -> web.StreamResponse:
         (said(b64_json=base64.b64encode(b"<html>no image</html>").decode()), "is not an image"),
         (said(b64_json=base64.b64encode(BOMB).decode()), "60000 by 60000 pixels"),
         (said(b64_json="not base64!"), "invalid base64"),
-        (said(b64_json=7), "without an image"),
+        (said(b64_json=7), "did not return an image"),
         (said(url="http://127.0.0.1:1/a.png"), "could not be fetched"),
         (said(url="file:///etc/passwd"), "could not be fetched"),
         (said(url="http://[::1"), "could not be fetched"),
-        (not_json, "not a JSON object"),
-        (nothing, "without an image"),
+        (not_json, "did not return a JSON object"),
+        (nothing, "did not return an image"),
         (many_events, "more than 64 events"),
         (cut, "without an image"),
     ],
@@ -156,7 +156,7 @@ async def test_the_log_says_what_the_operator_can_correct_without_the_words_of_t
         images.handler = refuse
         await create(served.sdk)
 
-    logged = [one.getMessage() for one in caplog.records if "An image was not made" in one.getMessage()]
+    logged = [one.getMessage() for one in caplog.records if "Cannot generate an image" in one.getMessage()]
     assert len(logged) == (1 if cause else 0)
     assert cause in "".join(logged)
     assert "secret wishes" not in caplog.text
@@ -168,7 +168,7 @@ async def test_an_image_that_no_server_makes_is_logged_with_its_cause(caplog: py
     async with serving("sqlite://", CALL, DONE, images=gone) as (served, _, _):
         await create(served.sdk)
 
-    assert f"An image was not made: Backend 'images' ({gone.url}) is unreachable: connection refused." in caplog.text
+    assert f"Cannot generate an image: Backend 'images' ({gone.url}) is unreachable: connection refused." in caplog.text
 
 
 async def test_a_parameter_that_the_server_refuses_is_left_out_then_and_later() -> None:

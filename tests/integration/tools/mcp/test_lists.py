@@ -34,7 +34,7 @@ async def test_a_server_of_the_settings_that_is_gone_is_told_once_and_once_that_
             for _ in range(2):
                 await servers.list(OURS)
     assert told(caplog) == [
-        ("WARNING", "The MCP server 'ours' failed: it cannot be reached."),
+        ("WARNING", "The MCP server 'ours' failed: it is unreachable."),
         ("INFO", "The MCP server 'ours' works again."),
     ]
 
@@ -52,9 +52,9 @@ async def test_a_list_that_fails_is_not_mended_by_calls_that_work(caplog: pytest
         for _ in range(2):
             listing = await servers.list(OURS)
             assert not (await call(servers, OURS, "good")).is_failed
-    assert listing.error == "The MCP server 'ours' refuses: Words of the server."
+    assert listing.error == "The MCP server 'ours' returned: Words of the server."
     assert told(caplog) == [
-        ("WARNING", "The MCP server 'ours' fails: it refuses in its protocol, with the code -32603."),
+        ("WARNING", "The MCP server 'ours' failed: it returned a protocol error with the code -32603."),
     ]
 
 
@@ -78,7 +78,7 @@ async def test_an_address_that_is_no_mcp_server_is_told_with_its_label_and_what_
         using(McpServerConfig(label="ours", url=server.url)) as servers,
     ):
         listing = await servers.list(OURS)
-    assert listing.error == "The MCP server 'ours' answers with text/html: it is none, or at another path."
+    assert listing.error == "The MCP server 'ours' returned text/html: check the URL."
     assert told(caplog) == [("WARNING", listing.error)]
 
 
@@ -90,8 +90,8 @@ async def test_how_a_program_ended_is_for_all_and_what_it_said_for_the_operator(
     async with using(configured, environment={"A_TOKEN": "secret-token"}) as servers:
         listing = await servers.list(OURS)
     ((level, message),) = told(caplog)
-    assert listing.error == "The MCP server 'ours' failed: its program has ended with status 2."
+    assert listing.error == "The MCP server 'ours' failed: its program exited with status 2."
     assert level == "WARNING"
-    begin = "The MCP server 'ours' failed: its program has ended with status 2; it said:  [31mNo [removed] xxx"
+    begin = "The MCP server 'ours' failed: its program exited with status 2; its last output:  [31mNo [removed] xxx"
     assert message.startswith(begin)
     assert len(message) < 600

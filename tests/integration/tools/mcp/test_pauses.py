@@ -50,7 +50,7 @@ async def test_a_server_that_hangs_costs_the_limit_once_and_not_each_user(monkey
         outcome = await call(servers, at(server.url), "good")
         assert server.asked == asked
     assert first.error == "The MCP server 'tests' did not answer within 0.5 seconds."
-    assert second.error == "The MCP server 'tests' did not answer in time and is left alone for a moment."
+    assert second.error == "The MCP server 'tests' did not answer in time. Try again in a moment."
     assert outcome.fields["error"]["message"] == second.error
 
 
@@ -68,7 +68,7 @@ async def test_a_server_that_refuses_the_connection_is_asked_again() -> None:
     async with using(list_ttl=0) as servers:
         for _ in range(2):
             listing = await servers.list(at("http://127.0.0.1:1/mcp"))
-            assert listing.error == "The MCP server 'tests' failed: it cannot be reached."
+            assert listing.error == "The MCP server 'tests' failed: it is unreachable."
 
 
 async def test_a_name_that_is_never_resolved_costs_the_limit_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,6 +84,6 @@ async def test_a_name_that_is_never_resolved_costs_the_limit_once(monkeypatch: p
     async with using(reach=reach, list_ttl=0) as servers:
         errors = [(await servers.list(at("https://hung.example/mcp"))).error for _ in range(2)]
     over.set()
-    assert "cannot be reached" in errors[0]
-    assert "left alone for a moment" in errors[1]
+    assert "is unreachable" in errors[0]
+    assert "Try again in a moment" in errors[1]
     assert asked == ["hung.example"]

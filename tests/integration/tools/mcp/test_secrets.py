@@ -255,5 +255,5 @@ async def test_a_server_at_a_checked_address_must_still_show_that_it_has_the_nam
         assert listing.error == ""
         assert {request.host.partition(":")[0] for request in server.requests} == {"mcp.example"}
     else:
-        assert listing.error == "The MCP server 'tests' failed: its TLS certificate does not hold."
+        assert listing.error == "The MCP server 'tests' failed: its TLS certificate was rejected."
         assert server.requests == []

@@ -112,7 +112,7 @@ async def test_a_server_that_asks_its_user_something_is_told_that_nobody_can_be_
         outcome = await call(servers, at(server.url), "ask")
         before = await call(servers, at(old.url), "ask")
     assert outcome.fields["error"]["type"] == "mcp_protocol_error"
-    assert "nobody can be asked" in outcome.fields["error"]["message"]
+    assert "requires input from its user" in outcome.fields["error"]["message"]
     assert before.fields["output"] == "refused: Elicitation not supported"
 
 
@@ -120,7 +120,7 @@ async def test_a_long_result_is_cut_and_says_how_much_is_missing() -> None:
     async with mcp_serving() as server, using() as servers:
         outcome = await call(servers, at(server.url), "big", size=123_456)
     output = outcome.fields["output"]
-    assert output == "x" * 100_000 + "\n[23,456 more characters are left out]"
+    assert output == "x" * 100_000 + "\n[23,456 more characters are omitted]"
     assert outcome.said == output
 
 
@@ -143,7 +143,7 @@ async def test_a_server_that_is_not_there_is_an_error_of_http_without_a_status(w
         asked = at(WAYS[way](server))
         listing = await servers.list(asked)
         outcome = await call(servers, asked, "add", a=1, b=1)
-    message = "The MCP server 'tests' failed: it cannot be reached."
+    message = "The MCP server 'tests' failed: it is unreachable."
     assert (list(listing.tools), listing.error) == ([], message)
     assert outcome.fields == {"output": None, "error": {"type": "http_error", "code": 0, "message": message}}
     assert outcome.is_failed
@@ -182,7 +182,7 @@ async def test_a_program_that_cannot_be_started_is_told_in_plain_words() -> None
 async def test_a_program_that_ends_at_once_is_told_in_plain_words() -> None:
     async with using(McpServerConfig(label="brief", command=sys.executable, args=["-c", "1"])) as servers:
         listing = await servers.list(McpTool(server_label="brief"))
-    assert listing.error == "The MCP server 'brief' failed: its program has ended with status 0."
+    assert listing.error == "The MCP server 'brief' failed: its program exited with status 0."
 
 
 async def test_a_program_gets_the_variables_that_are_named_and_no_others(

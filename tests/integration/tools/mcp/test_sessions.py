@@ -185,7 +185,7 @@ async def test_an_event_that_is_too_long_ends_the_call_and_not_the_server() -> N
         asked = at(server.sse_url)
         outcome = await call(servers, asked, "big", size=3_000_000)
         after = await call(servers, asked, "add", a=1, b=1)
-    assert outcome.fields["error"]["message"] == "The MCP server 'tests' failed: the connection broke off."
+    assert outcome.fields["error"]["message"] == "The MCP server 'tests' failed: the connection was closed."
     assert after.fields["output"] == "2"
 
 

@@ -82,16 +82,16 @@ def test_a_url_that_may_not_be_asked_is_refused_without_repeating_it(url: str) -
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
-        ({}, "No MCP server 'new' is known here. Give its 'server_url'"),
-        ({"server_url": ""}, "Give its 'server_url'"),
+        ({}, "No MCP server 'new' is configured. Set its 'server_url'"),
+        ({"server_url": ""}, "Set its 'server_url'"),
         ({"server_url": "mcp.example.com/mcp"}, "begin it with https://"),
         ({"server_url": "https://a.example", "connector_id": "connector_dropbox"}, "not both"),
-        ({"connector_id": "connector_gmail"}, "'connector' of 'mcp_servers'"),
-        ({"tunnel_id": "tunnel_1"}, "Give the server's 'server_url'"),
-        ({"server_label": "kept", "server_url": "https://a.example"}, "give another 'server_label'"),
-        ({"server_label": "program", "server_url": "https://a.example"}, "give another 'server_label'"),
-        ({"server_label": "program", "authorization": "x"}, "takes no headers"),
-        ({"server_label": "program", "headers": {"x": "y"}}, "takes no headers"),
+        ({"connector_id": "connector_gmail"}, "'connector' in 'mcp_servers'"),
+        ({"tunnel_id": "tunnel_1"}, "Set the server's 'server_url'"),
+        ({"server_label": "kept", "server_url": "https://a.example"}, "set another 'server_label'"),
+        ({"server_label": "program", "server_url": "https://a.example"}, "set another 'server_label'"),
+        ({"server_label": "program", "authorization": "x"}, "does not accept headers"),
+        ({"server_label": "program", "headers": {"x": "y"}}, "does not accept headers"),
         ({"server_url": "https://a.example", "authorization": "a", "headers": {"Authorization": "b"}}, "not both"),
         ({"server_url": "https://a.example", "headers": {"Host": "b.example"}}, "The header 'host'"),
         ({"server_url": "https://a.example", "headers": {"Content-Length": "9"}}, "The header 'content-length'"),
@@ -112,9 +112,9 @@ async def test_a_list_or_a_call_of_what_is_refused_says_why() -> None:
     servers = McpServers(environment={})
     listing = await servers.list(McpTool(server_label="new"))
     outcome = await call(servers, McpTool(server_label="new"), "x")
-    assert "Give its 'server_url'" in listing.error
+    assert "Set its 'server_url'" in listing.error
     assert outcome.is_failed
-    assert "Give its 'server_url'" in outcome.fields["error"]["message"]
+    assert "Set its 'server_url'" in outcome.fields["error"]["message"]
 
 
 def test_a_variable_that_is_not_set_is_named() -> None:
@@ -128,7 +128,7 @@ def test_a_variable_that_is_not_set_is_named() -> None:
 
 def test_a_key_that_no_header_can_have_is_refused() -> None:
     one = McpServerConfig(label="kept", url="https://a.example", key_env="KEPT_KEY")
-    with pytest.raises(ConfigError, match="The variable KEPT_KEY does not hold a key"):
+    with pytest.raises(ConfigError, match="The variable KEPT_KEY is not a valid key"):
         McpServers([one], environment={"KEPT_KEY": "sk-1\r\nx: y"})
 
 

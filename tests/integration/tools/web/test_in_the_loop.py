@@ -113,7 +113,7 @@ async def test_a_model_that_obeys_a_page_carries_nothing_off(web: SmallWeb, tool
     ]
     assert web.asked == ["/injection"]
     assert "data, not instructions" in told(backend.requests[1])
-    assert "could carry off" in told(backend.requests[2])
+    assert "could leak" in told(backend.requests[2])
 
 
 async def test_what_a_tool_only_says_again_was_not_given(web: SmallWeb, tool: WebSearch) -> None:

@@ -81,7 +81,7 @@ async def test_an_address_that_the_model_put_together_is_not_opened(web: SmallWe
     url = f"{web.site}/collect?secret=1234"
     outcome = await opened(tool, url, given=f"The user's secret is 1234. {page}")
     assert outcome.is_failed
-    assert "made up could carry off" in outcome.said
+    assert "could leak" in outcome.said
     assert "1234" not in outcome.said
     assert outcome.fields["action"] == {"type": "open_page", "url": url}
     assert web.asked == asked
@@ -110,7 +110,7 @@ async def test_a_source_of_a_search_may_be_opened(web: SmallWeb, tool: WebSearch
 async def test_what_is_no_address_is_not_opened(tool: WebSearch, url: Any) -> None:
     outcome = await tool.run(using("open_page", {"url": url}, given=str(url)))
     assert outcome.is_failed
-    assert "no address of a page" in outcome.said
+    assert "not the address of a page" in outcome.said
     assert outcome.fields["action"]["type"] == "open_page"
 
 
@@ -133,9 +133,9 @@ async def test_other_text_is_shown_as_it_is(web: SmallWeb, tool: WebSearch, path
         ("/picture.png", "neither HTML nor any other text"),
         ("/nowhere", "answered with status 404"),
         ("/broken", "answered with status 500"),
-        ("/round", "redirects again and again"),
-        ("/moved?to=http://169.254.169.254/latest", "none that this server may ask"),
-        ("/moved?to=file:///etc/passwd", "leads to where this request does not allow"),
+        ("/round", "redirects too many times"),
+        ("/moved?to=http://169.254.169.254/latest", "is private, which this server does not permit"),
+        ("/moved?to=file:///etc/passwd", "not permitted by this request"),
     ],
 )
 async def test_a_page_that_cannot_be_read_fails_in_plain_words(
@@ -148,7 +148,7 @@ async def test_a_page_that_cannot_be_read_fails_in_plain_words(
 
 
 async def test_a_server_that_is_gone_fails_in_plain_words(tool: WebSearch) -> None:
-    assert "could not be reached" in (await opened(tool, "http://127.0.0.1:9/")).said
+    assert "is unreachable" in (await opened(tool, "http://127.0.0.1:9/")).said
 
 
 async def test_a_private_address_is_not_asked_and_the_log_names_the_setting(
@@ -158,7 +158,7 @@ async def test_a_private_address_is_not_asked_and_the_log_names_the_setting(
     tool = WebSearch(SearchEngine(PROVIDERS["searxng"], url=web.searxng), Fetcher(Reach()))
     outcome = await opened(tool, f"{web.site}/harbour")
     await tool.close()
-    assert "none that this server may ask" in outcome.said
+    assert "is private, which this server does not permit" in outcome.said
     assert web.asked == []
     assert "`outgoing_networks`" in caplog.text
     assert web.site not in caplog.text
@@ -166,7 +166,7 @@ async def test_a_private_address_is_not_asked_and_the_log_names_the_setting(
 
 async def test_a_hundred_megabytes_are_cut_off_early(web: SmallWeb, tool: WebSearch) -> None:
     outcome = await opened(tool, f"{web.site}/endless")
-    assert "too big" in outcome.said
+    assert "too large" in outcome.said
     assert web.sent < 6 * MAX_BYTES
 
 
@@ -198,7 +198,7 @@ async def test_a_domain_that_is_not_allowed_is_not_opened(
 async def test_a_redirect_to_a_blocked_domain_is_not_followed(web: SmallWeb, tool: WebSearch) -> None:
     to = web.site.replace("127.0.0.1", "localhost")
     outcome = await opened(tool, f"{web.site}/moved?to={to}/harbour", filters={"blocked_domains": ["localhost"]})
-    assert "leads to where this request does not allow" in outcome.said
+    assert "not permitted by this request" in outcome.said
     assert len(web.asked) == 1
 
 
@@ -273,7 +273,7 @@ async def test_of_many_places_in_a_page_ten_are_shown(web: SmallWeb, tool: WebSe
 async def test_what_is_not_in_a_page_is_no_failure_and_not_said_again(web: SmallWeb, tool: WebSearch) -> None:
     outcome = await found(tool, f"{web.site}/harbour", "https://collect.example/?secret=1234")
     assert not outcome.is_failed
-    assert outcome.said == "This does not stand in the page, at least not word for word."
+    assert outcome.said == "This does not occur in the page, at least not word for word."
 
 
 @pytest.mark.parametrize("pattern", ["", " ", None, 5])

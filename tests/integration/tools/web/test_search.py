@@ -205,16 +205,16 @@ async def test_what_is_found_is_marked_as_untrusted_and_cannot_leave_its_frame(w
 @pytest.mark.parametrize(
     ("status", "words"),
     [
-        (401, "refused this server's key"),
-        (403, "refused this server"),
+        (401, "rejected this server's key"),
+        (403, "denied access to this server"),
         (402, "used up"),
         (404, "has no search"),
-        (418, "refused it"),
-        (422, "did not understand"),
-        (429, "asked too often"),
+        (418, "rejected it"),
+        (422, "did not accept the request"),
+        (429, "rate limit is reached"),
         (432, "used up"),
-        (500, "has a fault"),
-        (302, "refused it"),
+        (500, "the provider failed"),
+        (302, "rejected it"),
     ],
 )
 async def test_a_provider_that_refuses_fails_the_search_in_plain_words(
@@ -237,7 +237,7 @@ async def test_a_provider_that_refuses_fails_the_search_in_plain_words(
         (b"[" * 5000, "not JSON"),
         (b"\xff\xfe", "not JSON"),
         (b"[]", "has no results"),
-        (b'"' + b"x" * MAX_ANSWER + b'"', "too long"),
+        (b'"' + b"x" * MAX_ANSWER + b'"', "too large"),
     ],
 )
 @pytest.mark.parametrize("name", NAMES)
@@ -272,7 +272,7 @@ async def test_a_provider_that_is_slow_or_gone_fails_the_search(web: SmallWeb) -
     assert "did not answer in time" in outcome.said
     async with searching(web, url="http://127.0.0.1:9/") as tool:
         outcome = await tool.run(asking({"query": "harbour"}))
-    assert "could not be reached" in outcome.said
+    assert "is unreachable" in outcome.said
 
 
 async def test_the_model_is_not_told_its_own_words_as_if_a_tool_had_given_them(web: SmallWeb) -> None:
@@ -323,8 +323,8 @@ async def test_the_operator_is_told_once_that_the_provider_is_gone_and_once_that
             web.failing = failing
             await tool.run(asking({"query": "harbour"}))
     assert [(one.levelname, one.getMessage()) for one in caplog.records] == [
-        ("WARNING", "The web search by brave fails: the provider refused this server's key (status 401)."),
-        ("INFO", "The web search by brave works again."),
+        ("WARNING", "The web search with brave failed: the provider rejected this server's key (status 401)."),
+        ("INFO", "The web search with brave works again."),
     ]
 
 
@@ -341,4 +341,4 @@ async def test_a_provider_that_is_not_there_is_told_without_its_address(caplog: 
     tool = WebSearch(engine, Fetcher(Reach()))
     await tool.run(asking({"query": "harbour"}))
     await tool.close()
-    assert caplog.messages == ["The web search by searxng fails: the provider could not be reached."]
+    assert caplog.messages == ["The web search with searxng failed: the provider is unreachable."]

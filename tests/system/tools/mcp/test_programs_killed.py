@@ -30,7 +30,7 @@ async def test_a_program_that_died_is_started_anew_and_a_call_under_way_is_not_r
     assert outcome.fields["error"] == {
         "type": "http_error",
         "code": 0,
-        "message": "The MCP server 'program' failed: its program has ended with status -9.",
+        "message": "The MCP server 'program' failed: its program exited with status -9.",
     }
     assert again.fields["output"] == "1"
 

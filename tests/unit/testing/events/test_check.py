@@ -74,7 +74,7 @@ def test_what_is_no_event_is_refused():
 
 
 def test_the_assertion_lists_every_rule_broken():
-    with pytest.raises(AssertionError, match="is not sound") as caught:
+    with pytest.raises(AssertionError, match="is not valid") as caught:
         assert_event_stream(numbered([*STREAMS["cut"][1:], event("keepalive")]))
     _, *lines = str(caught.value).splitlines()
     assert [line.partition(" at ")[0] for line in lines] == ["stream:first-created", "stream:nothing-after-terminal"]

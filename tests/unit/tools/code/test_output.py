@@ -23,7 +23,7 @@ def test_a_long_text_loses_its_middle() -> None:
     shown = cut(text, 100)
 
     assert shown.startswith("begin") and shown.endswith("end")
-    assert "… 908 characters are left out here …" in shown
+    assert "… 908 characters are omitted here …" in shown
     assert cut(text, len(text)) == text
 
 
@@ -48,7 +48,7 @@ def test_figures_are_bounded_in_number_and_size() -> None:
 
     assert len(figures_of(CodeResult(figures=[PNG] * 50))) == MOST_FIGURES
     assert figures_of(CodeResult(figures=[large, large, PNG])) == [large, PNG]
-    assert "1 figures are left out" in text_of_code(CodeResult(figures=[large, large, PNG]), [])
+    assert "1 figures are omitted" in text_of_code(CodeResult(figures=[large, large, PNG]), [])
 
 
 def test_each_command_has_its_own_outcome() -> None:

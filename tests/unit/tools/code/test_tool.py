@@ -152,7 +152,7 @@ async def test_what_is_no_png_is_no_figure(bench: Bench) -> None:
     result = await bench.code("show(b'<svg onload=alert(1)>')")
 
     assert (result.fields["outputs"], result.files) == ([], [])
-    assert "1 figures are left out" in str(result.said)
+    assert "1 figures are omitted" in str(result.said)
 
 
 async def test_a_file_that_a_client_adds_or_deletes_between_calls_is_seen_by_the_next(bench: Bench) -> None:

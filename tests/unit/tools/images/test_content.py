@@ -45,7 +45,7 @@ def test_what_is_none_is_refused(data: bytes) -> None:
 def test_an_image_that_is_too_large_is_refused_by_its_head() -> None:
     with pytest.raises(NotAnImageError, match="65535 by 65535 pixels"):
         look_at(b"GIF89a" + b"\xff" * 4)
-    with pytest.raises(NotAnImageError, match="without any pixels"):
+    with pytest.raises(NotAnImageError, match="without pixels"):
         look_at(b"GIF89a" + b"\0" * 4)
     with pytest.raises(NotAnImageError, match="more than"):
         look_at(paint("red") + b"\0" * MOST_BYTES)

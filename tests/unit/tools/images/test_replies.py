@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from antiphon.tools.images.replies import BadReplyError, decoded, events_of, first_image, told_error, whole
+from antiphon.tools.images.replies import BadReplyError, decoded, error_of, events_of, first_image, whole
 
 
 async def parts(*each: bytes) -> AsyncIterator[bytes]:
@@ -36,6 +36,6 @@ def test_the_first_image_and_the_error_are_found() -> None:
     for reply in ({}, {"data": {}}, {"data": []}, {"data": [1]}):
         with pytest.raises(BadReplyError):
             first_image(reply)
-    assert told_error({"error": {"message": "a"}}) == {"message": "a"}
-    assert told_error({"error": "a"}) == {"message": "a"}
-    assert told_error({"error": 7}) == {}
+    assert error_of({"error": {"message": "a"}}) == {"message": "a"}
+    assert error_of({"error": "a"}) == {"message": "a"}
+    assert error_of({"error": 7}) == {}

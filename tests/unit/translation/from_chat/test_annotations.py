@@ -69,9 +69,9 @@ def test_an_annotation_waits_for_the_text_that_it_is_about() -> None:
     annotations = Annotations()
     annotations.add(read_annotation({"type": "url_citation", **BREST}))
 
-    assert list(annotations.tell(7)) == []
-    assert list(annotations.tell(8)) == [(0, {"type": "url_citation", **BREST})]
-    assert list(annotations.tell(9, is_over=True)) == []
+    assert list(annotations.due(7)) == []
+    assert list(annotations.due(8)) == [(0, {"type": "url_citation", **BREST})]
+    assert list(annotations.due(9, is_over=True)) == []
 
 
 @pytest.mark.parametrize(
@@ -81,6 +81,6 @@ def test_an_annotation_never_points_past_its_text(given: tuple[int, int], told: 
     annotations = Annotations()
     annotations.add(BREST | {"start_index": given[0], "end_index": given[1]})
 
-    [(_, annotation)] = annotations.tell(10, is_over=True)
+    [(_, annotation)] = annotations.due(10, is_over=True)
     assert (annotation["start_index"], annotation["end_index"]) == told
     assert annotations.told == [annotation]

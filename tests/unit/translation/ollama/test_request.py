@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from antiphon.errors import ClientError
-from antiphon.translation.ollama.request import NativeOptions, asked_window, native_messages, native_request
+from antiphon.translation.ollama.request import NativeOptions, native_messages, native_request, requested_window
 
 HELLO = [{"role": "user", "content": "Hello"}]
 TOOL = {"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}}
@@ -92,7 +92,7 @@ def test_the_window_and_the_time_in_memory_are_those_of_the_server() -> None:
 
 @pytest.mark.parametrize(("options", "window"), [({"num_ctx": 512}, 512), ({}, 0), ({"num_ctx": "x"}, 0), (None, 0)])
 def test_a_client_can_ask_for_a_window(options: Any, window: int) -> None:
-    assert asked_window({"options": options}) == window
+    assert requested_window({"options": options}) == window
 
 
 @pytest.mark.parametrize(

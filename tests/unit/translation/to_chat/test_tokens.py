@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from antiphon.translation.to_chat.tokens import (
     MEDIUM,
-    asked_tokens,
     by_size,
     is_plain,
     media_tokens,
+    request_tokens,
     tokens_of,
 )
 
@@ -98,12 +98,12 @@ def test_a_picture_is_a_constant_and_a_file_as_many_as_it_is_long() -> None:
     ],
 )
 def test_what_is_asked_is_counted_in_every_form(body: dict[str, Any], tokens: int) -> None:
-    assert asked_tokens(body) == tokens
+    assert request_tokens(body) == tokens
 
 
 def test_what_stands_where_no_backend_looks_makes_nothing_cheaper() -> None:
     asked = {"messages": [{"role": "user", "content": "word" * 100}]}
-    assert asked_tokens({**asked, "input": "Hi"}) > asked_tokens(asked)
+    assert request_tokens({**asked, "input": "Hi"}) > request_tokens(asked)
 
 
 def test_plain_is_a_request_of_texts_alone() -> None:

@@ -14,7 +14,7 @@ from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.validation.validate import decode_request
 from antiphon.translation.dialects.dialect import Dialect
 from antiphon.translation.dialects.table import DIALECTS
-from antiphon.translation.to_chat.hosted import Approvals, retold
+from antiphon.translation.to_chat.hosted import Approvals, shown_call
 from antiphon.translation.to_chat.messages import to_messages
 from antiphon.translation.to_chat.reasoning import nothing
 from antiphon.translation.to_chat.request import to_chat
@@ -367,7 +367,7 @@ def test_settings_inside_the_input_count_where_the_request_says_none() -> None:
 @pytest.mark.parametrize("sources", [5, "abc", {"a": 1}, None])
 def test_a_search_of_the_web_with_odd_sources_is_told_without_them(sources: Any) -> None:
     item = {"type": "web_search_call", "id": "ws_1", "action": {"type": "search", "query": "x", "sources": sources}}
-    told = retold(msgspec.convert(item, WebSearchCall), nothing, Approvals())
+    told = shown_call(msgspec.convert(item, WebSearchCall), nothing, Approvals())
     output = told and told.output
 
     assert output is not None and output.output == "Done."

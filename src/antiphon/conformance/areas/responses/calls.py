@@ -233,7 +233,7 @@ def a_forced_call_comes_in_a_stream(trial: Trial) -> Steps:
     calls = calls_of({"output": items})
     if trial.expect("responses:calls:streamed", any(one.get("name") == "get_weather" for one in calls), shown(items)):
         are_in_pieces = comes_in_deltas(events, "response.function_call_arguments")
-        trial.expect("responses:calls:streamed-deltas", are_in_pieces, "There is no delta before the end.")
+        trial.expect("responses:calls:streamed-deltas", are_in_pieces, "No delta arrived before `done`.")
 
 
 def comes_in_deltas(events: list[dict[str, Any]], name: str) -> bool:
@@ -265,7 +265,7 @@ def a_custom_tools_call_comes_in_a_stream(trial: Trial) -> Steps:
     events = trial.streamed((yield from trial.respond(POEM, **FORCED_POEM, stream=True)))
     judge_stream(trial, events)
     are_in_pieces = comes_in_deltas(events, "response.custom_tool_call_input")
-    trial.expect("responses:calls:custom-deltas", are_in_pieces, "There is no delta before the end.")
+    trial.expect("responses:calls:custom-deltas", are_in_pieces, "No delta arrived before `done`.")
 
 
 @case("responses:calls:namespace")

@@ -102,7 +102,7 @@ REFUSALS: dict[str, Refusal] = {
     "item-reference": Refusal(
         "A reference to an item that was never stored", param="input", level="should", statuses=(404, 400)
     ),
-    "duplicate-items": Refusal("Two input items with the same id", param="input", level="should"),
+    "duplicate-items": Refusal("A second input item with the same id", param="input", level="should"),
     "output-without-call": Refusal("A tool output without a call", param="input", level="should"),
     "call-without-output": Refusal("A call in the history without its output", param="input", level="should"),
     # Tools and formats.

@@ -154,7 +154,7 @@ FORMS: dict[str, dict[str, Any]] = {
     "configuration": {"input": [{"type": "configuration_update", "text": {"format": {"type": "text"}}}, HELLO]},
     "client-ids": {"input": [{"type": "message", "id": "msg_0b8f8a4e-1c2d-4e5f-8a9b-0c1d2e3f4a5b", **HELLO}]},
 }
-"""By the requirement's name: parameters that a server takes."""
+"""By the requirement's name: parameters that a server accepts."""
 
 
 CASES = taken_by_responses("inputs", FORMS)

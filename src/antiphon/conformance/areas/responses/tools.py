@@ -371,7 +371,7 @@ HISTORIES: dict[str, dict[str, Any]] = {
         BUILT_IN["computer"].tool,
     ),
 }
-"""By the requirement's name: requests with a history that a server takes."""
+"""By the requirement's name: requests with a history that a server accepts."""
 
 
 TAKEN = taken_by_responses("tools", HISTORIES)

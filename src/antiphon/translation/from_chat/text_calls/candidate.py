@@ -1,4 +1,4 @@
-"""A stretch of text that may be a call: which format it has, where it ends, and what may stand behind it."""
+"""A stretch of text that can be a call: its format, its end, and what can follow it."""
 
 import re
 from collections.abc import Sequence
@@ -11,28 +11,28 @@ from antiphon.translation.from_chat.text_calls.place import TURN_ENDS
 from antiphon.translation.from_chat.text_calls.values import finished
 
 MAX_HEAD = 300
-"""Characters within which a call says which format it has, and behind it whether its line ends."""
+"""Characters within which a call shows its format, and the line after it shows whether it ends."""
 
 MAX_TRIES = 16
-"""Closing marks inside values that are tried before the text is no call."""
+"""Closing marks inside values that are tried before the text is not a call."""
 
 _NAME = re.compile(r"[A-Za-z0-9_-]*")
 
 
 class Verdict(NamedTuple):
-    """What became of a candidate: its calls, none where it is text, and the text that is left to read."""
+    """The result for a candidate: its calls, none if it is text, and the text that remains to be read."""
 
     calls: list[TextCall]
     text: str
     was_held: bool = False
-    """It began like a call."""
+    """Whether it began like a call."""
 
 
 class Candidate:
-    """Text from the place where a call may begin. `offers` are the tools that may be called.
+    """Text from the position where a call can begin. `offers` are the tools that can be called.
 
-    Each step returns a `Verdict`, or None while more text must come. The verdict depends on the whole text alone, not
-    on the pieces in which it came, and the work is linear in it.
+    Each step returns a `Verdict`, or None if more text is needed. The verdict depends only on the whole text, not on
+    the pieces in which it arrived, and the work is linear in its length.
     """
 
     def __init__(self, heads: Sequence[Head], offers: Offers) -> None:
@@ -41,14 +41,14 @@ class Candidate:
         self._format: Format | None = None
         self._pieces: list[str] = []
         self._tail = ""
-        """The end of the pieces, in which a closing mark may have begun."""
+        """The end of the pieces, in which a closing mark can have begun."""
         self._tries = 0
         self._calls: list[TextCall] = []
         self._behind = ""
-        """What stands behind the calls, once they are found."""
+        """The text after the calls, once they are found."""
 
     def feed(self, text: str) -> Verdict | None:
-        """Take text."""
+        """Add text."""
         if self._calls:
             self._behind += text
             return self._look_behind(is_last=False)
@@ -60,7 +60,7 @@ class Candidate:
         return self._search(text)
 
     def end(self, *, is_answer: bool) -> Verdict:
-        """No more text comes. What has no closing mark is a call only where the answer itself ends (`is_answer`)."""
+        """End of the text. A call without a closing mark counts only at the end of the answer (`is_answer`)."""
         if not self._calls and self._format is not None and is_answer:
             text = "".join(self._pieces)
             try:
@@ -71,10 +71,10 @@ class Candidate:
             return self._no_call()
         return self._look_behind(is_last=True) or self._no_call()
 
-    # Which format it has.
+    # The format.
 
     def _choose(self) -> bool:
-        """Settle the format; only those heads are left that it may still have."""
+        """Determine the format; only the heads that are still possible remain."""
         begun = self._pieces[0][:MAX_HEAD]
         compact = "".join(begun.split())
         near = [each for each in self._heads if each.before.startswith(compact) or compact.startswith(each.before)]
@@ -89,7 +89,7 @@ class Candidate:
         self._heads = left
         return False
 
-    # Where it ends.
+    # The end.
 
     def _search(self, text: str) -> Verdict | None:
         closing = self._format.closing if self._format else None
@@ -128,10 +128,12 @@ class Candidate:
         self._calls = [finished(call, self._offers) for call in calls]
         self._pieces, self._behind = [text[:end]], text[end:]
 
-    # What stands behind it.
+    # What follows.
 
     def _look_behind(self, *, is_last: bool) -> Verdict | None:
-        """Accept the calls where their line ends, or another call or the end of the turn follows; else it is prose."""
+        """Accept the calls if their line ends, or another call or the end of the turn follows; otherwise it is
+        prose.
+        """
         row, seen, more = self._format, self._behind[:MAX_HEAD], self._behind[MAX_HEAD:]
         is_last = is_last or len(seen) == MAX_HEAD
         if row is None or (row.stand != "token" and self._behind.strip()):
@@ -161,7 +163,7 @@ class Candidate:
 
 
 def _begins_sentence(text: str) -> bool:
-    """Whether a sentence begins right there: LFM2's model card has its answer right behind the closing mark."""
+    """Whether a sentence begins directly after it: LFM2's model card has its answer right after the closing mark."""
     return text[:1].isalpha() and not text[0].islower()
 
 
@@ -175,14 +177,14 @@ def _behind_turn(text: str) -> str:
 
 
 def _at(text: str, mark: str, *, is_last: bool) -> bool | None:
-    """Whether `text` begins with `mark`; None where more text may make it so."""
+    """Whether `text` begins with `mark`; None if more text can make it so."""
     if text.startswith(mark):
         return True
     return None if not is_last and mark.startswith(text) else False
 
 
 def _fits(head: Head, text: str, names: Offers) -> bool | None:
-    """Whether `text` begins with `head` and any of `names` in it; None where more text may make it so."""
+    """Whether `text` begins with `head` and any of `names` in it; None if more text can make it so."""
     _, before, after = head
     if after is None or not text.startswith(before):
         return _at(text, before, is_last=False)

@@ -1,4 +1,4 @@
-"""The content of an answer in which the model may write calls as text."""
+"""The content of an answer in which the model can write calls as text."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -19,10 +19,10 @@ from antiphon.translation.writer import GrowingText, ResponseWriter
 
 
 class CallingContent(StreamingContent):
-    """Content that may hold calls of `offers`, as `text_calls` says, until the backend reports a call itself.
+    """Content that can contain calls of `offers`, as `text_calls` says, until the backend reports a call itself.
 
-    A text with a call in it becomes the text before it, the call, and the text behind it. In the reasoning only the
-    calls count that end the answer.
+    A text with a call in it becomes the text before it, the call, and the text after it. In the reasoning, only calls
+    that end the answer count.
     """
 
     def __init__(
@@ -37,19 +37,19 @@ class CallingContent(StreamingContent):
     ) -> None:
         super().__init__(writer, sources, preopened=preopened, check=check)
         self._reads = True
-        """Calls are still looked for: the backend has reported none."""
+        """Whether calls are still searched for: the backend has reported none."""
         self._in_text = reader_of(offers, text_calls)
         self._in_reasoning = LastCallReader(offers)
         self._is_calling = False
-        """A call that was found in the text opens."""
+        """Whether a call that was found in the text is opening."""
 
     @property
     def steady_text(self) -> GrowingText | None:
-        """None while calls are looked for: a text that comes next may do more than add to the open one."""
+        """None while calls are searched for: the next text can do more than add to the open one."""
         return None if self._reads else super().steady_text
 
     def feed(self, choice: Choice, delta: Delta) -> None:
-        """See `StreamingContent.feed`. A backend that reports calls may repeat them in the text."""
+        """See `StreamingContent.feed`. A backend that reports calls can repeat them in the text."""
         if self._reads and (delta.tool_calls or delta.function_call):
             self._flush_text()
             self._flush_reasoning(is_answer=False)
@@ -59,7 +59,7 @@ class CallingContent(StreamingContent):
     def finish(self, status: Status, citations: list[Any]) -> None:
         """See `StreamingContent.finish`.
 
-        A model that ends its unclosed thoughts with a call may just as well have called: they stay thoughts.
+        A call at the end of unclosed reasoning is ambiguous: the reasoning stays reasoning.
         """
         is_whole = status == "completed"
         self._flush_all(is_answer=is_whole)
@@ -80,7 +80,7 @@ class CallingContent(StreamingContent):
             self._flush_all(is_answer=False)
 
     def _flush_all(self, *, is_answer: bool) -> None:
-        """Write the text that was held back. What looks like an unfinished call is one only in a whole answer."""
+        """Write the text that was held back. An apparently unfinished call counts only in a complete answer."""
         super()._flush_text()
         if self._reads:
             self._write(self._in_text.flush(is_answer=is_answer))
@@ -94,7 +94,7 @@ class CallingContent(StreamingContent):
         self._write(self._in_text.feed(text))
 
     def _write(self, pieces: Sequence[str | TextCall]) -> None:
-        """Write text and make the calls in it, in order. Once its only call was made, an answer is over."""
+        """Write text and emit the calls in it, in order. Once its only call was emitted, an answer is over."""
         for piece in pieces:
             if self.calls.is_cut:
                 return
@@ -105,7 +105,7 @@ class CallingContent(StreamingContent):
                 self._call([piece])
 
     def _call(self, calls: Sequence[TextCall]) -> None:
-        """Make calls that were found in a text: each is like one that the backend reports, with an id of ours."""
+        """Emit calls that were found in a text: each is like a call that the backend reports, with an id of ours."""
         self._is_calling = True
         for call in calls:
             delta = CallDelta(self._writer.new_id("call"), call.name, call.arguments)

@@ -2,13 +2,13 @@
 
 | A call | begins | ends |
 |---|---|---|
-| between marks | a line, or right behind the text before it | where a closing mark makes it whole |
-| after a mark that nothing closes | the same | with the answer; text may follow in a new line |
-| in a code block, or behind a channel | a line | with the answer: any other text behind makes it text |
-| without a mark | the answer | with the answer: any other text before or behind makes it text |
+| between marks | a line, or right after the text before it | at the closing mark that completes it |
+| after a mark that nothing closes | the same | with the answer; text can follow on a new line |
+| in a code block, or after a channel | a line | with the answer: any other text after it makes it text |
+| without a mark | the answer | with the answer: any other text before or after it makes it text |
 
-What begins like a row's `heads` is held back until it ends; what does not is text at once. A head is compared without
-whitespace, and `NAME` in it is the name of a tool that may be called.
+Text that begins like a row's `heads` is held back until it ends; other text is sent at once. A head is compared without
+whitespace, and `NAME` in it is the name of a tool that can be called.
 """
 
 import re
@@ -19,7 +19,7 @@ from antiphon.translation.from_chat.text_calls import json_calls, python_calls, 
 from antiphon.translation.from_chat.text_calls.found import Parse
 
 Stand = Literal["token", "line", "answer"]
-"""Where a call may begin: at the start of a line or right behind text; at the start of a line; as the whole answer."""
+"""Where a call can begin: at the start of a line or right after text; at the start of a line; as the whole answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +30,10 @@ class Format:
     heads: tuple[str, ...]
     parse: Parse
     closing: re.Pattern[str] | None = None
-    """What may end it; None where it extends to the end of the answer."""
+    """What can end it; None if it extends to the end of the answer."""
     stand: Stand = "token"
     stray: str = ""
-    """What may follow the closing mark, also where the model omits what it closes."""
+    """What can follow the closing mark, even if the model omits what it closes."""
 
 
 LONGEST_CLOSING = 64
@@ -73,7 +73,7 @@ FORMATS = (
         re.compile("</tool_call>"),
     ),
     Format(
-        # Qwen3-Coder's template. Qwen3-Coder#475: the model leaves out `<tool_call>`, but not its end.
+        # Qwen3-Coder's template. Qwen3-Coder#475: the model omits `<tool_call>`, but not its end.
         "qwen-coder",
         ("<tool_call><function=NAME>", "<function=NAME>"),
         xml_calls.functions,
@@ -189,14 +189,14 @@ FORMATS = (
         re.compile(r"<tool_call\|>|<end_function_call>"),
     ),
     Format(
-        # Gemma 3's model card shows no token; its prompts in the wild ask for ```tool_code, with or without `print`.
+        # Gemma 3's model card shows no token; common prompts request ```tool_code, with or without `print`.
         "tool-code",
         tuple(f"```tool_code{before}NAME(" for before in ("", "print(", "[", "default_api.", "print(default_api.")),
         python_calls.fenced,
         stand="line",
     ),
     Format(
-        # Gemma's guide "Function calling" and Llama 3.2's and 4's cards ask for it, with no other text (vllm#22917).
+        # Gemma's guide "Function calling" and Llama 3.2's and 4's cards request it, with no other text (vllm#22917).
         "pythonic",
         ("[NAME(",),
         python_calls.bare,
@@ -228,7 +228,7 @@ FORMATS = (
 
 
 class Head(NamedTuple):
-    """How a call of a format begins: what stands before the tool's name, and behind it where the name counts."""
+    """How a call of a format begins: the text before the tool's name, and after it if the name counts."""
 
     format: Format
     before: str
@@ -236,7 +236,7 @@ class Head(NamedTuple):
 
 
 def heads_of(*stands: Stand) -> tuple[Head, ...]:
-    """Return the heads of the formats whose calls begin in such a place."""
+    """Return the heads of the formats with calls that begin in such a position."""
     parts = ((row, head.partition("NAME")) for row in FORMATS if row.stand in stands for head in row.heads)
     return tuple(Head(row, before, after if name else None) for row, (before, name, after) in parts)
 
@@ -253,4 +253,4 @@ def format_of(text: str, name: str) -> str:
 
 
 OPENINGS = frozenset(head.before.partition("{")[0] for head in heads_of("token"))
-"""What may follow a call on its line, compared without whitespace: the beginning of another one."""
+"""What can follow a call on its line, compared without whitespace: the beginning of another one."""

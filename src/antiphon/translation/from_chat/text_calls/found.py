@@ -7,12 +7,12 @@ from typing import Any
 from antiphon.protocol.tool_bindings import Offer
 
 Offers = Mapping[str, Offer]
-"""The tools that may be called, by the name that the model knows."""
+"""The tools that can be called, by the name that the model knows."""
 
 
 @dataclass(frozen=True, slots=True)
 class RawCall:
-    """A call as a format spells it: the arguments as JSON data, or as the text that stands in their place."""
+    """A call as a format spells it: the arguments as JSON data, or as the text in their position."""
 
     name: str
     arguments: Any
@@ -20,7 +20,9 @@ class RawCall:
 
 @dataclass(frozen=True, slots=True)
 class TextCall:
-    """A call of an offered tool. `arguments` is JSON, `raw` the text that it was written as, alone or as the first."""
+    """A call of an offered tool. `arguments` is JSON, `raw` the text in which it was written, alone or as the first
+    call.
+    """
 
     name: str
     arguments: str
@@ -32,11 +34,11 @@ class NoCallError(ValueError):
 
 
 class UnfinishedError(NoCallError):
-    """The text is not a call yet: what looked like its end stands inside a value."""
+    """The text is not a call yet: the apparent end is inside a value."""
 
 
 Parse = Callable[[str, Offers], tuple[list[RawCall], int]]
-"""Takes text that begins with a call, and the tools that may be called; returns the calls, and where they end.
+"""Accepts text that begins with a call, and the tools that can be called; returns the calls, and where they end.
 
-Raises `NoCallError`, or `UnfinishedError` where more text may make it a call.
+Raises `NoCallError`, or `UnfinishedError` if more text can make it a call.
 """

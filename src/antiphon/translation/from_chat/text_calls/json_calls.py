@@ -1,4 +1,4 @@
-"""Calls that are JSON: `{"name": …, "arguments": {…}}`, one or several, in a list or not, between marks or bare."""
+"""Calls in JSON: `{"name": …, "arguments": {…}}`, one or several, in a list or not, between marks or bare."""
 
 import re
 from collections.abc import Iterator
@@ -10,11 +10,11 @@ from antiphon.translation.from_chat.text_calls.values import decode_at
 
 _BETWEEN = re.compile(r"[\s;,]*")
 _KEYS = frozenset({"type", "id", "name", "function", "arguments", "parameters"})
-"""All keys of a call that has no marks around it: any other makes it an answer in JSON."""
+"""All keys of a call without marks around it: any other key makes it an answer in JSON."""
 
 
 def marked(opening: str, closing: str = "") -> Parse:
-    """Return the parser of JSON calls between these marks, of which the model may omit the second."""
+    """Return the parser of JSON calls between these marks, of which the model can omit the second."""
     begins = re.compile(opening)
 
     def parse(text: str, offers: Offers) -> tuple[list[RawCall], int]:
@@ -34,7 +34,7 @@ def marked(opening: str, closing: str = "") -> Parse:
 def _read_or_repair(text: str, begins: re.Pattern[str], at: int, closing: str) -> tuple[list[Any], int]:
     """Return the JSON values that begin at `at`, and where they end.
 
-    A broken call counts if the closing mark ends it, no other call begins before that, and its meaning is certain.
+    A malformed call counts if the closing mark ends it, no other call begins before that, and its meaning is certain.
     """
     try:
         return read_values(text, at)
@@ -49,7 +49,7 @@ def _read_or_repair(text: str, begins: re.Pattern[str], at: int, closing: str) -
 
 
 def bare(text: str, offers: Offers) -> tuple[list[RawCall], int]:
-    """Parse JSON calls without marks. Each has a name and arguments, and nothing that a call has not."""
+    """Parse JSON calls without marks. Each has a name and arguments, and no other keys."""
     values, end = read_values(text, 0)
     for value in values:
         for each in value if isinstance(value, list) else [value]:
@@ -82,7 +82,7 @@ def read_values(text: str, at: int) -> tuple[list[Any], int]:
             break
         values.append(value)
     if not values:
-        raise NoCallError("There is no JSON.")
+        raise NoCallError("The text contains no JSON.")
     return values, end
 
 
@@ -92,7 +92,7 @@ def _end_of(text: str, at: int) -> int:
 
 
 def calls_in(value: Any) -> Iterator[RawCall]:
-    """Yield the calls that a JSON value is. Raises `NoCallError` where it is none."""
+    """Yield the calls in a JSON value. Raises `NoCallError` if it contains none."""
     for call in value if isinstance(value, list) else [value]:
         if not isinstance(call, dict):
             raise NoCallError("A call is an object.")

@@ -1,4 +1,4 @@
-"""Calls at the very end of reasoning: a model that called before it closed its thinking."""
+"""Calls at the very end of reasoning: a model called before it closed its reasoning."""
 
 from collections.abc import Mapping
 
@@ -8,24 +8,24 @@ from antiphon.translation.from_chat.text_calls.reader import Piece, TextCallRead
 
 
 class LastCallReader:
-    """Finds calls of `offers` in reasoning, where nothing but whitespace follows them and the answer ends with it.
+    """Finds calls of `offers` in reasoning, if only whitespace follows them and the answer ends with it.
 
-    vLLM and SGLang end the thinking where such a call begins (vllm#39056, vllm#32216, sglang#11764). What a model
-    thinks about calls is none: LM Studio's parser takes it for calls (lmstudio-bug-tracker#1592). Only formats with
-    marks count.
+    vLLM and SGLang end the reasoning where such a call begins (vllm#39056, vllm#32216, sglang#11764). Reasoning about
+    calls is not a call: LM Studio's parser mistakes it for calls (lmstudio-bug-tracker#1592). Only formats with marks
+    count.
     """
 
     def __init__(self, offers: Mapping[str, Offer]) -> None:
         self._reader = TextCallReader(offers, only_marked=True)
         self._held: list[Piece] = []
-        """Calls, and whitespace between them, that may turn out to end the answer."""
+        """Calls, and whitespace between them, that can turn out to end the answer."""
 
     def feed(self, text: str) -> str:
-        """Take reasoning; return what of it is certain to be reasoning by now."""
+        """Add reasoning; return the text that is certainly reasoning by now."""
         return self._sift(self._reader.feed(text))
 
     def flush(self, *, is_answer: bool) -> tuple[str, list[TextCall]]:
-        """Return what was held back, as reasoning or as calls: these only where the answer is over (`is_answer`)."""
+        """Return what was held back, as reasoning or as calls: calls only if the answer is over (`is_answer`)."""
         text = self._sift(self._reader.flush(is_answer=is_answer))
         held, self._held = self._held, []
         calls = [piece for piece in held if isinstance(piece, TextCall)]

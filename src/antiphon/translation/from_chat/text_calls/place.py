@@ -1,4 +1,4 @@
-"""Where in a Markdown text a place is: what stands in code is quoted, and no call."""
+"""The position in a Markdown text: text in code is quoted, and not a call."""
 
 TAB = 4
 """Columns of a tab."""
@@ -7,7 +7,7 @@ MAX_INDENT = 3
 """Spaces before a call on its line; more of them make it a code block."""
 
 SENTENCE_ENDS = frozenset(".!?:…。！？：)")
-"""What may stand right before a call that begins inside a line, besides a word."""
+"""What can directly precede a call that begins inside a line, in addition to a word."""
 
 MAX_BEFORE = 24
 """Characters of the line that are kept."""
@@ -16,7 +16,7 @@ TURN_ENDS = (
     *("<|im_end|>", "<|eot_id|>", "<|eom_id|>", "</s>", "<｜end▁of▁sentence｜>", "<|call|>", "<|end|>"),
     *("<|return|>", "<end_of_turn>", "<turn|>", "<|endoftext|>", "<|end_of_text|>"),
 )
-"""Tokens that end a turn. Servers that do not parse calls may leave them in the text (ik_llama.cpp#958)."""
+"""Tokens that end a turn. Servers that do not parse calls can leave them in the text (ik_llama.cpp#958)."""
 
 
 class Place:
@@ -27,14 +27,14 @@ class Place:
         """What opened the code block that is open."""
         self._fence_indent = 0
         self._begins_fence = False
-        """Whether that stands on this line."""
+        """Whether it was opened on this line."""
         self._ends_fence = False
-        """Whether what closes it stands on this line, with nothing behind it so far."""
+        """Whether its closing mark is on this line, with nothing after it so far."""
         self._span = 0
-        """Backticks that opened the inline code that is open; a line's end closes it."""
+        """Backticks that opened the inline code that is open; the end of a line closes it."""
         self._indent = 0
         self._is_blank = True
-        """Whether the line holds only whitespace so far."""
+        """Whether the line has only whitespace so far."""
         self._before = ""
         """The end of the line so far."""
         self._is_quoted = False
@@ -42,7 +42,7 @@ class Place:
 
     @property
     def is_code(self) -> bool:
-        """Whether the place is inside a code block, inline code or a quotation."""
+        """Whether the position is inside a code block, inline code or a quotation."""
         return bool((self._fence and not self._leaves_fence) or self._span or self._is_quoted)
 
     @property
@@ -52,27 +52,27 @@ class Place:
 
     @property
     def begins_line(self) -> bool:
-        """Whether nothing stands before it on its line, and it is no code."""
+        """Whether nothing precedes it on its line, and it is not code."""
         return self._is_blank and self._indent <= MAX_INDENT and not self.is_code
 
     @property
     def follows_text(self) -> bool:
-        """Whether a word, the end of a sentence or of a turn stands right before it, and it is no code.
+        """Whether a word, the end of a sentence or of a turn directly precedes it, and it is not code.
 
-        Models write a call's first token right behind their text; prose that mentions it has a space or a quote there.
+        Models write a call's first token right after their text; prose that mentions it has a space or a quote there.
         """
         last = self._before[-1:]
         return not self.is_code and (last.isalnum() or last in SENTENCE_ENDS or self._before.endswith(TURN_ENDS))
 
     def begin_line(self) -> None:
-        """The place is at the beginning of a line, or as good as that: a call ended right before it."""
+        """The position counts as the beginning of a line: a call ended right before it."""
         if self._ends_fence:
             self._fence = ""
         self._is_blank, self._indent, self._span, self._before = True, 0, 0, ""
         self._is_quoted = self._begins_fence = self._ends_fence = False
 
     def read(self, text: str) -> None:
-        """Pass text without a line's end, and without a run of backticks or tildes."""
+        """Advance past text without a line end, and without a run of backticks or tildes."""
         if not text:
             return
         if self._is_blank:
@@ -86,7 +86,7 @@ class Place:
         self._before = (self._before + text[-MAX_BEFORE:])[-MAX_BEFORE:]
 
     def read_run(self, run: str) -> None:
-        """Pass a whole run of backticks or tildes."""
+        """Advance past a whole run of backticks or tildes."""
         sign, count = run[0], len(run)
         if self._is_blank:
             self._begin_words()

@@ -1,4 +1,4 @@
-"""Calls that are Python: `[f(a=1), g()]`, or a code block of `tool_code`. Literals are read; nothing is evaluated."""
+"""Calls in Python: `[f(a=1), g()]`, or a code block of `tool_code`. Literals are read; nothing is evaluated."""
 
 import ast
 import re
@@ -12,11 +12,11 @@ MAX_LENGTH = 1_000_000
 """Characters of code that are parsed."""
 
 _JSON_NAMES = {"true": True, "false": False, "null": None}
-"""What models write of JSON inside Python."""
+"""JSON literals that models write inside Python."""
 
 
 def marked(opening: str, closing: str) -> Parse:
-    """Return the parser of calls between these marks, of which the model may omit the second."""
+    """Return the parser of calls between these marks, of which the model can omit the second."""
 
     def parse(text: str, offers: Offers) -> tuple[list[RawCall], int]:
         end = text.rfind(closing)
@@ -32,7 +32,7 @@ def bare(text: str, offers: Offers) -> tuple[list[RawCall], int]:
 
 
 def fenced(text: str, offers: Offers) -> tuple[list[RawCall], int]:
-    """Parse one or more code blocks of `tool_code`, which hold nothing but calls."""
+    """Parse one or more code blocks of `tool_code`, which contain only calls."""
     calls: list[RawCall] = []
     at = 0
     while block := _BLOCK.match(text, at):
@@ -47,7 +47,7 @@ _BLOCK = re.compile(r"\s*```tool_code[ \t]*\n(.*?)\n[ \t]*```", re.DOTALL)
 
 
 def calls_in(code: str, offers: Offers) -> Iterator[RawCall]:
-    """Yield the calls that are all of this code. Raises `NoCallError` where it does anything else."""
+    """Yield the calls that make up this code. Raises `NoCallError` if it does anything else."""
     for statement in _parsed(code.strip()):
         if not isinstance(statement, ast.Expr):
             raise NoCallError("It does more than call.")
@@ -61,7 +61,7 @@ def _parsed(code: str) -> Sequence[ast.stmt]:
         raise NoCallError("The code is too long.")
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # an unknown escape in a string is kept as it is
+            warnings.simplefilter("ignore")  # an unknown escape in a string is kept unchanged
             return ast.parse(code).body
     except SyntaxError as error:
         raise UnfinishedError(error.msg) from error
@@ -86,7 +86,7 @@ def _call(node: ast.expr, offers: Offers) -> RawCall:
 
 
 def _positional(nodes: Sequence[ast.expr], name: str, offers: Offers) -> dict[str, Any]:
-    """Return arguments without a name by the order of the schema's properties."""
+    """Return unnamed arguments, named in the order of the schema's properties."""
     properties = offers[name].parameters.get("properties") if nodes and name in offers else None
     names = list(properties) if isinstance(properties, dict) else []
     if len(nodes) > len(names):

@@ -1,11 +1,11 @@
 """Reads an answer's text as it streams, and finds the calls in it.
 
-Text is sent at once, except what may begin a call. What began like a call and is not one is released in order,
-byte for byte. Calls come whole: only their end distinguishes them from a mention of the format, and their arguments may
-have to be released as text.
+Text is sent at once, except text that can begin a call. Text that began like a call and is not one is released in
+order, byte for byte. Calls are emitted whole: only their end distinguishes them from a mention of the format, and their
+arguments can have to be released as text.
 
-A call counts where a model writes one: at the beginning of a line or right behind a word, not in code, with nothing
-behind it on its line, and only of a tool that may be called.
+A call counts where models write calls: at the beginning of a line or right after a word, not in code, with nothing
+after it on its line, and only for a tool that can be called.
 """
 
 import re
@@ -20,7 +20,8 @@ from antiphon.translation.from_chat.text_calls.place import Place
 Piece = str | TextCall
 
 MAX_FAILED = 20
-"""Stretches of one answer that began like a call and were none: after so many it is about calls, and holds none.
+"""Stretches of one answer that began like a call and were not: after this many, the answer is about calls, and has
+none.
 
 So no text is read more often than that.
 """
@@ -31,19 +32,19 @@ _FIRST = heads_of("token", "line", "answer")
 
 
 def _begun(sign: str) -> str:
-    """Return the pattern of a mark's first character, behind which its second, whitespace or nothing yet stands."""
+    """Return the pattern of a mark's first character, followed by its second, whitespace or the end of the text."""
     seconds = {re.escape(head.before[1]) for head in _ON_LINE if head.before[0] == sign}
     return rf"{re.escape(sign)}(?=[\s{''.join(sorted(seconds))}]|$)"
 
 
 _SIGNS = re.compile(rf"\n|`+|~+|{_begun('<')}|{_begun('[')}")
-"""What changes the place in the text, or may begin a call inside it."""
+"""What changes the position in the text, or can begin a call inside it."""
 
 
 class TextCallReader:
-    """Finds the calls of `offers`, the tools that may be called by their names, in a text that comes in pieces.
+    """Finds the calls of `offers`, the tools that can be called by their names, in a text that arrives in pieces.
 
-    With `only_marked`, only formats that have marks count.
+    With `only_marked`, only formats with marks count.
     """
 
     def __init__(self, offers: Mapping[str, Offer], *, only_marked: bool = False) -> None:
@@ -51,20 +52,20 @@ class TextCallReader:
         self._place = Place()
         self._candidate: Candidate | None = None
         self._run: list[str] = []
-        """A run of backticks or tildes that may continue."""
+        """A run of backticks or tildes that can continue."""
         self._on_line = _MARKED if only_marked else _ON_LINE
         self._is_first = not only_marked
-        """Whether the answer has had nothing but whitespace, and may be a call as a whole."""
+        """Whether the answer so far is only whitespace, and can be a call as a whole."""
         self._failed = 0
 
     def feed(self, text: str) -> list[Piece]:
-        """Take text; return what is certain by now."""
+        """Add text; return what is certain by now."""
         pieces: list[Piece] = []
         self._read(text, pieces)
         return _joined(pieces) if len(pieces) > 1 else pieces
 
     def flush(self, *, is_answer: bool) -> list[Piece]:
-        """Return what was held back: the answer is over (`is_answer`), or something else than text follows."""
+        """Return what was held back: the answer is over (`is_answer`), or something other than text follows."""
         pieces: list[Piece] = []
         while self._candidate is not None:
             candidate, self._candidate = self._candidate, None
@@ -88,7 +89,9 @@ class TextCallReader:
             text, is_refused = self._judge(verdict, pieces)
 
     def _judge(self, verdict: Verdict, pieces: list[Piece]) -> tuple[str, bool]:
-        """Take what became of a candidate; return the text to read on, and whether it is refused as a call."""
+        """Process the verdict on a candidate; return the text to continue with, and whether it is rejected as a
+        call.
+        """
         pieces += verdict.calls
         if verdict.calls:
             self._place.begin_line()
@@ -97,7 +100,7 @@ class TextCallReader:
         return verdict.text, not verdict.calls
 
     def _scan(self, text: str, pieces: list[Piece], is_refused: bool) -> str:
-        """Pass text up to where a call may begin; return what follows from there on."""
+        """Advance past text up to where a call can begin; return the text from there."""
         if self._is_first and not text.isspace():
             return self._begin_answer(text, pieces)
         at = 0
@@ -128,7 +131,7 @@ class TextCallReader:
         return ""
 
     def _begin_answer(self, text: str, pieces: list[Piece]) -> str:
-        """Pass the whitespace before the first word, where the whole answer may be a call; return what follows."""
+        """Advance past the whitespace before the first word, if the whole answer can be a call; return the rest."""
         self._is_first = False
         rest = text.lstrip()
         blank = text[: len(text) - len(rest)]
@@ -142,7 +145,7 @@ class TextCallReader:
         return rest
 
     def _heads_at(self, sign: str) -> Sequence[Head]:
-        """Return how a call may begin with this sign here."""
+        """Return how a call can begin with this sign here."""
         if sign[0] in "\n~" or self._failed >= MAX_FAILED:
             return ()
         if self._place.begins_line:
@@ -163,7 +166,7 @@ class TextCallReader:
 
 
 def _joined(pieces: list[Piece]) -> list[Piece]:
-    """Return the pieces with texts that stand side by side as one: each is a delta that a client is sent."""
+    """Return the pieces with consecutive texts joined: each is a delta that a client receives."""
     joined: list[Piece] = []
     texts: list[str] = []
     for piece in pieces:

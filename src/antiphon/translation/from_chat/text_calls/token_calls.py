@@ -10,7 +10,7 @@ from antiphon.translation.from_chat.text_calls.values import decode_at
 def headed(header: str, end: str, section_end: str = "") -> Parse:
     """Return the parser of calls that each have a header with the `name`, JSON, and an end, in a section or not.
 
-    The model may omit the last closing marks of an answer: servers stop at them.
+    The model can omit the last closing marks of an answer: servers stop at them.
     """
     head, tail, last = re.compile(header), re.compile(end), re.compile(section_end)
 
@@ -36,7 +36,7 @@ deepseek = headed(
     r"\s*(?:```\s*)?<｜tool▁call▁end｜>",
     r"\s*<｜tool▁calls▁end｜>",
 )
-"""V3 and R1 say `function`, then the name, then a code block; V3.1 says the name, then plain JSON."""
+"""V3 and R1 write `function`, then the name, then a code block; V3.1 writes the name, then plain JSON."""
 
 kimi = headed(
     r"(?:<\|tool_calls?_section_begin\|>)?\s*<\|tool_call_begin\|>\s*(?P<name>[^\s<>:]+)(?::\d+)?\s*"
@@ -50,7 +50,7 @@ harmony = headed(
     r"(?:<\|channel\|>(?:commentary|analysis))?(?:\s*(?:<\|constrain\|>\s*)?json)?\s*<\|message\|>\s*",
     r"\s*<\|call\|>\s*",
 )
-"""The recipient stands behind the channel or before it."""
+"""The recipient follows the channel or precedes it."""
 
 _MISTRAL = re.compile(
     r"\s*(?:\[TOOL_CALLS\]\s*)?(?P<name>[\w.-]+)(?:\[CALL_ID\][\w-]*)?\s*(?:\[ARGS\]\s*)?(?=\{)", re.ASCII
@@ -91,7 +91,7 @@ def gemma(text: str, offers: Offers) -> tuple[list[RawCall], int]:
     """Parse `<|tool_call>call:NAME{key:<|"|>text<|"|>,count:3}<tool_call|>`."""
     begun = _GEMMA.match(text)
     if begun is None:
-        raise NoCallError("There is no call behind the mark.")
+        raise NoCallError("No call follows the mark.")
     arguments, at = _gemma_value(text, begun.end(), _MAX_LEVELS)
     ended = _GEMMA_END.match(text, at)
     return [RawCall(begun["name"], arguments)], ended.end() if ended else at
@@ -113,7 +113,7 @@ def _gemma_value(text: str, at: int, levels: int) -> tuple[object, int]:
         return _gemma_members(text, at, levels)
     scalar = _SCALAR.match(text, at)
     if scalar is None:
-        raise NoCallError("It is no value.")
+        raise NoCallError("It is not a value.")
     return decode_at(scalar[1], 0)[0], scalar.end()
 
 

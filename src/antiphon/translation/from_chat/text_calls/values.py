@@ -1,4 +1,4 @@
-"""Arguments of calls: JSON as models write it, and strings that a schema gives their types."""
+"""Arguments of calls: JSON as models write it, and strings with types from a schema."""
 
 import ast
 import json
@@ -9,14 +9,14 @@ from antiphon.translation.from_chat.text_calls.found import NoCallError, Offers,
 from antiphon.translation.from_chat.text_filters import repaired
 
 MAX_LEVELS = 32
-"""References and unions inside each other that are followed in a schema."""
+"""Nested references and unions that are followed in a schema."""
 
 
 def _no_number(name: str) -> NoReturn:
     raise NoCallError(f"{name} is not JSON.")
 
 
-# Not strict: models write line breaks inside strings as they are.
+# Not strict: models write unescaped line breaks inside strings.
 _DECODER = json.JSONDecoder(strict=False, parse_constant=_no_number)
 
 
@@ -32,7 +32,7 @@ def decode_at(text: str, at: int) -> tuple[Any, int]:
 
 
 def finished(call: RawCall, offers: Offers) -> TextCall:
-    """Return the call with its arguments as JSON. Raises `NoCallError` where the tool is not offered."""
+    """Return the call with its arguments as JSON. Raises `NoCallError` if the tool is not offered."""
     name = call.name if call.name in offers else call.name.removeprefix("functions.")
     if name not in offers:
         raise NoCallError(f"'{name}' is not offered.")
@@ -65,20 +65,20 @@ def _encoded(arguments: dict[str, Any]) -> str:
 
 
 def typed_arguments(pairs: list[tuple[str, str]], parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return arguments that came as text, each as the tool's schema types it."""
+    """Return arguments that arrived as text, converted by the types in the tool's schema."""
     return {name: typed(text, property_of(parameters, name), parameters) for name, text in pairs}
 
 
 def property_of(parameters: Mapping[str, Any], name: str) -> Any:
-    """Return the schema of one argument, empty where there is none."""
+    """Return the schema of one argument, empty without one."""
     properties = parameters.get("properties")
     return properties.get(name, {}) if isinstance(properties, dict) else {}
 
 
 def typed(text: str, schema: Any, root: Mapping[str, Any]) -> Any:
-    """Return the value that `text` is by `schema`: JSON, or Python's spelling of it, where another type fits.
+    """Return the value of `text` by `schema`: JSON, or Python's spelling of it, if a non-string type matches.
 
-    What fits no other type of the schema is the text itself: the client sees what is wrong with it. Without a schema an
+    Text that matches no other type of the schema stays text: the client sees what is wrong with it. Without a schema an
     object or an array is JSON, and anything else is text.
     """
     types = frozenset(_types(schema, root)) or frozenset({"object", "array", "string"})
@@ -120,7 +120,7 @@ def _type_names(value: Any) -> frozenset[str]:
 
 
 def _types(schema: Any, root: Mapping[str, Any], levels: int = MAX_LEVELS) -> Iterator[str]:
-    """Yield the types that a schema allows; a value of `enum` or `const` says its own."""
+    """Yield the types that a schema allows; a value of `enum` or `const` implies its own."""
     if not isinstance(schema, dict) or not levels:
         return
     named = schema.get("type")

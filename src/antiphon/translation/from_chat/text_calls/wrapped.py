@@ -1,4 +1,4 @@
-"""Answers that a schema holds to JSON: `{"answer": "…"}`, or a call (`to_chat/prompt_tools.py`)."""
+"""Answers that a schema forces into JSON: `{"answer": "…"}`, or a call (`to_chat/prompt_tools.py`)."""
 
 from collections.abc import Mapping
 
@@ -8,18 +8,18 @@ from antiphon.translation.json_strings import JsonStrings
 
 
 class WrappedReader:
-    """Reads an answer out of its JSON as it streams, and calls of `offers`. What is neither is read like any text."""
+    """Reads an answer out of its JSON as it streams, and calls of `offers`. Anything else is read like any text."""
 
     def __init__(self, offers: Mapping[str, Offer]) -> None:
         self._text = TextCallReader(offers)
         self._strings = JsonStrings()
         self._held: list[str] = []
-        """The text so far, until it is clear what it is."""
+        """The text so far, until its kind is clear."""
         self._is_answer: bool | None = None
         """Whether it is an answer; None until that is clear."""
 
     def feed(self, text: str) -> list[Piece]:
-        """Take text; return what is certain by now."""
+        """Add text; return what is certain by now."""
         if self._is_answer is False:
             return self._text.feed(text)
         if self._is_answer is None:
@@ -40,7 +40,7 @@ class WrappedReader:
         return [*pieces, *self._text.flush(is_answer=is_answer)]
 
     def _is_other(self) -> bool:
-        """Whether the text begins like no object: the backend heeded no schema."""
+        """Whether the text does not begin like an object: the backend ignored the schema."""
         return self._strings.is_broken or any(each.strip()[:1] not in ("", "{") for each in self._held[:1])
 
     def _release(self) -> list[Piece]:
@@ -50,7 +50,7 @@ class WrappedReader:
 
 
 def reader_of(offers: Mapping[str, Offer], text_calls: TextCalls) -> TextCallReader | WrappedReader:
-    """Return what finds these calls of `offers` in an answer's text."""
+    """Return the object that finds these calls of `offers` in an answer's text."""
     if text_calls == "wrapped":
         return WrappedReader(offers)
     return TextCallReader(offers, only_marked=text_calls == "marked")

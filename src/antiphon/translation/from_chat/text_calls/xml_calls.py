@@ -1,4 +1,4 @@
-"""Calls that are tags around names and values. Where the values have no types of their own the schema gives them."""
+"""Calls with tags around names and values. If the values have no types of their own, the schema supplies them."""
 
 import re
 
@@ -6,7 +6,7 @@ from antiphon.translation.from_chat.text_calls.found import NoCallError, Offers,
 from antiphon.translation.from_chat.text_calls.values import decode_at, typed_arguments
 
 _FUNCTION = re.compile(r"(?:<(?:seed:)?tool_call>)?\s*<function=([^<>\s]+)>(.*)</function>", re.DOTALL)
-# A value ends where the next parameter or the call's end follows: it may hold `</parameter>` itself.
+# A value ends where the next parameter or the call's end follows: it can contain `</parameter>` itself.
 _PARAMETER = re.compile(r"\s*<parameter=([^<>\s]+)>(.*?)</parameter>(?=\s*(?:<parameter=|$))", re.DOTALL)
 
 
@@ -37,7 +37,7 @@ _NAMED = re.compile(
 def invokes(text: str, offers: Offers) -> tuple[list[RawCall], int]:
     """Parse `<invoke name="NAME"><parameter name="P">…</parameter></invoke>`, in a section or not.
 
-    DeepSeek marks each tag with `｜DSML｜`, and says of each parameter whether it is a string.
+    DeepSeek marks each tag with `｜DSML｜`, and states for each parameter whether it is a string.
     """
     section = _SECTION.match(text)
     if section is None:
@@ -67,7 +67,7 @@ def pairs(text: str, offers: Offers) -> tuple[list[RawCall], int]:
 
 
 def _all(element: re.Pattern[str], body: str) -> list[tuple[str, ...]]:
-    """Return the groups of every element in `body`, which holds nothing else."""
+    """Return the groups of every element in `body`, which contains nothing else."""
     found: list[tuple[str, ...]] = []
     at = 0
     while match := element.match(body, at):
