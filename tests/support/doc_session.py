@@ -73,8 +73,7 @@ class Session:
             shutil.copytree(
                 ROOT / name, self._folder / name, ignore=shutil.ignore_patterns("__pycache__", "node_modules")
             )
-        (self._folder / ".venv").mkdir()
-        (self._folder / ".venv" / "bin").symlink_to(Path(sys.executable).parent)
+        (self._folder / ".venv").symlink_to(Path(sys.prefix))
         home = folder / "home"
         home.mkdir()
         (folder / "cwd").write_text(str(self._folder))

@@ -153,7 +153,7 @@ def _announce(client: str, facts: Facts, server: Server) -> None:
     """Print client, model and server on standard error, without control characters, which a model name may have."""
     window = next((one.get("context_window") for one in facts.catalog if one["slug"] == facts.model), None)
     size = f"{window:,} tokens" if window else "unknown"
-    new = f", which was started for it; the log is {server.log}" if server.log else ""
+    new = f", a server that was started for it; its log is {server.log}" if server.log else ""
     line = f"antiphon: {client} uses {facts.model} (context window: {size}) at {server.url}{new}"
     sys.stderr.write("".join(character for character in line if character.isprintable()) + "\n")
     sys.stderr.flush()

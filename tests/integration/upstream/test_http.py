@@ -432,7 +432,7 @@ async def test_who_is_asked_at_a_url_without_v1_is_asked_about_that(body: bytes)
         await listing(body, 404, base="")
     with pytest.raises(BackendError, match=r"status 404 for its list of models\.$"):
         await listing(body, 404)
-    with pytest.raises(BackendError, match=r"status 500\.$"):
+    with pytest.raises(BackendError, match=r"status 500 for its list of models\.$"):
         await listing(body, 500, base="")
 
 

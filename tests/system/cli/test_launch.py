@@ -172,7 +172,7 @@ async def test_a_server_with_api_keys_gets_the_key_of_a_variable(home: Path, bac
     ("arguments", "code", "message"),
     [
         (("vim",), 2, f"`antiphon launch` does not support the client 'vim'. Supported: {', '.join(CLIENTS)}."),
-        (("codex", "--key-env", "KEY"), 2, "The variable KEY of --key-env is not set."),
+        (("codex", "--key-env", "KEY"), 2, "The variable KEY in --key-env is not set."),
         (("codex", "--base-url", "http://127.0.0.1:9/v1"), 1, "No Antiphon server responds at http://127.0.0.1:9/v1."),
         (("codex", "--base-url", "http://127.0.0.1:9/v1", "--port", "1"), 2, "--base-url selects a running server"),
         (("codex", "--backend", "nonsense"), 2, "The backend 'nonsense' is not a URL."),

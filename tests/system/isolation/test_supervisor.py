@@ -84,7 +84,7 @@ async def test_hangups_while_it_starts_wait_until_it_is_ready(
         done = await server.stop(signal.SIGTERM)
 
     assert done.code == 0
-    assert "The settings were read again" in done.err
+    assert "The settings were reloaded" in done.err
     assert "Traceback" not in done.err
 
 
@@ -111,4 +111,4 @@ async def test_a_storm_of_hangups_is_one_and_ends_nothing(tmp_path: Path, backen
     assert after == before
     assert done.code == 0
     assert "Traceback" not in done.err
-    assert done.err.count("The settings were read again") < 20_000
+    assert done.err.count("The settings were reloaded") < 20_000
