@@ -288,11 +288,7 @@ async def test_the_command_that_is_printed_backs_up_and_restores_postgresql(
 @pytest.mark.parametrize("words", [("backup", "a.dump"), ("restore", "a.dump")])
 async def test_the_printed_command_has_the_whole_url_but_no_password(tmp_path: Path, words: tuple[str, str]) -> None:
     printed = (await antiphon(tmp_path, *words, "--store", "postgresql://antiphon:secret@db/antiphon")).err
-<<<<<<< .merge_file_s3OztM
     assert "postgresql://antiphon@db/antiphon" in shlex.split(printed.partition(" of PostgreSQL: ")[2])
-=======
-    assert "postgresql://antiphon@db/antiphon" in shlex.split(printed.partition(" command of PostgreSQL: ")[2])
->>>>>>> .merge_file_pmGiNO
 
 
 async def test_the_content_of_files_is_copied_and_restored_beside(tmp_path: Path) -> None:
