@@ -243,7 +243,7 @@ def _serving(states: Sequence[BackendState], model: str, backend: str) -> list[T
     if not found:
         silent = [state.error for state in chosen if state.error]
         names = [one["id"] for state in chosen for one in state.offers()]
-        hint = did_you_mean(model, names) or " `antiphon models` lists the models."
+        hint = did_you_mean(model, names) or " `antiphon models` lists the models. `--backend URL` adds a server."
         reason = f" {' '.join(silent)}" if silent else hint
         raise AntiphonError(f"No backend serves the model '{model}'.{reason}")
     return found

@@ -46,6 +46,15 @@ It loses **data**.
 
 See [the other page](other.md#there).
 
+```text
+One line of output
+```
+
+```text
+id    name
+key_  ada
+```
+
 ```{eval-rst}
 .. structs:: antiphon
 
@@ -88,6 +97,12 @@ def test_cells_have_the_label_of_their_column_and_long_code_may_break(built: Pat
     assert "store_<wbr>connections_<wbr>of_<wbr>the_<wbr>server" in html
     assert 'class="empty" data-label="Default"' in html or 'data-label="Default" class="empty"' in html
     assert "columns-3" in html
+
+
+def test_lines_of_output_wrap_but_not_columns(built: Path) -> None:
+    html = (built / "index.html").read_text()
+    assert 'class="wrapped highlight-text' in html.partition("One line of output")[0]
+    assert html.count("wrapped") == 1
 
 
 def test_a_class_of_fields_is_a_table(built: Path) -> None:
