@@ -19,6 +19,7 @@ from msgspec import Struct
 from rich.filesize import decimal
 
 from antiphon import ids
+from antiphon.access.keyring import read_key
 from antiphon.application.backends import backends_of
 from antiphon.application.code import sandbox_problem
 from antiphon.application.images import check_images, images_key
@@ -27,7 +28,7 @@ from antiphon.cli.complain import reason_of
 from antiphon.cli.launching.server import runs
 from antiphon.cli.settings import address
 from antiphon.config import Settings
-from antiphon.errors import AntiphonError, BackendError
+from antiphon.errors import AntiphonError, BackendError, ConfigError
 from antiphon.jobs.cleaner import MOST_SKEW, differs
 from antiphon.storage.contract import Store
 from antiphon.storage.open import creates_file, open_store, schema_of
@@ -59,9 +60,19 @@ class Finding(Struct, frozen=True):
     """What to do; empty if no action is needed."""
 
 
+def _settings(settings: Settings) -> Finding:
+    """Check the values that loading accepts, but a server rejects when it starts."""
+    try:
+        for key in settings.seal_keys:
+            read_key(key)
+    except ConfigError as error:
+        return Finding("settings", "problem", str(error))
+    return Finding("settings", "ok", "The settings are valid.")
+
+
 async def examine(settings: Settings) -> AsyncIterator[Finding]:
     """Yield the findings of each check, one after the other. No check takes longer than `PATIENCE`."""
-    yield Finding("settings", "ok", "The settings are valid.")
+    yield _settings(settings)
     checks = (("store", _store), ("backends", _backends), ("images", _images), ("port", _port), ("sandbox", _sandbox))
     for area, check in checks:
         found: list[Finding] = []

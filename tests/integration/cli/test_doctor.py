@@ -52,6 +52,17 @@ async def test_nothing_is_wrong_where_everything_is_there(tmp_path: Path, backen
     assert list(found) == ["settings", "store", "clock", "backends", "port", "sandbox", "versions"]
 
 
+async def test_a_seal_key_that_prevents_the_start_is_a_problem(tmp_path: Path, backend: ReplayBackend) -> None:
+    write(tmp_path, backend.url)
+    code, found = await findings(tmp_path, ANTIPHON_SEAL_KEYS="short")
+
+    assert code == 1
+    assert [(one["state"], "`seal_keys` is not 32 bytes in base64" in one["text"]) for one in found["settings"]] == [
+        ("problem", True)
+    ]
+    assert "short" not in str(found["settings"])
+
+
 async def test_a_backend_is_asked_for_its_models_alone(tmp_path: Path) -> None:
     asked: list[bytes] = []
 
