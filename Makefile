@@ -1,5 +1,5 @@
-# The verbs of this repository; `make help` lists them. Each makes `.venv` and installs what it needs first, once.
-# PYTHON=… chooses the interpreter, ARGS=… goes to the command behind the verb.
+# The commands of this repository; `make help` lists them. Each creates `.venv` and installs what it needs, once.
+# PYTHON=… chooses the interpreter, ARGS=… goes to the program that the command runs.
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -29,10 +29,10 @@ endif
 
 .PHONY: help serve console screenshots test test-lowest test-resolve code-environment dist test-system test-nightly test-faults test-clients test-backends check format bench bench-peers mutate trace code-figures docs diagrams constraints clean
 
-help: ## list the verbs
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-20s %s\n", $$1, $$2 }'
+help: ## list the commands
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-28s %s\n", $$1, $$2 }'
 
-# Without Node.js or npm's registry the server starts all the same, and one line says that it has no console.
+# Without Node.js or npm's registry the server starts without the console, and one line says so.
 serve: $(VENV)/.installed-all ## build the console, and start the server on http://127.0.0.1:8321
 	@$(BIN)/python console/build.py --install-node || echo "The server starts without a newer console."
 	@exec $(BIN)/antiphon serve $(ARGS)
@@ -49,17 +49,17 @@ test: $(VENV)/.installed-test ## run the unit and integration tests
 	$(PYTEST) $(ARGS)
 
 # constraints-lowest.txt has the lower end of every range in pyproject.toml, and a virtual environment of its own.
-test-lowest: $(LOWEST)/.installed ## run the same with the lowest versions that pyproject.toml allows
+test-lowest: $(LOWEST)/.installed ## run the unit and integration tests with the lowest versions that pyproject.toml allows
 	$(LOWEST)/bin/python -m pytest -rsfE -n 2 --dist worksteal $(ARGS)
 
 # Asks the package registry, so the answer changes with its releases; .ci/run leaves it out.
-test-resolve: $(RESOLVE)/.installed ## prove that other packages keep their newest versions beside Antiphon
+test-resolve: $(RESOLVE)/.installed ## check that other packages keep their newest versions when installed with Antiphon
 	$(RESOLVE)/bin/python scripts/resolve.py $(ARGS)
 
 # Code runs with these packages in the tests, and where `code_python` names this environment.
 code-environment: $(CODE)/.installed ## install NumPy, pandas, Matplotlib, Pillow and openpyxl for code in containers
 
-test-system: $(VENV)/.installed-test $(VENV)/.installed-docs ## run the tests with processes, kills, clients and examples
+test-system: $(VENV)/.installed-test $(VENV)/.installed-docs ## run the tests that start and kill processes, and those of clients, examples and documentation
 	@$(MAKE) --no-print-directory code-environment || echo "Without .venv-code the tests of pandas and Matplotlib are skipped."
 	$(PYTEST) --timeout 400 tests/system $(ARGS)
 
@@ -67,7 +67,7 @@ test-nightly: $(VENV)/.installed-test ## run the unit and integration tests with
 	HYPOTHESIS_PROFILE=nightly $(PYTEST) --timeout 1200 $(ARGS)
 
 # The nemesis runs three times, for 110 s each; ANTIPHON_NEMESIS_SECONDS and ANTIPHON_SEED choose otherwise.
-test-faults: $(VENV)/.installed-test ## kill, stop and break everything for a while; nothing may be lost
+test-faults: $(VENV)/.installed-test ## kill, stop and break servers, databases and disks for eight minutes; no acknowledged data may be lost
 	ANTIPHON_NEMESIS_SECONDS=$${ANTIPHON_NEMESIS_SECONDS:-110} $(BIN)/python -m pytest -rsfE tests/system/faults $(ARGS)
 
 # npm installs Codex and the AI SDK; without npm or its registry their tests are skipped, and the summary says so.
@@ -79,34 +79,34 @@ test-clients: $(VENV)/.installed-test ## run Codex and the SDKs, unmodified, aga
 test-backends: $(VENV)/.installed-test .backends/llama-cpp/.installed .backends/transformers/.installed ## run llama.cpp and transformers behind the server
 	$(BIN)/python -m pytest tests/system/model_servers -rsfE --timeout 600 $(ARGS)
 
-check: $(VENV)/.installed-test $(VENV)/.installed-check $(VENV)/.installed-docs ## lint, formatting, types, of Python and of the console
+check: $(VENV)/.installed-test $(VENV)/.installed-check $(VENV)/.installed-docs ## check lint, formatting and types of Python and of the console, and plain English
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python scripts/plain_english.py
 	$(BIN)/python console/build.py check
 
-format: $(VENV)/.installed-check ## put the code into its form
+format: $(VENV)/.installed-check ## format the code, and fix the findings of the linter that it can fix
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 	$(BIN)/python console/build.py format
 
 # Both measure in a virtual environment of their own, on an optimised Python where there is one; they say which, and why.
-bench: $(BENCH)/.installed ## measure, beside nginx and under attack, and show which targets are met; ARGS=--strict fails otherwise
+bench: $(BENCH)/.installed ## measure speed and memory, next to nginx and under attack; ARGS=--strict fails if a target is missed
 	$(BENCH)/bin/python -m bench $(ARGS)
 
 # LiteLLM and agentic-api are installed into .peers, once; ARGS="--ref COMMIT" adds another commit of ours.
-bench-peers: $(BENCH)/.installed ## measure beside nginx, LiteLLM and agentic-api
+bench-peers: $(BENCH)/.installed ## measure Antiphon, nginx, LiteLLM and agentic-api
 	$(BENCH)/bin/python -m bench.peers $(ARGS)
 
 # 200 of them, in half an hour on two idle cores; ANTIPHON_SEED=… repeats a run, ARGS="--count 20 --area limits" limits it.
 mutate: $(VENV)/.installed-test ## change the code in small ways; the tests must notice 95 % of the changes
 	$(BIN)/python -m mutation $(ARGS)
 
-trace: $(VENV)/.installed-test ## count the Python calls of each path of a request, beside their budgets
+trace: $(VENV)/.installed-test ## count the Python calls of each path of a request, and compare them with their budgets
 	$(BIN)/python -m bench.trace $(ARGS)
 
-code-figures: $(VENV)/.installed-test ## figures of the code: files, functions, imports, cycles
+code-figures: $(VENV)/.installed-test ## print the sizes of files and functions, imports between packages, and cycles
 	$(BIN)/python -m bench.code $(ARGS)
 
 dist: $(VENV)/.installed-test ## build dist/: the wheel and the sdist
@@ -122,7 +122,7 @@ diagrams: $(VENV)/.installed-test ## draw docs/images/*.svg from docs/diagrams/*
 	@$(BIN)/python scripts/diagrams.py $(ARGS)
 
 # With the oldest Python that pyproject.toml allows: what that one can install, the newer ones can too.
-constraints: ## renew the files of constraints within what pyproject.toml allows
+constraints: ## renew constraints*.txt with the versions that pyproject.toml allows
 	@rm -rf $(VENV)-constraints
 	PYTHON="$${PYTHON:-python3.11}" scripts/make-venv $(VENV)-constraints
 	PIP_CONSTRAINT= PIP_BUILD_CONSTRAINT= $(VENV)-constraints/bin/python scripts/pip-install \
@@ -138,7 +138,7 @@ constraints: ## renew the files of constraints within what pyproject.toml allows
 	mv constraints.new constraints-code.txt
 	rm -rf $(VENV)-constraints
 
-clean: ## remove what the other verbs made
+clean: ## remove everything that the other commands created
 	rm -rf $(VENV) $(VENV)-constraints $(BENCH) $(LOWEST) $(RESOLVE) $(CODE) .clients .backends .peers docs/_build .mypy_cache .ruff_cache .pytest_cache .hypothesis dist console/node_modules src/antiphon/server/console/static
 
 $(BIN)/python:

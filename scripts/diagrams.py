@@ -266,7 +266,7 @@ def line(points: Sequence[Point], part: Arrow | Step, both: bool = False) -> str
 
 
 def draw_arrow(arrow: Arrow, boxes: dict[str, Box], edge: int) -> Iterator[str]:
-    """An arrow and its label, beside the longest of its parts."""
+    """An arrow and its label, next to the longest of its parts."""
     points = route(arrow, boxes)
     yield line(points, arrow, arrow.both)
     (x1, y1), (x2, y2) = max(

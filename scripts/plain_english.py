@@ -47,6 +47,12 @@ PATTERNS = {
     r"by and by": "gradually",
     r"this once": "only once",
     r"thereof|therein|whereof|wherein|thereby|whereby": "name the thing",
+    r"beside": "next to, in addition to, with",
+    r"likewise": "also, in the same way",
+    r"by itself": "automatically, alone",
+    r"all the same": "still, nevertheless",
+    r"signs? of life": "heartbeat, call",
+    r"next to (no|nothing)": "almost no, almost nothing",
     r"(is|are) no (list|object|number|text|string|json|name|model|key|setting|url|id|integer)": "is not a …",
 }
 MATCHERS = {pattern: re.compile(rf"\b(?:{pattern})\b", re.IGNORECASE) for pattern in PATTERNS}
@@ -80,6 +86,10 @@ REPLACED = re.compile(r"\{[^{}]*\}")
 """The code in an f-string."""
 
 BYTES = re.compile(r"r?b['\"]|br", re.IGNORECASE)
+
+LINE_END = re.compile(r"[\s\"']+$")
+LINE_START = re.compile(r"^[\s#*>/]*(?:[rf]{0,2}[\"'])?")
+"""The marks of strings and comments between two lines of one sentence."""
 
 LINK_TARGET = re.compile(r"\]\([^)]*\)")
 
@@ -140,10 +150,16 @@ def prose_of(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def findings(path: Path) -> Iterator[tuple[int, str, str]]:
-    """Each place with a pattern: its line, the words, and the pattern."""
+    """Each place with a pattern: its line, the words, and the pattern. A phrase can end on the next line."""
+    lines: dict[int, str] = {}
     for number, line in prose_of(path):
+        lines[number] = f"{lines[number]} | {line}" if number in lines else line
+    for number, line in lines.items():
+        rest = LINE_START.sub("", lines.get(number + 1, ""))
+        text = LINE_END.sub("", line) if rest else line
         for pattern, matcher in MATCHERS.items():
-            yield from ((number, match[0], pattern) for match in matcher.finditer(line))
+            found = (match for match in matcher.finditer(f"{text} {rest}") if match.start() < len(text))
+            yield from ((number, match[0], pattern) for match in found)
 
 
 def files(chosen: list[str]) -> list[Path]:

@@ -1,7 +1,7 @@
-"""Do other packages keep their newest version beside Antiphon? `make test-resolve` asks the package registry.
+"""Check that other packages keep their newest version with Antiphon. `make test-resolve` queries the package registry.
 
 pip falls back to an old version of a package, silently, where the ranges of two packages do not meet. So each package
-here is resolved alone and beside Antiphon, for each Python: its minor version must be the same. Nothing is installed.
+here is resolved alone and with Antiphon, for each Python: its minor version must be the same. Nothing is installed.
 The answer changes with each release of these packages.
 """
 
@@ -51,7 +51,7 @@ PLATFORMS = ("x86_64-manylinux_2_31", "aarch64-manylinux_2_31", "aarch64-apple-d
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A package beside these extras and the core."""
+    """A package with these extras and the core."""
 
     package: str
     extras: tuple[str, ...]
@@ -61,7 +61,7 @@ class Question:
 
     def __str__(self) -> str:
         beside = f"antiphon[{','.join(self.extras)}]" if self.extras else "antiphon"
-        return f"{self.package} beside {beside} on Python {self.python}"
+        return f"{self.package} with {beside} on Python {self.python}"
 
 
 def ranges_of(extras: Iterable[str]) -> list[str]:
@@ -99,7 +99,7 @@ def minor(version: str) -> tuple[str, ...]:
 
 
 def questions() -> Iterator[Question]:
-    """Each package beside the core, beside all extras that fit, and beside those that do not."""
+    """Each package with the core, with all extras that fit, and with those that do not."""
     every = [extra for extra in ranges_named("all") if EXTRAS[extra]]
     for python in PYTHONS:
         for package in PACKAGES:
@@ -121,10 +121,10 @@ def trouble(question: Question) -> str:
     try:
         alone = newest(question.package, question.python)
     except RuntimeError as error:
-        return f"{question.package} does not resolve on Python {question.python} by itself: {error}"
+        return f"{question.package} does not resolve on Python {question.python} alone: {error}"
     try:
         beside = resolved([question.package, *ranges_of(question.extras)], question.python)[name]
-        wrong = "" if minor(beside) == minor(alone) else f"{question}: {beside}, by itself {alone}"
+        wrong = "" if minor(beside) == minor(alone) else f"{question}: {beside}, alone {alone}"
     except RuntimeError as error:
         wrong = f"{question}: no solution\n{error}"
     if question.is_refused:
@@ -153,7 +153,7 @@ def main() -> int:
                 wrong += 1
                 print(line, end="\n\n", flush=True)
     for (package, extra), reason in APART.items():
-        print(f"{package} cannot be beside antiphon[{extra}]: {reason}.")
+        print(f"{package} cannot be installed with antiphon[{extra}]: {reason}.")
     print(f"{len(asked) + len(places)} resolutions, Python {', '.join(PYTHONS)}: {wrong} wrong.")
     return 1 if wrong else 0
 

@@ -39,6 +39,8 @@ def found(path: Path, text: str) -> list[tuple[int, str]]:
             'const asked = 1; // told\nreturn <p title="whose">by nobody</p>;\n',
             [(1, "told"), (2, "whose"), (2, "nobody")],
         ),
+        ("wrapped.md", "The item is\ngone now.\n", [(1, "is gone")]),
+        ("wrapped.py", '# The item\ntext = "It comes "\nmore = "back later"\n', [(2, "comes back")]),
         ("story.py", 'prompt = "Tell me a story."\n', []),
     ],
 )

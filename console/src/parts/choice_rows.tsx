@@ -5,7 +5,7 @@ import { visible } from "./raw.tsx";
 interface Row {
   id: string;
   name: string;
-  /** What stands beside the name. */
+  /** The text next to the name. */
   note: string;
 }
 

@@ -52,7 +52,7 @@ const PATHS = {
 /** The name of an icon. */
 export type IconName = keyof typeof PATHS;
 
-/** An icon, hidden from screen readers: words beside it or a label say the same. */
+/** An icon, hidden from screen readers: text next to it or a label says the same. */
 export function Icon({ name }: { name: IconName }) {
   return (
     <svg class="i" viewBox="0 0 16 16" aria-hidden="true">

@@ -63,7 +63,7 @@ export function python(value: unknown, depth: number): string {
   return bracketed(parts, Array.isArray(value) ? "[]" : "{}", depth, "    ");
 }
 
-/** JSON writes characters beyond U+FFFF as they are and lone surrogates as \uXXXX; Python reads both likewise. */
+/** JSON writes characters beyond U+FFFF as they are and lone surrogates as \uXXXX; Python reads both in the same way. */
 function pythonText(json: string): string {
   return json.replaceAll("\\/", "/").replaceAll("\u007f", "\\x7f");
 }

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useId } from "preact/hooks";
 
-/** One tab; `count` stands beside its name. */
+/** One tab; `count` is shown next to its name. */
 export interface Tab<T extends string> {
   key: T;
   name: string;

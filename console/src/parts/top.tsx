@@ -13,7 +13,7 @@ export function useTitle(title: string): void {
   }, [title]);
 }
 
-/** The head of a page: an `h1`, then what the page has beside it. */
+/** The head of a page: an `h1`, then the other controls of the page. */
 export function Top({ title, children }: { title: string; children?: ComponentChildren }) {
   useTitle(title);
   return (

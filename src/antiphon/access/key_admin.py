@@ -137,5 +137,6 @@ def _amount(before: int | None, request: CreateKey | ChangeKey, name: str) -> in
     except ValueError as error:
         raise ClientError(f"Invalid '{name}': {error}.", code="invalid_value", param=name) from None
     if not 0 < amount <= MOST * NANO:
-        raise ClientError(f"Invalid '{name}': it is above 0 and at most {MOST:,}.", code="invalid_value", param=name)
+        text = f"Invalid '{name}': expected an amount above 0 and at most {MOST:,}."
+        raise ClientError(text, code="invalid_value", param=name)
     return amount

@@ -220,7 +220,8 @@ class Meter:
                 await self.settle()
         if self._writing is not None:
             self._writing.cancel()
-            log.warning("The usage of the last requests could not be written to the store.")
+            text = "The usage of the last requests is lost: the store did not accept it within %g s."
+            log.warning(text, LAST_TRY)
 
     def _enter(self, key: ApiKey) -> None:
         most, now = key.limits.concurrency, self._at_once.get(key.id, 0)
@@ -295,7 +296,7 @@ class Meter:
                 try:
                     await self.store.charge(list(uses.values()))
                 except StoreError as error:
-                    log.warning("Usage is not written yet: %s", error)
+                    log.warning("Cannot store the usage of API keys; retrying: %s", error)
                     for use in uses.values():
                         self._add(use)
                     await asyncio.sleep(TRY_AGAIN)

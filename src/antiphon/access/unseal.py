@@ -39,7 +39,10 @@ class Unsealer(Struct):
             if state is None:
                 if self.refuses:
                     raise _unreadable(blob)
-                log.warning("Ignored an encrypted_content that this server cannot open.")
+                log.warning(
+                    "Omitted an `encrypted_content`: it was changed, or is from another tenant or server. "
+                    "If another server encrypted it, add that server's key to `seal_keys`."
+                )
             self.opened[blob] = state or {}
         return self.opened[blob]
 

@@ -80,7 +80,7 @@ class Similar:
             async with asyncio.timeout(LONGEST_WAIT):
                 vector = await self._embed(text, tenant)
         except (AntiphonError, TimeoutError) as error:
-            log.warning("No similar question was searched for: %s", error or "the embedding takes too long")
+            log.warning("Cannot search the cache for similar requests: %s", error or "the embedding takes too long")
             return None
         rest = cache_key(secret, tenant, request, others, "similar", self._similarity.model)
         return Question(tenant, rest, vector)

@@ -475,7 +475,8 @@ async def _reserved(engine: Engine, ticket: RequestIdentity) -> AsyncGenerator[N
         try:
             await engine.store.free_key(ticket.tenant, ticket.key, ticket.response_id)
         except StoreError as trouble:
-            log.warning("Cannot release an Idempotency-Key yet: %s", trouble)
+            text = "Cannot release the Idempotency-Key of the failed response %s until the store works again: %s"
+            log.warning(text, ticket.response_id, trouble)
         raise
     finally:
         # If the lease remains, the worker releases it.

@@ -106,7 +106,7 @@ class Ingester:
         try:
             await self._ingest(self.engine, ingestion)
         except StoreError as error:
-            log.warning("Cannot ingest a file; retrying: %s", error)
+            log.warning("Cannot ingest the file %s; retrying: %s", ingestion.file.file_id, error)
             await asyncio.sleep(LOOK_EVERY)  # this worker may claim the file again at once
             with suppress(StoreError):
                 await self.engine.store.release_ingestion(self.engine.worker, ingestion.seq)

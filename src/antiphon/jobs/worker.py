@@ -131,7 +131,7 @@ class Worker:
         try:
             await work(self.engine, job)
         except StoreError as error:
-            log.warning("Cannot run a background response; retrying: %s", error)
+            log.warning("Cannot run the background response %s; retrying: %s", job.response.id, error)
         except Exception as error:
             await self._fail(job, error)
         finally:

@@ -77,6 +77,6 @@ def _strict(schema: Any) -> Any:
     made |= {name: _strict(made[name]) for name in _ALONE if name in made}
     if made.get("type") == "object":
         made = {"additionalProperties": False, **made, "required": list(made.get("properties", ()))}
-    if "$ref" in made and len(made) > 1:  # OpenAI rejects a reference with a description beside it
+    if "$ref" in made and len(made) > 1:  # OpenAI rejects a reference with a description next to it
         made = {"anyOf": [{"$ref": made.pop("$ref")}], **made}
     return made

@@ -181,7 +181,8 @@ class ForegroundRecorder:
                 await self._free_key()
         except StoreError as error:
             # The worker releases it when the store is available again.
-            log.warning("Cannot release the conversation or the key of a failed response yet: %s", error)
+            text = "Cannot release the conversation or key of the failed response %s until the store works again: %s"
+            log.warning(text, self.ticket.response_id, error)
 
     async def _save(self, response: Response, sealed: Mapping[str, str], *, append: bool, reply: Reply | None) -> None:
         context, output = self.context, stored_output(response, sealed)
@@ -190,7 +191,9 @@ class ForegroundRecorder:
         else:
             stored = self.retention.of(response, context, output, self.facts)
         if not await self.store.save(stored, append=append, reply=reply):
-            raise StoreError("Another server took over what this one had begun, since it was silent for too long.")
+            raise StoreError(
+                "Another server took over this response, because this server sent no heartbeat for too long."
+            )
         self.facts = None
 
     async def _free_key(self) -> None:

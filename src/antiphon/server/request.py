@@ -152,7 +152,8 @@ class RequestBody:
             message = await self._receive()
         except asyncio.CancelledError:
             if self._is_late and task is not None and task.uncancel() == 0:
-                raise ClientError("The request's body came too slowly.", status=408) from None
+                text = "The request timed out: its body arrived too slowly. Try again, or send less."
+                raise ClientError(text, status=408) from None
             raise
         finally:
             timer.cancel()
@@ -288,8 +289,10 @@ def check_origin(request: HttpRequest, limits: Limits) -> None:
     if host is None and request.scope.get("http_version") == "1.1":
         raise ClientError("The request has no Host header.")
     if host is not None and ANY not in limits.hosts and not _is_known(host, limits.hosts):
-        text = f"This server is not known as '{name_of(host)[:100]}'. If it should be, its operator names it in "
-        raise ClientError(text + "`allowed_hosts`.", status=421)
+        text = (
+            f"'{name_of(host)[:100]}' in the Host header is not a name of this server. If it should be one, add it to "
+        )
+        raise ClientError(text + "the server's setting `allowed_hosts`.", status=421)
     if b"origin" in headers:
         _check_page(headers[b"origin"], host, limits)
         request.cors_headers = _cors_headers(headers)
@@ -321,7 +324,7 @@ def name_of(host: bytes) -> str:
 def _check_once(names: list[bytes]) -> None:
     for name in ONCE:
         if names.count(name) > 1:
-            raise ClientError(f"The header '{name.decode()}' stands more than once.")
+            raise ClientError(f"The request has the header '{name.decode()}' more than once. Send it once.")
 
 
 @lru_cache(1000)

@@ -47,7 +47,11 @@ class Uploads:
                 raise over_storage(stored, limits.stored_bytes)
         name, now = clean_filename(request.filename), int(self._now())
         if not name:
-            raise ClientError("Invalid 'filename': no name is left of it.", code="invalid_value", param="filename")
+            raise ClientError(
+                "Invalid 'filename': expected the name of a file, such as 'report.pdf'.",
+                code="invalid_value",
+                param="filename",
+            )
         lifetime = lifetime_of(request.purpose, request.expires_after)
         values = name, request.purpose, request.bytes, request.mime_type, now, now + LIFETIME, lifetime
         upload = StoredUpload(ticket.response_id, tenant, *values)

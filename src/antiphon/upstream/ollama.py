@@ -77,9 +77,9 @@ class OllamaBackend:
 
     All other paths, and the list of models, go to `backend`, the same server by its base URL. `num_ctx` is the
     largest window that models are loaded with, in tokens, and `keep_alive` how long they stay in memory; None leaves
-    that to the server. `window_of` returns the window that the operator configured for a model, None if there is
-    none. `reported` returns the window of the loaded model at the last poll, 0 if it is not loaded: another process
-    may have loaded the model.
+    that to the server. `window_of` returns the window that the operator configured for a model, or None.
+    `reported` returns the window of the loaded model at the last poll, 0 if it is not loaded: another process may have
+    loaded the model.
     """
 
     def __init__(

@@ -163,7 +163,9 @@ def _event(chunk: Chunk) -> bytes:
 
 def _in_turn(answers: Sequence[Answer]) -> Script:
     left = iter(answers)
-    return lambda request: next(left, BackendError("The script has no more answers."))
+    return lambda request: next(
+        left, BackendError(f"The script has {len(answers)} answers, and this request needs one more.")
+    )
 
 
 SAID_ONCE = frozenset({"id", "type", "role", "index", "finish_reason"})

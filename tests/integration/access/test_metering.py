@@ -10,7 +10,7 @@ from bench.figures import SLOT_CALLS
 
 from antiphon.access.metering import DAY, Meter
 from antiphon.access.spending import Spent, Tariff, Weight
-from antiphon.errors import ClientError
+from antiphon.errors import ClientError, StoreError
 from antiphon.storage.contract import ApiKey, BucketState, Budget, Limits, MoneyClaim, UsageRecord
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.upstream.demo.backend import DemoBackend
@@ -276,3 +276,27 @@ def tariff(reserved_output: int = 1_000) -> Tariff:
     """Prices by which a token costs a nano-unit."""
     options = BackendOptions(models=frozenset({"m"}), configured=(ModelOptions("m", prices=Prices(*[1_000_000] * 3)),))
     return Tariff(ModelRegistry([DemoBackend()], time.time, options={"demo": options}), reserved_output=reserved_output)
+
+
+class Broken(SqliteStore):
+    async def charge(self, *asked: Any) -> None:
+        raise StoreError("The disk is full.")
+
+
+async def test_usage_that_the_store_does_not_accept_is_reported(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("antiphon.access.metering.LAST_TRY", 0.01)
+    store = Broken.open("sqlite://")
+    _, key = await issued(store, tokens_per_day=100)
+    meter = Meter(store, time.time)
+
+    with await meter.admit(key, "m", lambda: Weight(10)):
+        pass
+    await meter.close()
+
+    assert caplog.messages == [
+        "Cannot store the usage of API keys; retrying: The disk is full.",
+        "The usage of the last requests is lost: the store did not accept it within 0.01 s.",
+    ]
+    await store.close()

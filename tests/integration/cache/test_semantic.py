@@ -137,7 +137,7 @@ async def test_without_an_embedding_the_model_is_asked_and_the_question_is_not_l
     made, _, _ = comparing(lambda request: answer)
     with caplog.at_level(logging.WARNING):
         assert text_of(await ask(made, input="How old is it?", **CACHED)) == "answer 1"
-    assert "No similar question was searched for" in caplog.text
+    assert "Cannot search the cache for similar requests" in caplog.text
     assert "How old" not in caplog.text
     assert made.models.backends[0].health.failures <= 1
 

@@ -240,7 +240,7 @@ async def test_a_choice_demands_code_until_it_was_run() -> None:
     assert backend.requests[1]["tool_choice"] == "auto"
 
 
-async def test_code_that_is_not_among_the_allowed_tools_is_not_run() -> None:
+async def test_code_that_is_not_among_the_allowed_tools_is_not_run(caplog: pytest.LogCaptureFixture) -> None:
     notebooks = Notebooks()
     mine = {"type": "function", "name": "look", "parameters": {"type": "object"}}
     server, _ = coding(notebooks, DRAW)
@@ -248,6 +248,7 @@ async def test_code_that_is_not_among_the_allowed_tools_is_not_run() -> None:
     response = await ask(server, tools=[CODE, mine], tool_choice=choice)
 
     assert (response["output"], notebooks.used) == ([], [])
+    assert "Dropped a call of the tool 'python': the request does not allow this tool." in caplog.messages
 
 
 async def test_a_tool_that_only_programs_may_call_is_left_out() -> None:

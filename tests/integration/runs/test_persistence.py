@@ -8,7 +8,7 @@ import pytest
 from tests.support.replay import JSON, STREAM, Answer, ReplayBackend, completion, delta, sse
 from tests.support.server import Served
 
-TAKEN = "Another server took over what this one had begun, since it was silent for too long."
+TAKEN = "Another server took over this response, because this server sent no heartbeat for too long."
 
 
 @pytest.mark.parametrize("is_stream", [False, True], ids=["plain", "streamed"])

@@ -153,13 +153,14 @@ async def test_raw_reasoning_is_content_and_no_summary_unless_asked_for() -> Non
     assert (reasoning["summary"], reasoning["content"]) == ([], [{"type": "reasoning_text", "text": "Hm."}])
 
 
-async def test_state_that_a_client_changed_is_left_out() -> None:
+async def test_state_that_a_client_changed_is_left_out(caplog: pytest.LogCaptureFixture) -> None:
     made, backend = engine(openrouter(), said("!"), dialect="openrouter")
     first = await ask(made, tools=[TOOL], store=False)
     reasoning = first["output"][0] | {"encrypted_content": first["output"][0]["encrypted_content"][:-6] + "AAAAAA"}
     await ask(made, input=[reasoning, *first["output"][1:], output_of(first)], tools=[TOOL])
 
     assert "reasoning_details" not in backend.requests[-1]["messages"][-2]
+    assert "Omitted an `encrypted_content`: it was changed" in caplog.text
 
 
 async def test_state_that_a_client_changed_is_refused_where_the_operator_wants_that() -> None:

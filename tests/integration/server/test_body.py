@@ -181,6 +181,7 @@ async def test_a_body_that_comes_too_slowly_is_cut_off(served: Served, monkeypat
     reply = await say(served.url, post(BODY[:10], length=len(BODY)))
 
     assert (status_of(reply), error_of(reply)["code"]) == (408, None)
+    assert error_of(reply)["message"] == "The request timed out: its body arrived too slowly. Try again, or send less."
     assert b"connection: close" in reply
 
 

@@ -70,7 +70,7 @@ async def test_a_field_that_comes_twice_in_a_form_is_refused() -> None:
         headers = {"content-type": "multipart/form-data; boundary=b"}
         status, answer = await served.post("/images/edits", data=form, headers=headers)
     assert (status, images.requests) == (400, [])
-    assert "twice" in str(answer)
+    assert "more than once. Send it once." in str(answer)
 
 
 async def test_an_error_of_the_server_reaches_the_client() -> None:

@@ -57,7 +57,7 @@ async def test_answers_of_a_list_come_one_after_the_other_and_then_there_are_non
     backend = ScriptedBackend([{"n": 1}, {"n": 2}])
 
     assert [await plain(backend), await plain(backend)] == [{"n": 1}, {"n": 2}]
-    with pytest.raises(BackendError, match="no more answers"):
+    with pytest.raises(BackendError, match="The script has 2 answers, and this request needs one more"):
         await ask(backend)
 
 

@@ -32,13 +32,21 @@ def test_a_prompt_of_the_settings_is_a_template_with_the_number_of_its_version()
 @pytest.mark.parametrize(
     ("prompt_id", "config", "words"),
     [
-        ("a b", PromptConfig(instructions="x"), "prompts has the id 'a b'. Use letters, digits, '_' and '-'."),
-        ("p", PromptConfig(), "prompts.p is wrong: A prompt needs 'instructions', 'messages', or both."),
+        (
+            "a b",
+            PromptConfig(instructions="x"),
+            "prompts has the id 'a b', which is not valid. Use letters, digits, '_' and '-'.",
+        ),
+        ("p", PromptConfig(), "prompts.p is not valid: A prompt needs 'instructions', 'messages', or both."),
         (
             *("p", PromptConfig(instructions="x", defaults={"temprature": 1})),
-            "prompts.p is wrong: Unknown parameter: 'defaults.temprature'. Did you mean 'defaults.temperature'?",
+            "prompts.p is not valid: Unknown parameter: 'defaults.temprature'. Did you mean 'defaults.temperature'?",
         ),
-        ("p", PromptConfig(messages=[{"role": "bot", "content": "x"}]), "prompts.p is wrong: Invalid value: 'bot'."),
+        (
+            "p",
+            PromptConfig(messages=[{"role": "bot", "content": "x"}]),
+            "prompts.p is not valid: Invalid value: 'bot'.",
+        ),
         ("p", PromptConfig(instructions="x" * 300_000), "prompts.p is too long: a prompt can have at most 262,144"),
     ],
 )

@@ -13,7 +13,7 @@ export function StateMark({ state, isShort = false }: { state: State; isShort?: 
   );
 }
 
-/** How much of what was judged holds, as a bar; numbers beside it say the same. */
+/** The share of judged requirements that pass, as a bar; numbers next to it say the same. */
 export function Score({ passed, judged }: { passed: number; judged: number }) {
   return (
     <span class="score">

@@ -42,7 +42,7 @@ export function FileChooser({ title, action, onChosen, onClose }: Props) {
   );
 }
 
-/** Return what stands beside a file's name. */
+/** Return the text next to a file's name. */
 export function noteOf({ purpose, bytes: size }: StoredFile): string {
   return `${purpose}, ${bytes(size)}`;
 }

@@ -10,7 +10,7 @@ import { type Upload, uploads } from "./uploads.ts";
 
 interface Props {
   onFiles: (files: Iterable<File>) => void;
-  /** What stands beside the button. */
+  /** The text next to the button. */
   children?: ComponentChildren;
 }
 

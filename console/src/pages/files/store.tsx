@@ -41,7 +41,7 @@ export function StorePage({ id }: { id: string }) {
           <Facts store={store} />
           {polling.isPaused && (
             <div class="notice">
-              <p>Ingestion is still in progress. This page no longer looks by itself.</p>
+              <p>Ingestion is still in progress. This page no longer updates automatically.</p>
               <button type="button" class="btn" onClick={polling.resume}>
                 Look again
               </button>

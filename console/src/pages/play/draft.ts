@@ -2,7 +2,7 @@
 import { type StoredFile, upload } from "../../api/files.ts";
 import type { Item, Json } from "../../api/types.ts";
 
-/** A file beside the text: as a data URL, or by the id of an uploaded file. */
+/** A file in addition to the text: as a data URL, or by the id of an uploaded file. */
 export interface Attachment {
   name: string;
   size: number;

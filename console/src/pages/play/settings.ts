@@ -77,7 +77,7 @@ export interface Place {
   conversation?: unknown;
 }
 
-/** Return the body of the request: exactly what is sent, and what the code beside it shows. */
+/** Return the body of the request: exactly what is sent, and what the code next to it shows. */
 export function bodyOf(settings: Settings, model: string, input: string | Item[], place: Place): Json {
   const tools = settings.tools.filter(({ isOn }) => isOn).map(({ tool }) => tool);
   const body: Json = {

@@ -15,7 +15,7 @@ interface Props {
   models: readonly Model[];
 }
 
-/** All fields; every change is in the code beside them at once. */
+/** All fields; every change appears immediately in the code next to them. */
 export function SettingsPanel({ settings, models }: Props) {
   const value = settings.value;
   const mistakes = mistakesIn(value);

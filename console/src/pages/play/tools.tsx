@@ -1,4 +1,4 @@
-/** The tools of a request, each as JSON that the reader may edit; hosted tools have forms beside it. */
+/** The tools of a request, each as JSON that the reader can edit; hosted tools also have forms. */
 import { useSignal } from "@preact/signals";
 import type { Json } from "../../api/types.ts";
 import { Dialog } from "../../parts/dialog.tsx";

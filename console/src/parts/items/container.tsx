@@ -26,7 +26,7 @@ interface Props {
   name: string;
 }
 
-/** A button that saves a file of a container; why that failed stands beside it. */
+/** A button that saves a file of a container; the reason for a failure is shown next to it. */
 export function FileButton({ container, file, name }: Props) {
   const error = useSignal("");
   const load = () => {

@@ -44,7 +44,7 @@ class Runner:
                 signal.signal(number, handler)
 
     def run(self, command: Sequence[str], environment: Mapping[str, str]) -> int:
-        """Run a client with these variables beside those of this process; return its exit code.
+        """Run a client with these variables in addition to those of this process; return its exit code.
 
         A client that a signal ended has 128 and the number of the signal, as in a shell.
         """

@@ -1,6 +1,6 @@
 """The rules between fields, for a request with fields that are each valid on their own (specification section 13).
 
-They run on every request, in the order of the fields, and cost next to nothing for a valid request.
+They run on every request, in the order of the fields, and cost almost nothing for a valid request.
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -90,7 +90,8 @@ def _note(found: JsonObject, head: Head, text: bytes) -> None:
         found[head.name] = True
     elif head.name:
         if head.name in found:
-            raise ClientError(f"The field '{head.name[:100]}' is in the form twice.", param=head.name[:100])
+            twice = f"The form has the field '{head.name[:100]}' more than once. Send it once."
+            raise ClientError(twice, param=head.name[:100])
         try:
             found[head.name] = text.decode()
         except UnicodeDecodeError:

@@ -233,7 +233,7 @@ class ClosingConnection(asyncio.Protocol):
 
     def _set_deadline(self) -> None:
         if self._deadline is None:
-            text = "The request's headers came too slowly."
+            text = "The request timed out: its headers arrived too slowly. Try again."
             self._deadline = self.loop.call_later(HEAD_TIMEOUT, self._refuse, 408, text)
 
     def _clear_deadline(self) -> None:

@@ -88,7 +88,9 @@ class ContainerFiles:
             try:
                 await kernel.machine.put(name, self._content.read(kernel.tenant, file.blob, file.size))
             except ValueError:
-                log.warning("The file %s of a container was skipped: its name is invalid in a machine.", file.id)
+                log.warning(
+                    "Code cannot read the file %s of its container: the file's name is not valid there.", file.id
+                )
                 continue
             kernel.copies[name] = Copy(file.id, file.blob, file.size, "")
         if changed:

@@ -215,7 +215,7 @@ class StreamingCalls:
         """
         call.is_muted = self._allowed is not None and not {call.name, offer.chat_name}.intersection(self._allowed)
         if call.is_muted:
-            log.warning("Dropped a tool call: the request does not allow it.")
+            log.warning("Dropped a call of the tool %r: the request does not allow this tool.", call.name[:MAX_NAME])
         elif self._hosted_left is not None and offer.is_hosted and not offer.needs_approval:
             call.is_muted = self.are_used_up = self._hosted_left <= 0
             self._hosted_left -= 1

@@ -78,7 +78,8 @@ def read_item(value: Mapping[str, Any]) -> Item | None:
     name = value.get("type")
     kind = KINDS.get(name) if isinstance(name, str) else None
     if kind is None:
-        log.warning("Dropped an item from a backend's answer: its type cannot be sent back as input.")
+        shown = str(name)[:64]
+        log.warning("Dropped an item from a backend's answer: its type %r cannot be input of a later request.", shown)
         return None
     fields = kind.__struct_encode_fields__
     known = {key: given for key, given in value.items() if key in fields and (given is not None or key in _NULLABLE)}

@@ -143,6 +143,13 @@ async def test_a_wrong_value_is_refused_by_name(admin: Browser, body: dict[str, 
     assert (answered.status, answered.json["error"]["param"]) == (400, param)
 
 
+async def test_a_budget_of_nothing_is_refused_with_the_range(admin: Browser) -> None:
+    answered = await admin.ask("POST", KEYS, {"budget_per_day": "0"})
+
+    text = "Invalid 'budget_per_day': expected an amount above 0 and at most 1,000,000,000."
+    assert (answered.status, answered.json["error"]["message"]) == (400, text)
+
+
 async def test_an_unknown_key_is_not_found(admin: Browser) -> None:
     for method, path in (("POST", "key_none"), ("DELETE", "key_none"), ("POST", "key_none/rotate")):
         assert (await admin.ask(method, f"{KEYS}/{path}", {} if method == "POST" else None)).status == 404

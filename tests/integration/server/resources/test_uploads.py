@@ -109,7 +109,7 @@ async def test_the_sdk_does_the_same_asynchronously_and_parts_come_at_once(state
     assert done.file.expires_at == done.file.created_at + 7200
     assert (await sdk.files.content(done.file.id)).content == CONTENT
     assert await stateful.engine.store.claim_stale_blobs(10) == [], "the parts are stored still"
-    with pytest.raises(openai.BadRequestError, match="completed already"):
+    with pytest.raises(openai.BadRequestError, match="already completed"):
         await sdk.uploads.parts.create(made.id, data=b"more")
     other = await sdk.uploads.create(bytes=1, filename="b", mime_type="x/y", purpose="batch")
     assert (await sdk.uploads.cancel(other.id)).status == "cancelled"
@@ -208,6 +208,8 @@ async def test_the_limits_hold_for_uploads(backend: ReplayBackend) -> None:
 async def test_each_mistake_is_named(served: Served, given: dict[str, Any], param: str) -> None:
     status, told = await served.post("/uploads", json=NEW | given)
     assert (status, told["error"]["param"]) == (400, param)  # type: ignore[index]
+    if given == {"filename": "../"}:
+        assert told["error"]["message"] == "Invalid 'filename': expected the name of a file, such as 'report.pdf'."
 
 
 async def test_a_part_is_in_the_field_data(served: Served) -> None:

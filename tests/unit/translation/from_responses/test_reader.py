@@ -333,11 +333,12 @@ def test_partial_images_are_numbered_here() -> None:
 
 
 @pytest.mark.parametrize("kind", ["of_its_own", "compaction", None, 7])
-def test_an_item_that_no_client_could_send_back_is_left_out(kind: Any) -> None:
+def test_an_item_that_no_client_could_send_back_is_left_out(kind: Any, caplog: pytest.LogCaptureFixture) -> None:
     other = {"id": "x_1", "type": kind, "encrypted_content": "blob"}
     passed = check(pass_events(*events_of(other, message("Hello")), completed(other, message("Hello"))))
 
     assert [item["type"] for item in passed.output] == ["message"]
+    assert f"its type '{kind}' cannot be input of a later request" in caplog.text
 
 
 def test_events_of_its_own_are_left_out() -> None:
