@@ -3,12 +3,12 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from fastapi import FastAPI
-from fastapi.responses import StreamingResponse
+from fastapi import FastAPI, Request
+from fastapi.responses import JSONResponse, StreamingResponse
 from pydantic import BaseModel
 
 import antiphon
-from antiphon import AsyncAntiphon, ScriptedBackend, types
+from antiphon import AntiphonError, AsyncAntiphon, ScriptedBackend, types
 
 MODEL = "demo"  # for example qwen3:8b
 # The base URL of your model server, such as "http://127.0.0.1:11434/v1". None means the model demo.
@@ -37,6 +37,11 @@ def create_app(backend: str | ScriptedBackend | None = BACKEND, store: str = "sq
 
     app = FastAPI(lifespan=lifespan)
     app.mount("/ai", api)
+
+    @app.exception_handler(AntiphonError)
+    async def failed(request: Request, error: AntiphonError) -> JSONResponse:
+        """Return an error of the model or of the request with its status, in the form of the Responses API."""
+        return JSONResponse({"error": error.body()}, error.status, error.headers)
 
     @app.post("/ask")
     async def ask(question: Question) -> Answer:

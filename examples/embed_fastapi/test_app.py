@@ -23,3 +23,10 @@ def test_a_question_is_answered_and_the_conversation_continues() -> None:
         "At 14:05.",
         "And low water?",
     ]
+
+
+def test_an_error_has_its_status() -> None:
+    with TestClient(create_app(ScriptedBackend([], models=["demo"]), "sqlite://")) as http:
+        reply = http.post("/ask", json={"text": "And now?", "previous": "resp_none"})
+    assert reply.status_code == 400
+    assert reply.json()["error"]["code"] == "previous_response_not_found"

@@ -21,7 +21,10 @@ log = logging.getLogger("antiphon")
 class AntiphonError(Exception):
     """Something went wrong. `message` is for the client; `str(error)` is for the operator, and can have more details.
 
-    `detail` is the text of `str(error)`, with details such as the URL of a backend and what to do about it.
+    - `status` is the HTTP status of the error, `type` its group, and `code` its code for programs, or None.
+    - `param` is the place in the request, such as `tools[0].name`, or None.
+    - `headers` are the headers of an HTTP reply with this error, such as `retry-after`.
+    - `detail` is the text of `str(error)`, with details such as the URL of a backend and what to do about it.
 
     >>> from antiphon import Antiphon, AntiphonError
     >>> with Antiphon() as client:

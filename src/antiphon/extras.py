@@ -10,7 +10,7 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
     "correct": ("json_repair", "jsonschema_rs"),
     "files": ("aiohttp", "html_to_markdown", "pypdfium2"),
     "grammar": ("llguidance",),
-    "mcp": ("mcp", "mcp_types", "httpx2"),  # version 1 of the SDK has no mcp_types
+    "mcp": ("mcp", "mcp_types", "httpx2", "yarl"),  # version 1 of the SDK has no mcp_types
     "otel": ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http"),
     "postgres": ("asyncpg",),
     "s3": ("obstore",),

@@ -1,5 +1,6 @@
 """The extras, as pyproject.toml lists them."""
 
+import ast
 import re
 import sys
 import tomllib
@@ -37,6 +38,19 @@ def test_version_1_of_the_mcp_sdk_is_not_enough() -> None:
         del sys.modules["mcp"]
         assert not is_installed("mcp")
         sys.modules["mcp"] = None  # type: ignore[assignment]
+
+
+def test_the_mcp_extra_has_every_package_that_its_modules_import() -> None:
+    source = ROOT / "src/antiphon"
+    imported: set[str] = set()
+    for path in [source / "outbound/ssrf.py", *(source / "tools/mcp").rglob("*.py")]:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                imported |= {alias.name.partition(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
+                imported.add(node.module.partition(".")[0])
+    others = imported - sys.stdlib_module_names - {"antiphon", "msgspec"}
+    assert others <= {*EXTRAS["mcp"], "anyio", "httpcore2", "pydantic_core"}  # these come with mcp and httpx2
 
 
 def test_the_log_names_the_command_once(caplog: pytest.LogCaptureFixture) -> None:

@@ -42,11 +42,18 @@ T = TypeVar("T")
 class AsyncAntiphon:
     """The Responses API inside your program: `responses`, `conversations` and `models`, as in the official SDK.
 
-    Without arguments it is the scripted model `demo`. `backend` is a base URL with its `key`, or any `Backend`; `store`
-    is where state is stored, by default in memory; `settings` are the settings of a server. A client belongs to the
-    event loop of its first use. Methods raise `ClientError` for a request that the API answers with 4xx, `BackendError`
-    if the model's server fails, `StoreError` if the store does, `ConfigError` for settings that cannot be used, and
-    `RuntimeError` if the client is closed or belongs to another event loop.
+    Without arguments it is the scripted model `demo`, with its state in memory.
+
+    - `settings` are the settings of a server. Without backends in them, and without `backend`, the model servers on
+      this machine are found.
+    - `backend` is a base URL or any `Backend`. With backends in `settings` too, it raises `ConfigError`.
+    - `key` is the API key for the base URL. Without a URL, it raises `ConfigError`.
+    - `store` is where state is stored: a URL as in `Settings.store`, which it replaces. Without `settings`, the default
+      is memory.
+
+    A client belongs to the event loop of its first use. Methods raise `ClientError` for a request that the API answers
+    with 4xx, `BackendError` if the model's server fails, `StoreError` if the store does, `ConfigError` for settings
+    that cannot be used, and `RuntimeError` if the client is closed or belongs to another event loop.
 
     >>> import asyncio
     >>> from antiphon import AsyncAntiphon
@@ -83,7 +90,7 @@ class AsyncAntiphon:
 
 
 class AsyncResponses:
-    """Responses: create, stream, retrieve, cancel, delete, compact, and list their input items."""
+    """Responses: create, stream, parse, retrieve, cancel, delete, compact, and list their input items."""
 
     def __init__(self, calls: Calls) -> None:
         self._calls = calls

@@ -23,7 +23,7 @@ LOGGING = ("log_level", "log_format", "access_log")
 CONNECTIONS = ("websocket", "allowed_hosts", "allowed_origins", "max_connections", "max_connection_bytes", "console")
 
 REASONS: Mapping[str, str] = {
-    **dict.fromkeys(LISTENING, "the program that hosts Antiphon listens and ends as it decides"),
+    **dict.fromkeys(LISTENING, "the program that embeds Antiphon opens its own port and decides when it stops"),
     **dict.fromkeys(LOGGING, "the program configures the loggers `antiphon` and `antiphon.access` itself"),
     **dict.fromkeys(CONNECTIONS, "calls inside a program have no connections; use `antiphon.asgi`"),
 }

@@ -45,9 +45,8 @@ class Caller(LoopOwner):
 class Antiphon:
     """The Responses API inside your program: `responses`, `conversations` and `models`, as in the official SDK.
 
-    It is `AsyncAntiphon` without `await`, with the same errors. Without arguments it is the scripted model `demo`.
-    `backend` is a base URL with its `key`, or any `Backend`; `store` is where state is stored, by default in memory;
-    `settings` are the settings of a server.
+    It is `AsyncAntiphon` without `await`, with the same arguments and errors. Without arguments it is the scripted
+    model `demo`, with its state in memory.
 
     Any thread can use it, also one with a running event loop, which waits meanwhile. It works in one thread of its own,
     which begins with the first call and ends with `close`, the end of `with`, or the end of the program. After a fork,
@@ -85,7 +84,7 @@ class Antiphon:
 
 
 class Responses:
-    """Responses: create, stream, retrieve, cancel, delete, compact, and list their input items."""
+    """Responses: create, stream, parse, retrieve, cancel, delete, compact, and list their input items."""
 
     def __init__(self, caller: Caller) -> None:
         self._caller, self._responses = caller, caller.client.responses

@@ -71,7 +71,7 @@ class Response(ApiObject, kw_only=True):
     """A response. Every key is always on the wire, null when unset; times are whole seconds since the epoch.
 
     `output_text`, the text of all messages, is on the wire in plain JSON replies only: clients of other servers read
-    it. Every response that the library returns has it.
+    it. Every response that the library returns has it. For a type checker, `output` is a list of `OutputItem`.
 
     >>> from antiphon import Antiphon
     >>> with Antiphon() as client:

@@ -138,10 +138,11 @@ def _rate_limit(headers: Mapping[str, str], message: str) -> ClientError:
         )
     waits = _wait(headers, message)
     wait = waits.get("retry-after")
-    text = message or "Rate limit reached."
+    said = text = message or "Rate limit reached."
     if wait and "try again in" not in text.lower():
         text = f"{text.rstrip('. ')}. Please try again in {wait}s."
-    return ClientError(text, status=429, type="requests", code="rate_limit_exceeded", headers=waits)
+    # Without the added wait: if the backend requested none, it is not paused (`retry_policy.rejected`).
+    return ClientError(text, status=429, type="requests", code="rate_limit_exceeded", headers=waits, detail=said)
 
 
 def _wait(headers: Mapping[str, str], message: str = "") -> dict[str, str]:

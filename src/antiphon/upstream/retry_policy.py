@@ -46,7 +46,8 @@ def rejected(status: int, headers: Mapping[str, str], error: AntiphonError) -> F
     is_rate = status in {413, 429} or error.code == "rate_limit_exceeded"
     # llama.cpp rejects an image with 500: the error that is parsed from such an answer shows the real cause.
     is_own = is_about_request(error.message) if is_rate else status >= 500 and error.status == 400
-    return Failure(status, error.code, wait_of(headers, error.message), is_about_request=is_own)
+    # `str(error)` is the backend's text; `message` can have a wait that is only for the client.
+    return Failure(status, error.code, wait_of(headers, str(error)), is_about_request=is_own)
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,8 +38,9 @@ class ScriptedBackend:
     """A `Backend` with answers from a function, or one after the other from a list.
 
     A completion answers a streamed request as chunks, and chunks answer a plain one as a completion, so one script
-    serves both; bytes are not converted. `requests` are the received bodies, as JSON objects. With `cut`, the bytes
-    of an answer arrive that many at a time. `delay` is seconds between the parts.
+    serves both; bytes are not converted. `requests` are the received bodies, as JSON objects. `models` are the models
+    that requests can name. With `cut`, the bytes of an answer arrive that many at a time. `delay` is seconds between
+    the parts. A request after the last answer of the list fails with a `BackendError`.
 
     >>> from antiphon import Antiphon, ScriptedBackend
     >>> answer = {"choices": [{"index": 0, "message": {"role": "assistant", "content": "At 14:05."}}]}

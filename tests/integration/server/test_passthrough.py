@@ -247,7 +247,7 @@ async def test_the_error_for_a_pdf_names_the_settings_that_would_let_it_through(
         assert param == "input[0].content[0]"
         assert message == (
             "Invalid 'input[0].content[0]': The PDF contains no text. Its pages are probably scans: run OCR on it "
-            "first, or send its pages as images. Its backend has the dialect 'vllm', which carries no files. "
+            "first, or send its pages as images. Its backend has the dialect 'vllm', which does not accept files. "
             "If the model reads them, the server's operator sets `dialect` of this backend to one with a file part, or "
             '`api` to "responses".'
         )

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from antiphon.errors import AntiphonError, BackendError, ClientError
 from antiphon.upstream.backend_errors import is_overflow, overloaded, read_failure
 from antiphon.upstream.identity import Identity
+from antiphon.upstream.retry_policy import rejected
 
 GPU = Identity("gpu-a:8000", "http://gpu-a:8000/v1", "gpu-a")
 
@@ -176,6 +177,14 @@ def test_a_rate_limit_says_the_wait_once() -> None:
     assert failure(429, envelope("Slow down."), retry_after="7").message == "Slow down. Please try again in 7s."
     told = "Limit reached. Please try again in 7s."
     assert failure(429, envelope(told), retry_after="7").message == told
+
+
+@pytest.mark.parametrize("message", ["Slow down.", ""])
+def test_the_wait_of_a_client_is_not_one_of_the_backend(message: str) -> None:
+    error = failure(429, envelope(message))
+
+    assert error.message.endswith("Please try again in 1s.")
+    assert rejected(429, {}, error).wait is None
 
 
 TOO_LARGE = "Request too large for m on tokens per min (TPM): Limit 30000, Requested 36278."

@@ -35,5 +35,5 @@ def without_text(what: str, hint: str = "") -> Problem:
 
 def not_installed(what: str) -> Problem:
     """Return the problem of a file that needs a package that is not installed."""
-    message = f"This server cannot read {what}, because a package is missing. On the server, run: {INSTALL}"
+    message = f"This server cannot read {what}, because a package is missing. On the server, run: {INSTALL}."
     return Problem(message, "unsupported_file")
