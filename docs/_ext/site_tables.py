@@ -17,6 +17,9 @@ WIDE = 6
 UNBROKEN = 16
 """Code up to this length stays on one line; longer code may break after its punctuation."""
 
+ALIGNED = re.compile(r"\S {2,}\S|[─-╿]")
+"""What only columns and drawings have: several spaces inside a line, or characters for lines."""
+
 
 class LabelTables(SphinxTransform):
     """Write the heading of its column on each cell, and the number of columns on the table."""
@@ -36,6 +39,18 @@ class LabelTables(SphinxTransform):
                 for label, entry in zip(labels, row, strict=True):
                     entry["label"] = label
                     entry["classes"] += [] if entry.astext() or any(entry.findall(nodes.image)) else ["empty"]
+
+
+class WrapOutput(SphinxTransform):
+    """Let the lines of JSON and output wrap, unless the text has columns or a drawing."""
+
+    default_priority = 700
+
+    def apply(self, **kwargs: Any) -> None:
+        for block in self.document.findall(nodes.literal_block):
+            text = block.astext()
+            if block.get("language") == "json" or (block.get("language") == "text" and not ALIGNED.search(text)):
+                block["classes"].append("wrapped")
 
 
 def _visit_entry(self: HTML5Translator, node: nodes.Element) -> None:
@@ -80,6 +95,7 @@ def _depart_entry(self: HTML5Translator, node: nodes.Element) -> None:
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the transform and how cells and code become HTML."""
     app.add_transform(LabelTables)
+    app.add_transform(WrapOutput)
     app.add_node(nodes.entry, override=True, html=(_visit_entry, _depart_entry))
     app.add_node(nodes.literal, override=True, html=(_visit_literal, _depart_literal))
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

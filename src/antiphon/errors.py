@@ -144,7 +144,7 @@ class ConfigError(AntiphonError):
     ...     Antiphon(Settings(retention_days=0))
     ... except ConfigError as error:
     ...     print(error)
-    The settings of the program are wrong: `retention_days` must be a whole number, at least 1 and at most 36500.
+    The settings of the program are not valid: `retention_days` must be a whole number, at least 1 and at most 36500.
     """
 
     def __init__(self, message: str, **fields: Any) -> None:

@@ -36,6 +36,8 @@ HOUR = 3_600
 
 ROLES = "Role: `use` for the API, `read` to also read its tenant in the console, `admin` to also manage all tenants."
 
+UNSET = f"Limit to remove: {', '.join(f'`{one}`' for one in Unset)}. Can be repeated."
+
 KeyArgument = Annotated[str, typer.Argument(metavar="KEY_ID", help="ID of the key, as in `antiphon keys list`.")]
 
 
@@ -107,7 +109,7 @@ def update(
         typer.Option(help="Use the response cache for requests that do not set `cache` themselves, or stop using it."),
     ] = None,
     role: Annotated[Role | None, typer.Option(help=ROLES)] = None,
-    unset: Annotated[list[Unset] | None, typer.Option(help="Limit to remove. Can be repeated.")] = None,
+    unset: Annotated[list[Unset] | None, typer.Option(metavar="LIMIT", help=UNSET)] = None,
     store: StoreFlag = None,
     config: ConfigFlag = None,
 ) -> None:

@@ -76,7 +76,7 @@ def _loaded(name: str) -> Any:
         return getattr(import_module(f"antiphon.cli.{module}"), function)
     absent = typer.Typer(**FORM)
     free = {"allow_extra_args": True, "ignore_unknown_options": True}
-    absent.command(context_settings=free, help=f"Not installed. Install it with {install_command(extra)}.")(
+    absent.command(context_settings=free, help=f"Not installed: {install_command(extra)}")(
         lambda: require(extra, f"The command `antiphon {name}`")
     )
     return absent

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
+from rich.cells import cell_len
 from rich.console import Console, JustifyMethod
 from rich.table import Column, Table
 from rich.text import Text
@@ -22,6 +23,11 @@ from antiphon.stored.response_list import shown
 
 WIDEST = 240
 """Width of the table in characters if the output is not a terminal."""
+
+NARROWEST = 20
+"""Minimum width of the column `input` in characters."""
+
+COLUMNS = ("created", "status", "duration", "first", "tokens", "model", "backend", "id", "input")
 
 
 def responses(
@@ -83,23 +89,24 @@ def _why_none(q: str, tenant: str | None) -> str:
 
 
 def _print(found: Sequence[Facts]) -> None:
+    """Print a table that shortens only the input. On a narrow terminal, its lines are longer than the screen."""
+    rows = [_row(one) for one in found]
+    others = sum(max(map(cell_len, (name, *cells))) + 2 for name, *cells in zip(COLUMNS, *rows, strict=True)) + 1
+    others -= max(cell_len(row[-1]) for row in (COLUMNS, *rows))
     console = Console(highlight=False, markup=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, markup=False, width=WIDEST)
+    width = max(console.width if console.is_terminal else WIDEST, others + NARROWEST)
+    console.width = width
     right: JustifyMethod = "right"
     table = Table(
-        Column("created", no_wrap=True),
-        Column("status", no_wrap=True),
-        *(Column(name, justify=right, no_wrap=True) for name in ("duration", "first", "tokens")),
-        Column("model", no_wrap=True, overflow="ellipsis"),
-        Column("backend", no_wrap=True, overflow="ellipsis"),
-        Column("id", no_wrap=True),
-        Column("input", no_wrap=True, overflow="ellipsis"),
+        *(Column(name, no_wrap=True) for name in COLUMNS[:2]),
+        *(Column(name, no_wrap=True, justify=right) for name in COLUMNS[2:5]),
+        *(Column(name, no_wrap=True) for name in COLUMNS[5:8]),
+        Column(COLUMNS[8], no_wrap=True, overflow="ellipsis", max_width=width - others),
         box=None,
     )
-    for one in found:
-        table.add_row(*map(Text, _row(one)))
-    console.print(table)
+    for row in rows:
+        table.add_row(*map(Text, row))
+    console.print(table, crop=False)
 
 
 def _row(one: Facts) -> tuple[str, ...]:

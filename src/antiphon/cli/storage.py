@@ -15,6 +15,13 @@ from antiphon.storage.contract import Store
 CALLED = {
     "keys": "idempotency keys",
     "api_keys": "API keys",
+    "deliveries": "webhook deliveries",
+    "answers": "cached answers",
+    "minutes": "sums by minute",
+    "hours": "sums by hour",
+    "four_hours": "sums by four hours",
+    "sessions": "console sessions",
+    "codes": "console sign-in codes",
     "conversation_items": "conversation items",
     "chat_completions": "chat completions",
     "facts": "response summaries",

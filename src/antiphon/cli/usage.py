@@ -16,6 +16,7 @@ _PLAIN = (
     (re.compile(r"Input should be less than or equal to (\S+)"), r"must be at most \1"),
     (re.compile(r"Input should be greater than (\S+)"), r"must be above \1"),
     (re.compile(r"Input should be less than (\S+)"), r"must be below \1"),
+    (re.compile(r".* is not (?:one of )?('.*')\."), r"must be one of \1"),
 )
 """Messages of the validator of values, and their replacements, which follow the name of a flag."""
 

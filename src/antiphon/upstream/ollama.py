@@ -75,10 +75,11 @@ class NativeReply(Reply, kw_only=True, eq=False):
 class OllamaBackend:
     """The native API of an Ollama server, as a Chat Completions backend at the path `CHAT`.
 
-    All other paths, and the list of models, go to `backend`, the same server by its base URL. `num_ctx` is the largest
-    window that models are loaded with, in tokens, and `keep_alive` how long they stay in memory; None leaves that to
-    the server. `window_of` returns the window that the operator configured for a model, or None. `reported` returns the
-    window of the loaded model at the last poll, 0 if it is not loaded: another process may have loaded the model.
+    All other paths, and the list of models, go to `backend`, the same server by its base URL. `num_ctx` is the
+    largest window that models are loaded with, in tokens, and `keep_alive` how long they stay in memory; None leaves
+    that to the server. `window_of` returns the window that the operator configured for a model, or None.
+    `reported` returns the window of the loaded model at the last poll, 0 if it is not loaded: another process may have
+    loaded the model.
     """
 
     def __init__(

@@ -34,6 +34,19 @@ async def test_responses_are_listed_newest_first(tmp_path: Path, store_url: str)
     assert ids[0] in older and older.rstrip().endswith("Light [31m house")
 
 
+async def test_a_long_input_is_shortened_and_nothing_else(tmp_path: Path, store_url: str) -> None:
+    store = await open_store(store_url)
+    facts = new_facts(tenant="", model="qwen3-coder:30b", input="light house " * 40, began=1_763_812_800_000)
+    await store.put_facts([facts])
+    await store.close()
+    done = await antiphon(tmp_path, "responses", "--store", store_url)
+
+    line = done.out.splitlines()[1]
+    assert "2025-11-22 12:00:00Z  completed" in line
+    assert "  qwen3-coder:30b  " in line and f"  {facts.id}  light house" in line
+    assert line.rstrip().endswith("…") and len(line) <= 240
+
+
 async def test_filters_and_a_limit_choose(tmp_path: Path, store_url: str) -> None:
     ids = await filled(store_url)
     by_status = await antiphon(tmp_path, "responses", "--q", "status:failed light", "--store", store_url, "--json")

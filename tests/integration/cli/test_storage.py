@@ -26,7 +26,7 @@ async def test_a_store_is_migrated_checked_and_purged(tmp_path: Path, store_url:
         )
     await store.close()
     done = await antiphon(tmp_path, "purge", "--dry-run", "--store", store_url)
-    assert "Would delete 2 responses" in done.out
+    assert "Would delete 2 responses, 0 idempotency keys, 0 webhook deliveries, 0 cached answers" in done.out
     assert "Deleted 2 responses" in (await antiphon(tmp_path, "purge", "--store", store_url)).out
     done = await antiphon(tmp_path, "db", "check", "--store", store_url)
 

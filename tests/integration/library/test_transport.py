@@ -165,7 +165,7 @@ async def test_a_silent_model_is_a_timeout(backend: ReplayBackend) -> None:
 
 async def test_a_store_that_cannot_be_used_is_reported_as_it_is() -> None:
     async with AsyncOpenAI(api_key="none", http_client=antiphon.async_http_client(store="nowhere")) as client:
-        with pytest.raises(ConfigError, match="store's URL"):
+        with pytest.raises(ConfigError, match="store URL"):
             await client.responses.create(model="demo", input="Hi")
 
 

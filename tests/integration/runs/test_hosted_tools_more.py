@@ -183,7 +183,7 @@ async def test_a_key_to_a_server_is_refused_in_the_background_since_no_worker_wo
     body = {"model": "m", "input": "Hi", "background": True, "tools": [{**MCP, "authorization": "a-key"}]}
     raw = json.dumps(body).encode()
 
-    with pytest.raises(ClientError, match="are not kept"):
+    with pytest.raises(ClientError, match="are not stored"):
         await enqueue(made, decode_request(raw), raw)
 
 

@@ -60,6 +60,9 @@ WRONG = {
     ("keys", "create", "--tennant", "a"): "Unknown option --tennant. Did you mean '--tenant'?",
     ("keys",): "`antiphon keys` requires a command: ",
     ("ask",): "The argument TEXT is missing. `antiphon ask --help` shows the usage.",
+    ("keys", "create", "--role", "x"): (
+        "--role must be one of 'use', 'read', 'admin'. `antiphon keys create --help` shows the usage."
+    ),
     ("serve", "--port", "x"): "--port must be a whole number. `antiphon serve --help` shows the usage.",
     ("serve", "--port"): "The option --port requires a value.",
     ("serve", "now"): "Unexpected argument 'now' of `antiphon serve`. ",

@@ -79,7 +79,7 @@ class Containers(Protocol):
         *,
         reply: Reply | None = None,
     ) -> Sequence[StoredContainerFile] | None:
-        """Store files after their blobs. A file replaces the one at its path and keeps its id.
+        """Store files, after their blobs are written. A file replaces the one at its path and keeps its id.
 
         Return the files as they are stored. Return None if the container is unknown or expired, if the files exceed the
         quota, or if `holder` is set and does not hold the container. A hold that timed out stays valid until another

@@ -79,7 +79,7 @@ class Files(Protocol):
     async def put_file(
         self, file: StoredFile, quota: FileQuota, reply: Reply | None = None, reserved: str = ""
     ) -> StoredFile | None:
-        """Store a new file after its blob; return None if it exceeds the tenant's quota.
+        """Store a new file, after its blob is written; return None if it exceeds the tenant's quota.
 
         `reply` is stored for the `Idempotency-Key` that was reserved under the id `reserved`.
 

@@ -60,7 +60,7 @@ class Jobs(Protocol):
         ...
 
     async def claim(self, worker: str, per_tenant: int, per_tenant_here: int | None = None) -> Job | None:
-        """Assign the next waiting job to the worker and set it to in progress; return None if no job waits.
+        """Assign the next waiting job to the worker and mark it as in progress; return None if no job waits.
 
         A job waits if it has no owner or its owner has expired. The next job is the oldest one of the tenant with the
         fewest jobs in progress. The queue skips a tenant that has `per_tenant` jobs in progress at all workers, or

@@ -319,12 +319,26 @@ def _is_closed(error: Exception) -> bool:
 
 
 async def _agree(session: ClientSession) -> None:
-    """Negotiate a version: without a handshake if the server supports that (2026), else with one."""
+    """Negotiate a version: without a handshake if the server supports that (2026), else with one.
+
+    A program that takes longer than `UNDERSTANDING` to start can be of either kind: if it then rejects the handshake,
+    it is one without.
+    """
+    is_slow = False
     try:
         async with asyncio.timeout(UNDERSTANDING):
             await session.discover()
-    except (MCPError, ValueError, RuntimeError, TimeoutError):
+        return
+    except TimeoutError:
+        is_slow = True
+    except (MCPError, ValueError, RuntimeError):
+        pass
+    try:
         await session.initialize()
+    except MCPError:
+        if not is_slow:
+            raise
+        await session.discover()
 
 
 def _type(message: str) -> str:

@@ -355,7 +355,7 @@ async def test_a_tenant_has_so_many_containers_and_no_more(stateful: Served) -> 
     stateful.engine.bounds = replace(stateful.engine.bounds, containers=2)
     await expired(stateful)
     first, _ = await made(stateful), await made(stateful)
-    with pytest.raises(openai.RateLimitError, match="You exceeded your quota of containers: 2 may run at once"):
+    with pytest.raises(openai.RateLimitError, match="You exceeded your quota of containers: 2 can exist at once"):
         await made(stateful)
     await stateful.sdk.containers.delete(first)
     assert await made(stateful)
@@ -370,7 +370,7 @@ async def test_a_container_holds_so_many_files_and_bytes_and_no_more(
     container = await made(stateful)
     await sdk.containers.files.create(container, file=("a.csv", CSV))
     for content in (b"x" * 31, b"x" * 2_000_000):
-        with pytest.raises(openai.BadRequestError, match="holds at most 2 files with 50 bytes together"):
+        with pytest.raises(openai.BadRequestError, match="can hold at most 2 files with 50 bytes in total"):
             await sdk.containers.files.create(container, file=("b.csv", content))
     file = await sdk.files.create(file=("c.csv", b"y" * 31), purpose="user_data")
     with pytest.raises(openai.BadRequestError) as error:

@@ -52,6 +52,13 @@ async def test_a_program_of_the_settings_is_started_and_asked() -> None:
     assert outcome.fields == {"output": "hello\nworld", "error": None}
 
 
+async def test_a_program_that_starts_slowly_is_called_in_its_own_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("antiphon.tools.mcp.session.UNDERSTANDING", 0.01)  # no program starts so soon
+    async with using(program()) as servers:
+        outcome = await call(servers, McpTool(server_label="program"), "add", a=1, b=2)
+    assert outcome.fields == {"output": "3", "error": None}
+
+
 @pytest.mark.parametrize(
     ("transport", "url", "first"),
     [("http", "url", "server/discover"), ("sse", "sse_url", "server/discover"), ("auto", "url", "server/discover")],
