@@ -111,7 +111,7 @@ class Session:
         if not self._ran:
             raise WrongBlockError("no block before it has output")
         if not matches(expected, self._output):
-            raise WrongBlockError(f"the output is\n{self._output}")
+            raise WrongBlockError(f"the output is\n{self._output}\ninstead of")
 
     def _shell(self, block: Block) -> None:
         script, starts = prepared(block.text)

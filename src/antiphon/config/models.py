@@ -82,7 +82,7 @@ class ModelConfig(Struct, kw_only=True, forbid_unknown_fields=True):
     json_formats: tuple[Literal["json_object", "json_schema", "json_object_schema"], ...] | None = None
     """Types of `response_format` that the backend accepts."""
     json_held: bool | None = None
-    """Whether the backend enforces a JSON schema; false if it accepts a schema and ignores it."""
+    """Whether the backend enforces a JSON Schema; false if it accepts a schema and ignores it."""
     rejected_keywords: tuple[str, ...] | None = None
     """JSON Schema keywords for which the backend rejects a schema."""
     context_window: Annotated[int, Meta(ge=256, le=2**31 - 1)] | None = None

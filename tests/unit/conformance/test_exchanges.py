@@ -16,7 +16,7 @@ EXCHANGES: dict[str, Shown] = {
 
 
 def test_every_requirement_has_an_exchange_that_keeps_it_and_one_that_breaks_it() -> None:
-    assert EXCHANGES.keys() == REQUIREMENTS.keys()
+    assert EXCHANGES.keys() == REQUIREMENTS.keys(), "correct EXCHANGES in tests/unit/conformance/exchanges"
 
 
 @pytest.mark.parametrize("id", EXCHANGES)
@@ -32,7 +32,7 @@ def test_a_requirement_is_kept_by_the_one_and_broken_by_the_other(id: str) -> No
 def test_no_requirement_is_without_a_case_and_no_case_without_a_requirement() -> None:
     judged = {name for case in CASES for name in case.ids}
 
-    assert judged == REQUIREMENTS.keys()
+    assert judged == REQUIREMENTS.keys(), "add or correct a case in the file of its TABLE, in conformance/areas"
     assert all(case.ids for case in CASES)
 
 

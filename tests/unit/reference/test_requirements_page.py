@@ -69,7 +69,7 @@ def row(one: Requirement) -> str:
 
 
 def test_the_page_is_fresh() -> None:
-    assert PAGE.read_text() == page(), "write it anew: python -m tests.unit.reference.test_requirements_page --update"
+    assert PAGE.read_text() == page(), "write it again: python -m tests.unit.reference.test_requirements_page --update"
 
 
 if __name__ == "__main__" and "--update" in sys.argv:
