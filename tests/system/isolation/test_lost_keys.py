@@ -74,7 +74,7 @@ async def test_a_store_that_cannot_be_opened_for_a_moment_ends_no_server(
         os.kill(first, signal.SIGKILL)
         assert server.process.stderr is not None
         async with asyncio.timeout(PATIENCE):
-            while b"ended with code 2" not in await server.process.stderr.readline():
+            while b"ended with exit code 2" not in await server.process.stderr.readline():
                 pass
         assert second in pids_below(server.process.pid)
         assert [await status(server, http, one) for one in (key, "")] == [200, 401]
