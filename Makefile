@@ -48,9 +48,12 @@ screenshots: $(VENV)/.installed-test ## render every page of the console in both
 test: $(VENV)/.installed-test ## run the unit and integration tests
 	$(PYTEST) $(ARGS)
 
+# Tests of the tree itself (imports between packages, tables of requirements, pages): no version of a package changes them.
+OF_THE_TREE := conformance docs reference test_diagrams.py test_docs.py test_layers.py test_plain_english.py
+
 # constraints-lowest.txt has the lower end of every range in pyproject.toml, and a virtual environment of its own.
 test-lowest: $(LOWEST)/.installed ## run the unit and integration tests with the lowest versions that pyproject.toml allows
-	$(LOWEST)/bin/python -m pytest -rsfE -n 2 --dist worksteal $(ARGS)
+	$(LOWEST)/bin/python -m pytest -rsfE -n 2 --dist worksteal $(OF_THE_TREE:%=--ignore tests/unit/%) $(ARGS)
 
 # Asks the package registry, so the answer changes with its releases; .ci/run leaves it out.
 test-resolve: $(RESOLVE)/.installed ## check that other packages keep their newest versions when installed with Antiphon
