@@ -377,7 +377,7 @@ def test_the_test_of_the_fastapi_example_passes(tmp_path: Path) -> None:
     command = (sys.executable, "-m", "pytest", "-q", "-p", "no:asyncio", "-W", "error", "test_app.py")
     environment = os.environ | {"HOME": str(tmp_path)}
     ran = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
-    assert "1 passed" in ran.stdout, ran.stdout + ran.stderr
+    assert "2 passed" in ran.stdout, ran.stdout + ran.stderr
 
 
 def test_the_support_agent_searches_files_and_asks_before_it_refunds(tmp_path: Path) -> None:
