@@ -76,7 +76,7 @@ BY_THE_GATEWAY = {
 
 TECHNOLOGIES = ("storage", "tools")
 SHARED = {
-    *("base", "contract", "later", "notifications", "open", "operations", "records", "registry", "sql"),
+    *("base", "contract", "later", "notifications", "open", "operations", "records", "registry", "schema", "sql"),
 }
 """Files of such a folder that serve several technologies: every SQL store has operations."""
 

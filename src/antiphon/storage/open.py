@@ -7,6 +7,7 @@ from antiphon.errors import ConfigError
 from antiphon.extras import require
 from antiphon.sharing.scheduler import FairScheduler
 from antiphon.storage.contract import Store
+from antiphon.storage.schema import EARLIER
 from antiphon.storage.sql import migrations
 
 
@@ -60,11 +61,12 @@ async def schema_of(url: str) -> Schema:
     """
     if url.partition(":")[0] == "sqlite":
         return Schema(_of_file(url), len(migrations("sqlite")))
-    from antiphon.storage.postgres.link import connect, version  # noqa: PLC0415 - only for PostgreSQL
+    from antiphon.storage.postgres.link import check_not_earlier, connect, version  # noqa: PLC0415 - only for PostgreSQL
 
-    _, pool = await connect(url, 1)
+    shown, pool = await connect(url, 1)
     try:
         async with pool.acquire() as connection:
+            await check_not_earlier(connection, shown)
             return Schema(await version(connection), len(migrations("postgres")))
     finally:
         await pool.close()
@@ -73,13 +75,15 @@ async def schema_of(url: str) -> Schema:
 def _of_file(url: str) -> int:
     import sqlite3  # noqa: PLC0415 - only for SQLite
 
-    from antiphon.storage.sqlite.file import path_of, version  # noqa: PLC0415
+    from antiphon.storage.sqlite.file import is_earlier, path_of, version  # noqa: PLC0415
 
     path = path_of(url)
     if path is None:
         return len(migrations("sqlite"))
     try:
         with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as connection:
+            if is_earlier(connection):
+                raise ConfigError(f"store: {path} {EARLIER}")
             return version(connection)
     except sqlite3.Error as error:
         raise ConfigError(f"store: {path} cannot be read: {error}") from error

@@ -20,6 +20,7 @@ from antiphon.search.vectors import unit
 from antiphon.storage.contract import NewStoreFile, Store, StoredItem, StoredResponse, VectorStore
 from antiphon.storage.open import open_store
 from antiphon.storage.records.chunks import ChunkRow
+from antiphon.storage.schema import EARLIER
 from antiphon.storage.sql import migrations
 from antiphon.testing.store.files import new_file, put
 from tests.support.cli import antiphon
@@ -179,7 +180,13 @@ def foreign(copy: Path) -> str:
 def newer(copy: Path) -> str:
     with closing(sqlite3.connect(copy)) as connection:
         connection.execute(f"PRAGMA user_version = {len(migrations('sqlite')) + 1}")
-    return "Upgrade Antiphon"
+    return "upgrade Antiphon"
+
+
+def earlier(copy: Path) -> str:
+    with closing(sqlite3.connect(copy)) as connection:
+        connection.execute(f"PRAGMA application_id = {0x416E7470}")
+    return EARLIER
 
 
 def garbage(copy: Path) -> str:
@@ -192,7 +199,7 @@ def missing(copy: Path) -> str:
     return "does not exist"
 
 
-@pytest.mark.parametrize("spoil", [damaged, foreign, newer, garbage, missing])
+@pytest.mark.parametrize("spoil", [damaged, foreign, newer, earlier, garbage, missing])
 async def test_a_backup_that_is_no_good_changes_nothing(tmp_path: Path, spoil: Callable[[Path], str]) -> None:
     path, copy = tmp_path / "a.db", tmp_path / "a.backup"
     async with stored(path, *(kept := [response() for _ in range(20)])):

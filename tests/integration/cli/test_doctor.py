@@ -118,7 +118,7 @@ async def test_a_model_that_no_backend_lists_is_a_problem(tmp_path: Path, backen
     assert found["backends"][1]["advice"]
 
 
-@pytest.mark.parametrize(("schema", "state"), [(1, "note"), (999, "problem")])
+@pytest.mark.parametrize(("schema", "state"), [(0, "note"), (999, "problem")])
 async def test_the_schema_of_the_store_is_told_and_not_changed(
     tmp_path: Path, backend: ReplayBackend, schema: int, state: str
 ) -> None:

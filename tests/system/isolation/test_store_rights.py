@@ -25,7 +25,7 @@ async def place_for(postgres: Postgres, folder: Path, *grants: str) -> str:
     role = f"{owner}_guest"
     await postgres.execute(f"CREATE ROLE {role} LOGIN NOSUPERUSER")
     connection = await asyncpg.connect(url)
-    for grant in (*grants, "SELECT ON antiphon_schema"):
+    for grant in (*grants, "SELECT ON antiphon_migrations"):
         await connection.execute(f"GRANT {grant} TO {role}")
     await connection.close()
     return url.replace(f"{owner}@", f"{role}@", 1)

@@ -11,12 +11,16 @@ import asyncpg
 
 from antiphon.errors import ConfigError, StoreError, log, redacted
 from antiphon.storage.postgres.rights import check_rights
+from antiphon.storage.schema import EARLIER, newer
 from antiphon.storage.sql import migrations
 
-_LOCK = 0x416E7470  # `Antp`, the same mark as in SQLite files
+_LOCK = 0x416E7469  # `Anti`, the same mark as in SQLite files
 
-_VERSION = "SELECT coalesce(max(version), 0) FROM antiphon_schema"
-_MARK = "CREATE TABLE IF NOT EXISTS antiphon_schema (version INTEGER NOT NULL)"
+_EARLIER = "SELECT to_regclass('antiphon_schema') IS NOT NULL"
+"""Before the first release, this table had the numbers of other migrations."""
+
+_VERSION = "SELECT coalesce(max(number), 0) FROM antiphon_migrations"
+_MARK = "CREATE TABLE IF NOT EXISTS antiphon_migrations (number INTEGER NOT NULL)"
 
 
 async def prepare(pool: "asyncpg.Pool[Any]", shown: str, *, is_written: bool = False) -> None:
@@ -27,11 +31,10 @@ async def prepare(pool: "asyncpg.Pool[Any]", shown: str, *, is_written: bool = F
     scripts = migrations("postgres")
     try:
         async with pool.acquire() as connection:
+            await check_not_earlier(connection, shown)
             number = await version(connection)
             if number > len(scripts):
-                raise ConfigError(
-                    f"store: {shown} has schema {number}, newer than this Antiphon's {len(scripts)}; upgrade Antiphon"
-                )
+                raise ConfigError(f"store: {shown} {newer(number, len(scripts))}")
             await migrate(connection, scripts)
             if is_written:
                 await check_rights(connection, shown)
@@ -40,10 +43,16 @@ async def prepare(pool: "asyncpg.Pool[Any]", shown: str, *, is_written: bool = F
         raise ConfigError(f"store: {shown} cannot be used: {reason}") from error
 
 
+async def check_not_earlier(connection: Any, shown: str) -> None:
+    """Raise `ConfigError` for a database that was created before the first release. `shown` is its URL."""
+    if await connection.fetchval(_EARLIER):
+        raise ConfigError(f"store: {shown} {EARLIER}")
+
+
 async def version(connection: Any) -> int:
     """Return the number of the last applied migration, or 0 for a database without migrations."""
     async with connection.transaction():
-        if await connection.fetchval("SELECT to_regclass('antiphon_schema')") is None:
+        if await connection.fetchval("SELECT to_regclass('antiphon_migrations')") is None:
             return 0
         return int(await connection.fetchval(_VERSION))
 
@@ -59,7 +68,7 @@ async def migrate(connection: Any, scripts: Sequence[str]) -> None:
             done = await connection.fetchval(_VERSION)
             if done < len(scripts):
                 await connection.execute(scripts[done], timeout=MIGRATION_TIMEOUT)
-                await connection.execute("INSERT INTO antiphon_schema (version) VALUES ($1)", done + 1)
+                await connection.execute("INSERT INTO antiphon_migrations (number) VALUES ($1)", done + 1)
 
 
 CHANNEL = "antiphon"
@@ -137,7 +146,7 @@ EVERY_TENANT = "*"
 
 
 def whose(tenant: str | None) -> str:
-    """Return the statement that sets the tenant for row security (`postgres/0005_row_security.sql`)."""
+    """Return the statement that sets the tenant for row security (`postgres/0001_schema/01_responses.sql`)."""
     return EVERY_TENANT if tenant is None else f"={tenant}"
 
 

@@ -2,7 +2,7 @@
 
 A query is a line `-- name --`, comment lines that explain it, and one statement with parameters `$1`, `$2`.
 `{where}` in a statement is replaced by a condition that is assembled from fixed parts (`QueryWhere`).
-A migration is `NNNN_what.sql`, numbered from 0001 without a gap.
+A migration is `NNNN_what.sql`, numbered from 0001 without a gap, or a folder `NNNN_what` with its parts in order.
 """
 
 import re
@@ -13,7 +13,7 @@ from pathlib import Path
 _FOLDER = Path(__file__).parent
 
 _NAME = re.compile(r"^-- (\w+) --$", re.MULTILINE)
-_MIGRATION = re.compile(r"(\d{4})_\w+\.sql")
+_MIGRATION = re.compile(r"(\d{4})_\w+(?:\.sql)?")
 
 AREAS = (
     *("responses", "jobs", "conversations", "chat_completions", "keys", "webhooks", "secrets", "answers", "api_keys"),
@@ -41,13 +41,18 @@ def parse(text: str) -> dict[str, str]:
 def migrations(database: str) -> Sequence[str]:
     """Return the scripts that migrate an empty database to the newest schema, in order. The first has the number 1."""
     scripts = sorted(
-        (int(match[1]), entry.read_text("utf-8"))
+        (int(match[1]), _script(entry))
         for entry in (_FOLDER / database).iterdir()
         if (match := _MIGRATION.fullmatch(entry.name))
     )
     if [number for number, _ in scripts] != list(range(1, len(scripts) + 1)):
         raise ValueError("migrations must be numbered from 0001 without a gap")
     return [script for _, script in scripts]
+
+
+def _script(migration: Path) -> str:
+    parts = sorted(migration.iterdir()) if migration.is_dir() else [migration]
+    return "\n".join(part.read_text("utf-8") for part in parts)
 
 
 QUERIES = parse("\n".join((_FOLDER / f"{area}.sql").read_text("utf-8") for area in AREAS))

@@ -11,8 +11,9 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from antiphon.errors import ConfigError
+from antiphon.storage.schema import EARLIER, newer
 from antiphon.storage.sql import migrations
-from antiphon.storage.sqlite.file import APPLICATION_ID, version
+from antiphon.storage.sqlite.file import is_earlier, is_ours, version
 
 BUSY_TIMEOUT = 5.0
 """Seconds to wait for another program that holds a short lock on the file."""
@@ -125,12 +126,12 @@ def _check(path: Path, shown: Path) -> None:
     try:
         with closing(_connect(path, reads_only=True)) as connection:
             number, newest = version(connection), len(migrations("sqlite"))
-            if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
+            if is_earlier(connection):
+                raise ConfigError(f"{shown} {EARLIER}.")
+            if not (number and is_ours(connection)):
                 raise ConfigError(f"{shown} is not an Antiphon database.")
             if number > newest:
-                raise ConfigError(
-                    f"{shown} has schema {number}, newer than this Antiphon's {newest}. Upgrade Antiphon."
-                )
+                raise ConfigError(f"{shown} {newer(number, newest)}.")
             found: str = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
     except sqlite3.Error as error:
         raise ConfigError(f"{shown} cannot be read: {error}.") from error

@@ -15,8 +15,9 @@ from typing import TypeVar
 
 from antiphon.errors import StoreError
 from antiphon.storage.operations import files
+from antiphon.storage.schema import EARLIER
 from antiphon.storage.sqlite import file, rows
-from antiphon.storage.sqlite.file import connect, is_ours, make_file, mark
+from antiphon.storage.sqlite.file import connect, is_earlier, is_ours, make_file, mark
 from antiphon.storage.sqlite.forks import new_gate
 from antiphon.storage.sqlite.writer import store_error
 
@@ -129,8 +130,9 @@ class BlobFile:
             make_file(self._path)
         connection = connect(":memory:" if self._path is None else str(self._path), self._busy_timeout)
         if not is_ours(connection):
+            reason = EARLIER if is_earlier(connection) else "belongs to another program"
             connection.close()
-            raise StoreError(f"{self._path} belongs to another program. Move it away, then try again.")
+            raise StoreError(f"{self._path} {reason}. Move it away, then try again.")
         connection.execute(f"PRAGMA page_size = {PAGE}")
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")

@@ -7,12 +7,16 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 
 from antiphon.errors import ConfigError, redacted
+from antiphon.storage.schema import EARLIER, newer
 from antiphon.storage.sql import migrations
 from antiphon.storage.sqlite import forks
 
 SYNCHRONOUS = "FULL"  # NORMAL would lose the last commits in a power failure
-APPLICATION_ID = 0x416E7470
-"""`Antp` in the file's header. It distinguishes our databases from those of other programs."""
+APPLICATION_ID = 0x416E7469
+"""`Anti` in the file's header. It distinguishes our databases from those of other programs."""
+
+_EARLIER_ID = 0x416E7470
+"""The same before the first release, when migrations were numbered differently."""
 
 
 def version(connection: sqlite3.Connection) -> int:
@@ -23,8 +27,19 @@ def version(connection: sqlite3.Connection) -> int:
 
 def is_ours(connection: sqlite3.Connection) -> bool:
     """Return whether the database is empty or was created by `migrate`."""
-    marked = connection.execute("PRAGMA application_id").fetchone()[0] == APPLICATION_ID
-    return marked or not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    return (
+        _id(connection) == APPLICATION_ID or not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    )
+
+
+def is_earlier(connection: sqlite3.Connection) -> bool:
+    """Return whether the database was created before the first release."""
+    return _id(connection) == _EARLIER_ID
+
+
+def _id(connection: sqlite3.Connection) -> int:
+    number: int = connection.execute("PRAGMA application_id").fetchone()[0]
+    return number
 
 
 def migrate(connection: sqlite3.Connection, scripts: Sequence[str]) -> None:
@@ -203,11 +218,13 @@ def make_file(path: Path) -> None:
 
 def _check(connection: sqlite3.Connection, path: Path) -> None:
     """Check the file without writing to it."""
-    number, newest = version(connection), len(migrations("sqlite"))
-    if number > newest:
-        raise _refused(path, f"has schema {number}, newer than this Antiphon's {newest}; upgrade Antiphon")
+    if is_earlier(connection):
+        raise _refused(path, EARLIER)
     if not is_ours(connection):
         raise _refused(path, "belongs to another program")
+    number, newest = version(connection), len(migrations("sqlite"))
+    if number > newest:
+        raise _refused(path, newer(number, newest))
     if path.stat().st_size <= _READ_THROUGH:
         found: str = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
         if found != "ok":

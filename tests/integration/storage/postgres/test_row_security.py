@@ -69,7 +69,7 @@ WITHOUT = {
     "secrets": "are the server's",
     "model_profiles": "are the server's",
     "summed": "is a time",
-    "antiphon_schema": "is a number",
+    "antiphon_migrations": "is a number",
 }
 
 

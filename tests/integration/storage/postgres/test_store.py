@@ -1,6 +1,7 @@
 """The PostgreSQL store: the contract, what it makes of trouble, and what others do to its database."""
 
 import asyncio
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,11 +11,13 @@ import pytest
 from antiphon.errors import ConfigError, StoreError
 from antiphon.sharing.scheduler import FairScheduler
 from antiphon.storage.contract import StoredItem, StoredResponse
+from antiphon.storage.open import schema_of
 from antiphon.storage.operations.step import FEW_BYTES
 from antiphon.storage.postgres import store as stores
 from antiphon.storage.postgres.link import migrate, version
 from antiphon.storage.postgres.saving import save_together
 from antiphon.storage.postgres.store import PostgresStore
+from antiphon.storage.schema import EARLIER
 from antiphon.storage.sql import QUERIES, migrations
 from antiphon.testing import check_store
 from tests.support.postgres import Postgres
@@ -167,11 +170,25 @@ async def test_a_newer_schema_is_refused_with_one_line(postgres: Postgres) -> No
     url = await postgres.database()
     await (await PostgresStore.open(url)).close()
     connection = await asyncpg.connect(url)
-    await connection.execute("INSERT INTO antiphon_schema (version) VALUES (1000)")
+    await connection.execute("INSERT INTO antiphon_migrations (number) VALUES (1000)")
     await connection.close()
 
     with pytest.raises(ConfigError, match=r"has schema 1000, newer than this Antiphon's \d+; upgrade Antiphon$"):
         await PostgresStore.open(url)
+
+
+async def test_a_database_of_before_the_first_release_is_refused_unchanged(postgres: Postgres) -> None:
+    url = await postgres.database()
+    connection = await asyncpg.connect(url)
+    await connection.execute("CREATE TABLE antiphon_schema (version INTEGER NOT NULL)")
+    await connection.execute("INSERT INTO antiphon_schema (version) VALUES (24)")
+
+    for use in (PostgresStore.open, schema_of):
+        with pytest.raises(ConfigError, match=f"{re.escape(EARLIER)}$"):
+            await use(url)
+    tables = await connection.fetch("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
+    assert [row["tablename"] for row in tables] == ["antiphon_schema"]
+    await connection.close()
 
 
 async def test_an_empty_database_has_version_0(postgres: Postgres) -> None:

@@ -1,6 +1,7 @@
 """What the store opens, what it makes, and what it refuses without touching it."""
 
 import os
+import re
 import sqlite3
 import stat
 import tempfile
@@ -12,6 +13,8 @@ import pytest
 
 from antiphon.errors import ConfigError
 from antiphon.storage.contract import StoredResponse
+from antiphon.storage.open import schema_of
+from antiphon.storage.schema import EARLIER
 from antiphon.storage.sql import migrations
 from antiphon.storage.sqlite.file import open_file, open_writer, path_of
 from antiphon.storage.sqlite.store import SqliteStore
@@ -186,6 +189,21 @@ async def test_a_newer_schema_is_refused_unchanged(tmp_path: Path) -> None:
 
     newest = len(migrations("sqlite"))
     assert refusal(path) == f"has schema 1000, newer than this Antiphon's {newest}; upgrade Antiphon"
+    assert path.read_bytes() == content
+
+
+@pytest.mark.parametrize("schema", [1, 24])
+async def test_a_database_of_before_the_first_release_is_refused_unchanged(tmp_path: Path, schema: int) -> None:
+    path = tmp_path / "antiphon.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE responses (seq INTEGER PRIMARY KEY)")
+        connection.execute(f"PRAGMA application_id = {0x416E7470}")
+        connection.execute(f"PRAGMA user_version = {schema}")
+    content = path.read_bytes()
+
+    assert refusal(path) == EARLIER
+    with pytest.raises(ConfigError, match=f"{re.escape(EARLIER)}$"):
+        await schema_of(f"sqlite://{path}")
     assert path.read_bytes() == content
 
 

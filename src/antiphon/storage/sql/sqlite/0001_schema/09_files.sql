@@ -86,3 +86,49 @@ BEGIN
     UPDATE tenant_files SET files = files - 1, bytes = bytes - NEW.size
     WHERE tenant = NEW.tenant AND NEW.status <> 'completed';
 END;
+
+-- The text that was read in a file's content. It is no one's only copy: the content can be read again.
+CREATE TABLE file_texts (
+    tenant TEXT NOT NULL,
+    digest BLOB NOT NULL,
+    version INTEGER NOT NULL,
+    kind TEXT NOT NULL,
+    pages INTEGER NOT NULL,
+    is_cut INTEGER NOT NULL,
+    body BLOB NOT NULL,
+    expires_at INTEGER NOT NULL,
+    PRIMARY KEY (tenant, digest)
+);
+CREATE INDEX file_texts_by_expiry ON file_texts (expires_at);
+
+-- The text of a file goes with the last file that has the content: a tenant's files of one content have one blob.
+CREATE TRIGGER file_texts_deleted AFTER DELETE ON files
+WHEN NOT EXISTS (SELECT 1 FROM files WHERE blob = OLD.blob)
+BEGIN
+    DELETE FROM file_texts WHERE tenant = OLD.tenant AND digest = OLD.digest;
+END;
+
+-- What items keep in blobs: the results of image_generation_call items. A row for each item and its owner, a response or
+-- a conversation, so that a blob is deleted with the last of them.
+CREATE TABLE item_blobs (
+    seq INTEGER PRIMARY KEY,
+    blob TEXT NOT NULL REFERENCES blobs (id),
+    tenant TEXT NOT NULL,
+    size INTEGER NOT NULL,
+    response INTEGER REFERENCES responses (seq) ON DELETE CASCADE,
+    conversation TEXT REFERENCES conversations (id) ON DELETE CASCADE,
+    item TEXT NOT NULL
+);
+CREATE UNIQUE INDEX item_blobs_by_response ON item_blobs (response, item) WHERE response IS NOT NULL;
+CREATE UNIQUE INDEX item_blobs_by_conversation ON item_blobs (conversation, item) WHERE conversation IS NOT NULL;
+CREATE INDEX item_blobs_by_blob ON item_blobs (blob);
+
+CREATE TRIGGER item_blobs_put AFTER INSERT ON item_blobs BEGIN
+    UPDATE blobs SET uses = uses + 1 WHERE id = NEW.blob;
+    INSERT INTO tenant_sizes (tenant, bytes) VALUES (NEW.tenant, NEW.size)
+    ON CONFLICT (tenant) DO UPDATE SET bytes = bytes + excluded.bytes;
+END;
+CREATE TRIGGER item_blobs_deleted AFTER DELETE ON item_blobs BEGIN
+    UPDATE blobs SET uses = uses - 1, stale_at = 0 WHERE id = OLD.blob;
+    UPDATE tenant_sizes SET bytes = bytes - OLD.size WHERE tenant = OLD.tenant;
+END;

@@ -1,3 +1,14 @@
+-- What probes found about models. It belongs to the server, and to no tenant.
+
+CREATE TABLE model_profiles (
+    place TEXT NOT NULL,
+    model TEXT NOT NULL,
+    digest TEXT NOT NULL,
+    body BYTEA NOT NULL,
+    probed_at BIGINT NOT NULL,
+    PRIMARY KEY (place, model)
+);
+
 -- Reports of `antiphon verify`: they belong to the server, and no statement that is made for a tenant sees one.
 -- `started_at` is in seconds.
 
