@@ -58,7 +58,7 @@ CODE = Origin(
 
 def visible(text: str) -> str:
     """Return the text without invisible characters, and with lines ended by line feeds."""
-    # Joiners can become neighbours only when everything between them has been removed, so they have a pass of their own.
+    # Joiners become neighbours when what is between them has been removed, so they have a pass of their own.
     seen = "".join(_INVISIBLE.sub("", part.replace("\r\n", "\n").replace("\r", "\n")) for part in _slices(text))
     return "".join(_JOINERS.sub("", part) for part in _slices(seen))
 

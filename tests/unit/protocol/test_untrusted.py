@@ -78,7 +78,9 @@ def test_a_long_text_is_cleaned_in_slices_as_it_is_in_one(text: str, size: int) 
         assert (visible(text), framed(text)) == whole
 
 
-@pytest.mark.parametrize("text", ["\u200c\u202e\u200c", "\u200d\x00\x00\u200d", "a\r\r\nb", "\r\u200b\n", "\u200c\r\u200c"])
+@pytest.mark.parametrize(
+    "text", ["\u200c\u202e\u200c", "\u200d\x00\x00\u200d", "a\r\r\nb", "\r\u200b\n", "\u200c\r\u200c"]
+)
 @pytest.mark.parametrize("size", [1, 2, 3])
 def test_a_slice_that_ends_at_an_invisible_character_changes_nothing(text: str, size: int) -> None:
     whole = visible(text)

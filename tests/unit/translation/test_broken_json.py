@@ -67,7 +67,9 @@ def test_what_is_doubtful_is_not(text: str) -> None:
 CODE = st.text(st.sampled_from(list("ab 1(){}[]:,.=+'\"\\\n")), min_size=1, max_size=30)
 VALUES = st.dictionaries(st.sampled_from(["path", "text", "n"]), CODE, min_size=1)
 
-BREAKS: dict[str, Callable[[dict[str, str]], str]] = {
+Break = Callable[[dict[str, str]], str]
+
+BREAKS: dict[str, Break] = {
     "raw line ends": lambda value: json.dumps(value).replace("\\n", "\n")[:-1] + ",}",
     "a superfluous bracket": lambda value: json.dumps(value) + "}",
     "a missing bracket": lambda value: json.dumps(value)[:-1],
@@ -82,12 +84,14 @@ BREAKS: dict[str, Callable[[dict[str, str]], str]] = {
 @pytest.mark.parametrize("broken", BREAKS.values(), ids=BREAKS)
 @examples(60)
 @given(VALUES)
-def test_a_repair_never_changes_what_was_written(broken: Callable[[dict[str, str]], str], value: dict[str, str]) -> None:
+def test_a_repair_never_changes_what_was_written(
+    broken: Callable[[dict[str, str]], str], value: dict[str, str]
+) -> None:
     assert repaired(broken(value)) in (None, value)
 
 
 @pytest.mark.parametrize("broken", BREAKS.values(), ids=BREAKS)
-def test_a_break_that_leaves_every_quote_where_it_was_is_repaired(broken: Callable[[dict[str, str]], str]) -> None:
+def test_a_break_that_leaves_every_quote_where_it_was_is_repaired(broken: Break) -> None:
     value = {"path": "a.py", "text": "b = [1]"}
     assert repaired(broken(value)) == value
 
