@@ -1,6 +1,6 @@
 """Fixtures for everybody: a replaying backend, a server in front of it, a PostgreSQL, and both kinds of stores.
 
-Every run begins with the same seed, which its header names.
+Every test begins with the seed of the run, which its header names.
 """
 
 import gc
@@ -13,14 +13,14 @@ import pytest
 
 from antiphon.storage.sqlite.file import open_memory
 from antiphon.upstream.http import HttpBackend
-from tests.support.chance import FIXED, PROFILE, SEED
+from tests.support.chance import PROFILE, SEED
 from tests.support.postgres import Postgres, running
 from tests.support.replay import ReplayBackend, echo
 from tests.support.server import Served, serve
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    if SEED != FIXED and config.option.hypothesis_seed is None:
+    if config.option.hypothesis_seed is None:
         config.option.hypothesis_seed = SEED
 
 

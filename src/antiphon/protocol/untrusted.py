@@ -23,9 +23,11 @@ _JOINERS = re.compile("[\u200c\u200d]{2,}")
 _BLANK_LINES = re.compile(r"\n[ \t]*(?:\n[ \t]*){2,}")
 _MARK = re.compile(r"\[\s*(?:end\s+of\s+)?(?:(?:web|file)\s+content|code\s+output)\s+[0-9a-f]+\s*\]", re.IGNORECASE)
 
+_SEQUENCE = re.compile(rf"\r\n|{_JOINERS.pattern}")
+"""What is replaced as a whole, so no slice ends inside it."""
+
 SLICE = 256 * 1024
 """Characters that are replaced in one step."""
-_NO_END = "\r\u200c\u200d"
 
 LONGEST_NAME = 200
 """Characters of a filename that the model receives."""
@@ -56,12 +58,9 @@ CODE = Origin(
 
 def visible(text: str) -> str:
     """Return the text without invisible characters, and with lines ended by line feeds."""
-    return "".join(map(_visible, _slices(text)))
-
-
-def _visible(text: str) -> str:
-    lines = text.replace("\r\n", "\n").replace("\r", "\n")
-    return _JOINERS.sub("", _INVISIBLE.sub("", lines))
+    # Joiners become neighbours when what is between them has been removed, so they have a pass of their own.
+    seen = "".join(_INVISIBLE.sub("", part.replace("\r\n", "\n").replace("\r", "\n")) for part in _slices(text))
+    return "".join(_JOINERS.sub("", part) for part in _slices(seen))
 
 
 def _slices(text: str) -> Iterator[str]:
@@ -69,8 +68,8 @@ def _slices(text: str) -> Iterator[str]:
     start = 0
     while start < len(text):
         end = start + SLICE
-        while end < len(text) and text[end - 1] in _NO_END:
-            end += 1
+        if sequence := _SEQUENCE.match(text, end - 1):
+            end = sequence.end()
         yield text[start:end]
         start = end
 

@@ -1,7 +1,7 @@
 """Repairs a JSON object that a model broke, if its meaning is certain.
 
 The json_repair library reads anything that resembles JSON, and guesses if necessary. So its result counts only if
-nothing was added, lost or moved: `_is_certain` has the rules.
+nothing was added, lost or moved: `_has_its_strings` and `_is_certain` have the rules.
 """
 
 import re
@@ -28,6 +28,12 @@ _LITERAL = re.compile(r"\b(?:True|False|None)\b")
 _BETWEEN = re.compile(r"[\s,;:{}\[\]\w.+-]*")
 """What can be between two strings: structure, numbers and literals."""
 
+_ATOM = re.compile(r"""("|')((?:(?!\1)[^\\]|\\.)*)\1|[^\s"',;:{}\[\]]+""", re.DOTALL)
+"""A string, or a number, a literal or an unquoted name."""
+_SEPARATOR = re.compile(r"[,;:{}\[\]]")
+_VALUE = re.compile(r"-?[\d.][\w.+-]*|true|false|null|True|False|None")
+_COLON = re.compile(r"\s*:")
+
 _TOKEN = re.compile(r'("[^"\\]*(?:\\.[^"\\]*)*"?)|\s+', re.DOTALL)
 
 
@@ -43,7 +49,7 @@ def repaired(text: str) -> dict[str, Any] | None:
     if not text.startswith("{"):
         return None
     if _ESCAPED_TOKEN.search(text) and (value := _object(_ESCAPE.sub(_unescaped, text))) is not None:
-        return value
+        return value if _has_its_strings(text, value) else None
     try:
         from json_repair import repair_json  # noqa: PLC0415 - few models ever need it
     except ImportError:  # part of the extra `correct`
@@ -54,7 +60,7 @@ def repaired(text: str) -> dict[str, Any] | None:
             value = _object(repair_json(given, ensure_ascii=False, skip_json_loads=True))
         except (ValueError, RecursionError):
             continue
-        if value is not None and _is_certain(text, value):
+        if value is not None and _has_its_strings(text, value) and _is_certain(text, value):
             return value
     return None
 
@@ -78,6 +84,33 @@ def continued(sent: str, value: dict[str, Any]) -> str | None:
         return whole if msgspec.json.decode(whole) == value else None
     except ValueError:
         return None
+
+
+def _has_its_strings(text: str, value: dict[str, Any]) -> bool:
+    """Whether a value has the strings of a text in which every quote is where JSON has one; True for other texts.
+
+    In such a text, no quote belongs to a string, although the library can read several strings as one.
+    """
+    strings = _read_strings(text)
+    return strings is None or strings == [string for string, _ in _strings(value)]
+
+
+def _read_strings(text: str) -> list[str] | None:
+    """Return the strings and names in a text, None if a quote is elsewhere than where JSON has one."""
+    strings, end, was_string = list[str](), 0, False
+    for atom in _ATOM.finditer(text):
+        gap, is_string = text[end : atom.start()], bool(atom[1])
+        if '"' in gap or "'" in gap:
+            return None
+        # Between two strings, a comma can be missing; any other text at a quote is the text of a string.
+        if end and not _SEPARATOR.search(gap) and not (is_string and was_string and gap):
+            return None
+        if is_string or _COLON.match(text, atom.end()):
+            strings.append(_ESCAPE.sub(_unescaped, atom[2] if is_string else atom[0]))
+        elif not _VALUE.fullmatch(atom[0]):
+            return None
+        end, was_string = atom.end(), is_string
+    return None if '"' in text[end:] or "'" in text[end:] else strings
 
 
 def _is_certain(text: str, value: dict[str, Any]) -> bool:

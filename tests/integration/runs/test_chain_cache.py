@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from antiphon.errors import ClientError
@@ -33,6 +33,7 @@ from antiphon.translation.to_chat.prefix import Conversation, Messages, Prefix
 from antiphon.upstream.backend import Reply
 from antiphon.upstream.registry import ModelRegistry
 from antiphon.upstream.scripted import ScriptedBackend
+from tests.support.chance import examples
 from tests.support.engine import NOW, said
 from tests.support.postgres import Postgres
 from tests.support.replay import delta, sse
@@ -220,10 +221,10 @@ def _body(choice: Sequence[Any], known: Sequence[str], waiting: dict[str, list[s
 CONVERSATION = StoredConversation("conv_1", NOW, b"{}")
 
 
-EXACTLY = settings(max_examples=150, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+WHATEVER_IT_COSTS = {"suppress_health_check": list(HealthCheck)}
 
 
-@EXACTLY
+@examples(150, **WHATEVER_IT_COSTS)
 @given(scripts, st.sampled_from([*REPLAYING, *REPLAYING, *DIALECTS]), st.sampled_from([0, 20_000, 2**26]))
 def test_a_remembered_chain_is_the_chain(script: list[Any], dialect: str, room: int) -> None:
     async def compare() -> None:
@@ -264,7 +265,7 @@ async def test_a_long_remembered_chain_is_the_chain(dialect: str) -> None:
     await asyncio.gather(*(store.close() for store in stores))
 
 
-@settings(EXACTLY, max_examples=20)
+@examples(20, **WHATEVER_IT_COSTS)
 @given(scripts)
 def test_it_is_so_on_postgres(postgres: Postgres, script: list[Any]) -> None:
     async def compare() -> None:

@@ -8,13 +8,13 @@ import openai
 import pytest
 
 from antiphon.testing import assert_event_stream
-from tests.support.chance import TIMES
+from tests.support.chance import times
 from tests.support.replay import Answer, ReplayBackend, delta, sse, text
 from tests.support.server import Served
 
 BODY = {"model": "m", "input": "Hi", "background": True}
 
-RACES = 200 * TIMES
+RACES = times(200)
 
 
 def held(go: asyncio.Event, *words: str) -> Any:

@@ -32,15 +32,31 @@ def cut(text: str, most: int = 800, overlap: int = 400) -> list[Chunk]:
     return list(chunks_of(text, most, overlap))
 
 
-def uncovered(text: str, chunks: list[Chunk]) -> str:
-    """Return the characters of a text that no chunk has; the chunks must be parts of it, in order."""
-    left, end, begin = "", 0, 0
+def are_whole(text: str, chunks: list[Chunk]) -> bool:
+    """Whether the chunks can be parts of a text, in order, with only blanks before, between and behind them.
+
+    In a text that repeats itself a chunk has several places, and only one of these can lead on: all are followed.
+    """
+    nexts = [len(text)] * (len(text) + 1)
+    """Where the next character that is not blank is, from each place."""
+    for place in reversed(range(len(text))):
+        nexts[place] = nexts[place + 1] if text[place].isspace() else place
+
+    places, size = [-1], 1
     for chunk in chunks:
-        place = text.rfind(chunk.text, begin, end + len(chunk.text))  # of equal parts, the one that goes on furthest
-        place = text.index(chunk.text, begin) if place < 0 else place
-        left += text[end:place]
-        begin, end = place, max(end, place + len(chunk.text))
-    return left + text[end:]
+        found = list[int]()
+        limit = nexts[places[-1] + size] + len(chunk.text)
+        before, place = 0, text.find(chunk.text, places[0] + 1, limit)
+        while place >= 0:
+            while before + 1 < len(places) and places[before + 1] < place:
+                before += 1
+            if place <= nexts[places[before] + size]:
+                found.append(place)
+            place = text.find(chunk.text, place + 1, limit)
+        if not found:
+            return False
+        places, size = found, len(chunk.text)
+    return nexts[places[-1] + size] == len(text)
 
 
 @given(texts, sizes)
@@ -52,7 +68,7 @@ def test_every_character_but_blanks_is_in_a_chunk_of_a_bounded_size(text: str, s
     assert all(estimate_tokens(chunk.text) <= chunk.tokens for chunk in chunks)
     assert [chunk.position for chunk in chunks] == list(range(len(chunks)))
     assert not any(chunk.text.isspace() for chunk in chunks)
-    assert uncovered(text, chunks).strip() == ""
+    assert are_whole(text, chunks)
 
 
 @given(texts, sizes)
@@ -60,7 +76,7 @@ def test_every_character_but_blanks_is_in_a_chunk_of_a_bounded_size(text: str, s
 def test_without_an_overlap_the_chunks_are_the_text(text: str, size: tuple[int, int]) -> None:
     chunks = cut(text, size[0], 0)
 
-    assert uncovered(text, chunks).strip() == ""
+    assert are_whole(text, chunks)
     assert sum(len(chunk.text) for chunk in chunks) <= len(text)
 
 
@@ -69,6 +85,28 @@ def test_without_an_overlap_the_chunks_are_the_text(text: str, size: tuple[int, 
 def test_neighbours_share_at_most_the_overlap(text: str, size: tuple[int, int]) -> None:
     chunks = cut(text, *size)
     assert sum(chunk.tokens for chunk in chunks) <= estimate_tokens(text) + len(chunks) * (size[1] + 1)
+
+
+REPEATING = "a word " + "word " * 750
+"""A text in which the first place of a chunk is not its own."""
+
+
+@pytest.mark.parametrize("size", [(100, 0), (100, 48), (100, 50)])
+def test_every_character_of_a_text_that_repeats_itself_is_in_a_chunk(size: tuple[int, int]) -> None:
+    chunks = cut(REPEATING, *size)
+
+    assert are_whole(REPEATING, chunks)
+    assert not are_whole("another " + REPEATING, chunks)
+    assert not are_whole(REPEATING + "another", chunks)
+
+
+@pytest.mark.parametrize("left", range(1, 6))
+def test_a_text_whose_chunks_lack_a_part_is_not_whole(left: int) -> None:
+    text = " ".join(f"word{number}" for number in range(600))
+    chunks = cut(text, 100, 0)
+
+    assert len(chunks) > 6
+    assert not are_whole(text, chunks[:left] + chunks[left + 1 :])
 
 
 def test_neighbours_share_whole_lines() -> None:

@@ -1,6 +1,7 @@
 """Which broken JSON has one meaning, and which is left to the model to write again."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 from antiphon.translation.broken_json import LONGEST, continued, repaired
 from antiphon.translation.json_guard import JsonGuard
+from tests.support.chance import examples
 from tests.support.extras import without
 
 
@@ -49,6 +51,9 @@ def test_what_is_certain_is_repaired(text: str, value: Any) -> None:
         '{"p": "C:\\dir\\file"}',  # `\f` is an escape, too
         '{"a": "he said: "yes", and "no": fine"}',
         '{"a": 1.50,}',  # would be written otherwise
+        '{"path": ",\n[", "text": "]",}',  # the library reads one string
+        "{'path': ', [', 'text': ']',}",
+        '{"a": "\\",\n\\"b\\": \\""}',  # one string with a raw line end, or two that were escaped twice
         "path: src",
         "[1, 2",
         "",
@@ -59,13 +64,36 @@ def test_what_is_doubtful_is_not(text: str) -> None:
     assert repaired(text) is None
 
 
-CODE = st.text(st.sampled_from(list("ab 1(){}[]:,.=+'\n")), min_size=1, max_size=30)
+CODE = st.text(st.sampled_from(list("ab 1(){}[]:,.=+'\"\\\n")), min_size=1, max_size=30)
+VALUES = st.dictionaries(st.sampled_from(["path", "text", "n"]), CODE, min_size=1)
+
+Break = Callable[[dict[str, str]], str]
+
+BREAKS: dict[str, Break] = {
+    "raw line ends": lambda value: json.dumps(value).replace("\\n", "\n")[:-1] + ",}",
+    "a superfluous bracket": lambda value: json.dumps(value) + "}",
+    "a missing bracket": lambda value: json.dumps(value)[:-1],
+    "missing commas": lambda value: "{" + " ".join(json.dumps({name: one})[1:-1] for name, one in value.items()) + "}",
+    "single quotes": repr,
+    "unquoted names": lambda value: "{" + ", ".join(f"{name}: {json.dumps(one)}" for name, one in value.items()) + "}",
+    "a fence": lambda value: f"```json\n{json.dumps(value)}\n```",
+    "an escape too many": lambda value: json.dumps(json.dumps(value))[1:-1],
+}
 
 
-@given(st.dictionaries(st.sampled_from(["path", "text", "n"]), CODE, min_size=1))
-def test_a_repair_of_raw_line_ends_never_changes_what_was_written(value: dict[str, str]) -> None:
-    broken = json.dumps(value).replace("\\n", "\n")[:-1] + ",}"
-    assert repaired(broken) in (None, value)
+@pytest.mark.parametrize("broken", BREAKS.values(), ids=BREAKS)
+@examples(60)
+@given(VALUES)
+def test_a_repair_never_changes_what_was_written(
+    broken: Callable[[dict[str, str]], str], value: dict[str, str]
+) -> None:
+    assert repaired(broken(value)) in (None, value)
+
+
+@pytest.mark.parametrize("broken", BREAKS.values(), ids=BREAKS)
+def test_a_break_that_leaves_every_quote_where_it_was_is_repaired(broken: Break) -> None:
+    value = {"path": "a.py", "text": "b = [1]"}
+    assert repaired(broken(value)) == value
 
 
 @given(st.dictionaries(st.sampled_from(["path", "text"]), CODE, min_size=1))

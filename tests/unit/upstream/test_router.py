@@ -1,9 +1,10 @@
 import asyncio
+import itertools
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from antiphon.errors import AntiphonError, BackendError, ClientError
@@ -452,40 +453,63 @@ async def test_a_request_that_is_cancelled_while_models_are_listed_leaves_nothin
     assert [state.slots.in_use for state in router.registry.backends] == [1, 0]
 
 
+async def _served_before(concurrency: int, hostile: int, ended: Sequence[int], last: Sequence[int]) -> list[str]:
+    """Return which of `hostile` tenants with 1,000 waiting requests get a slot between B's request and its slot.
+
+    Requests end in any order: `ended` are those before B's request, `last` those after it, over and over.
+    None of these tenants may hold another slot when it gets one.
+    """
+    field = Field("a", a=BackendOptions(concurrency=concurrency, queue=2000))
+    await field.models.refresh()
+    running: list[tuple[str, Route]] = []
+    asked = [asyncio.create_task(_hold(field, f"A{number % hostile}", running)) for number in range(1000)]
+    await _settle()
+    assert len(running) == concurrency
+    for which in ended:
+        running.pop(which % len(running))[1].release()
+        await _settle()
+
+    asked.append(asyncio.create_task(_hold(field, "B", running)))
+    await _settle()
+    served: list[str] = []
+    for which in itertools.cycle(last):
+        running.pop(which % len(running))[1].release()
+        await _settle()
+        tenant = running[-1][0]
+        assert [one for one, _ in running].count(tenant) == 1
+        if tenant == "B":
+            break
+        served.append(tenant)
+    for task in asked:
+        task.cancel()
+    await asyncio.gather(*asked, return_exceptions=True)
+    return served
+
+
+ENDS = st.lists(st.integers(0, 7), max_size=20)
+
+
 @examples(20)
-@given(st.integers(1, 8), st.integers(1, 3), st.lists(st.integers(0, 7), max_size=20), st.integers(0, 7))
-def test_a_tenant_with_one_request_waits_for_one_slot_at_most_however_many_another_has_waiting(
-    concurrency: int, hostile: int, ended: list[int], last: int
+@given(st.integers(1, 8), st.integers(1, 3), ENDS, ENDS.filter(len))
+@example(1, 3, [], [0])
+@example(2, 3, [0, 0], [1])
+def test_a_tenant_with_one_request_waits_for_fewer_requests_than_there_are_other_tenants(
+    concurrency: int, hostile: int, ended: list[int], last: list[int]
 ) -> None:
-    """`hostile` tenants have 1,000 requests waiting; after some of these, B sends its one."""
-
-    async def play() -> None:
-        field = Field("a", a=BackendOptions(concurrency=concurrency, queue=2000))
-        await field.models.refresh()
-        running: list[Route] = []
-        asked = [asyncio.create_task(_hold(field, f"A{number % hostile}", running)) for number in range(1000)]
-        await _settle()
-        assert len(running) == concurrency
-        for which in ended:
-            running.pop(which % len(running)).release()
-            await _settle()
-
-        asked.append(asyncio.create_task(_hold(field, "B", running)))
-        await _settle()
-        running.pop(last % len(running)).release()
-        await _settle()
-        assert running[-1]._tenant == "B"
-        for task in asked:
-            task.cancel()
-        await asyncio.gather(*asked, return_exceptions=True)
-
-    asyncio.run(play())
+    served = asyncio.run(_served_before(concurrency, hostile, ended, last))
+    assert len(served) < hostile
+    assert len(set(served)) == len(served)
 
 
-async def _hold(field: Field, tenant: str, running: list[Route]) -> None:
+async def test_tenants_that_waited_before_are_served_once_each_before_a_new_one() -> None:
+    assert await _served_before(1, 3, [], [0]) == ["A1", "A2"]
+    assert await _served_before(1, 1, [0, 0], [0]) == []
+
+
+async def _hold(field: Field, tenant: str, running: list[tuple[str, Route]]) -> None:
     route = await field.route(tenant=tenant)
     await route.acquire()
-    running.append(route)
+    running.append((tenant, route))
 
 
 async def _settle() -> None:

@@ -11,7 +11,7 @@ from websockets.asyncio.client import connect
 from antiphon.server.limits import Limits
 from antiphon.server.uvicorn.http_limits import MAX_HEADERS, MAX_PIPELINED
 from antiphon.upstream.http import HttpBackend
-from tests.support.chance import SEED, TIMES
+from tests.support.chance import SEED, times
 from tests.support.raw import BODY, PATIENCE, connected, error_of, post, say, status_of
 from tests.support.replay import Answer, ReplayBackend, delta, sse
 from tests.support.server import Served, serve
@@ -141,7 +141,7 @@ WORDS = {
 
 async def test_no_request_is_a_fault(served: Served, caplog: pytest.LogCaptureFixture) -> None:
     chance = random.Random(SEED)
-    for _ in range(150 * TIMES):
+    for _ in range(times(150)):
         parts = {name: chance.choice(words) for name, words in WORDS.items()}
         said = b"%(method)b %(path)b HTTP/%(version)b\r\nhost: x\r\n%(upgrade)b%(framing)b%(more)b\r\n%(body)b" % {
             name.encode(): part for name, part in parts.items()

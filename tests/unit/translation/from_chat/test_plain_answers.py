@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -15,13 +15,14 @@ from antiphon.protocol.tool_bindings import Offer
 from antiphon.translation.from_chat.reader import ChatStream
 from antiphon.translation.wire import AnswerReader, Finish, conclude
 from antiphon.translation.writer import ResponseWriter
+from tests.support.chance import examples
 from tests.support.chunks import answers, odd_texts, usages
 from tests.support.recordings import MISSING
 from tests.support.replay import completion
 from tests.support.translate import at_random, begin_writer, bytewise, whole
 from tests.unit.translation.from_chat.test_recordings import PLAIN, options
 
-thorough = settings(max_examples=200, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+thorough = examples(200)
 OFFERS = {name: Offer(name, name=name) for name in ("tide", "tide_at")}
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import UNSET
 
@@ -21,13 +21,14 @@ from antiphon.translation.from_chat.decode import NARROWED, decode_chunk, decode
 from antiphon.translation.from_chat.reader import ChatStream
 from antiphon.translation.wire import AnswerReader, conclude, encode
 from antiphon.translation.writer import GrowingText, View
+from tests.support.chance import examples
 from tests.support.chunks import anything, chunks, last_chunks, odd_texts, some, wire
 from tests.support.recordings import MISSING
 from tests.support.replay import delta, sse, text
 from tests.support.translate import at, at_random, begin, begin_writer, bytewise, end, translate, whole
 from tests.unit.translation.from_chat.test_recordings import STREAMS, options, recorded_cuts
 
-thorough = settings(max_examples=100, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+thorough = examples(100)
 OFFERS = {name: Offer(name, name=name) for name in ("tide", "tide_at")}
 OBFUSCATED = View(obfuscation=True)
 

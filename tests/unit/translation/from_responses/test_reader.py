@@ -3,11 +3,12 @@
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from antiphon.testing import assert_event_stream, check_event_stream, fold
 from antiphon.translation.writer import View
+from tests.support.chance import examples
 from tests.support.native import (
     Passed,
     call,
@@ -497,7 +498,7 @@ def both_ways(item: dict[str, Any]) -> list[Passed]:
     return [check(pass_on(streamed(item))), check(pass_plain(response(item)))]
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(mangled())
 @example([{**deltas(LISTED)[0], "item": LISTED}, deltas(LISTED | {"tools": [], "error": "gone"})[-1], completed()])
 @example([*events_of(LISTED | {"error": "gone"}), completed()])

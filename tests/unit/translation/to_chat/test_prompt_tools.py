@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from antiphon.errors import ClientError
@@ -272,7 +272,6 @@ arguments = st.dictionaries(
 names = st.from_regex(r"[a-zA-Z0-9_-]{1,20}", fullmatch=True)
 
 
-@settings(derandomize=True, deadline=None)
 @given(st.lists(st.tuples(names, arguments), min_size=1, max_size=3))
 def test_calls_in_words_are_read_as_the_same_calls(calls: list[tuple[str, dict[str, Any]]]) -> None:
     made = [

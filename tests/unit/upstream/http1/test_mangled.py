@@ -4,10 +4,11 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from antiphon.upstream.http1.connection import MAX_HELD
+from tests.support.chance import examples
 from tests.support.recordings import MISSING, recorded
 from tests.support.speaking import HEAD, chunked
 from tests.support.translate import at_random
@@ -18,7 +19,7 @@ SOUND = [case.wire for case in CASES if case.outcome == "kept" and len(case.wire
 STREAMS = recorded("*.sse")
 PLAIN = recorded("*.json")
 
-fuzzed = settings(derandomize=True, database=None, max_examples=400, deadline=None)
+fuzzed = examples(400)
 bodies = st.lists(st.binary(min_size=1, max_size=40), max_size=8)
 
 

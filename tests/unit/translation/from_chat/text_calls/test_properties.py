@@ -5,16 +5,17 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from antiphon.translation.from_chat.text_calls.found import TextCall
 from antiphon.translation.from_chat.text_calls.last_calls import LastCallReader
 from antiphon.translation.from_chat.text_calls.reader import MAX_FAILED, TextCallReader
+from tests.support.chance import examples
 from tests.unit.translation.from_chat.text_calls.samples import MENTIONS, OFFERS, SAMPLES
 from tests.unit.translation.from_chat.text_calls.support import found_in, pieces_of, raw_of
 
-thorough = settings(max_examples=400, deadline=None, derandomize=True)
+thorough = examples(400)
 
 SHARDS = (
     *(

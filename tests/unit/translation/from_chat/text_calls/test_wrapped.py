@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from antiphon.translation.from_chat.text_calls.reader import Piece
@@ -52,7 +52,6 @@ def test_an_answer_is_told_as_it_comes() -> None:
     assert [reader.feed(part) for part in ('{"ans', 'wer": "Hel', "lo", ' you"}')] == [[], ["Hel"], ["lo"], [" you"]]
 
 
-@settings(derandomize=True, deadline=None)
 @given(st.text(st.characters(exclude_categories=["Cs"])), st.booleans())
 def test_any_text_comes_out_as_it_was_written(said: str, is_ascii: bool) -> None:
     assert "".join(map(str, found_in(*json.dumps({"answer": said}, ensure_ascii=is_ascii)))) == said
