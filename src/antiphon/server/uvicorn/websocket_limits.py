@@ -4,16 +4,18 @@ import asyncio
 import logging
 import zlib
 from collections.abc import Sequence
+from http import HTTPStatus
 from io import BytesIO
 from typing import Any
 
 from uvicorn.protocols.utils import ClientDisconnected
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.extensions.base import ServerExtensionFactory
+from websockets.http11 import Request, Response
 from websockets.server import ServerProtocol
 
 from antiphon.server.asgi import BODY
-from antiphon.server.uvicorn.closing import ConnectionLimits
+from antiphon.server.uvicorn.closing import ConnectionLimits, Refused
 from antiphon.server.uvicorn.late_inflation import STEP, LateInflationFactory
 
 LAST_WORDS = 5.0
@@ -52,10 +54,17 @@ class Frames(ServerProtocol):
     def __init__(self, extensions: Sequence[ServerExtensionFactory], max_size: int) -> None:
         super().__init__(extensions=extensions, max_size=max_size, logger=logging.getLogger("uvicorn.error"))
 
+    def accept(self, request: Request) -> Response:
+        """Return the reply to a handshake. Raises `Refused` if it is invalid."""
+        response = super().accept(request)
+        if response.status_code != HTTPStatus.SWITCHING_PROTOCOLS:
+            raise Refused(response.status_code, bytes(response.body).decode().strip())
+        return response
+
     def receive_data(self, data: bytes | bytearray) -> None:
         """See `websockets`."""
         self.incomplete += len(data)
-        super().receive_data(bytes(data))
+        super().receive_data(data)
 
     def events_received(self) -> list[Any]:
         """See `websockets`."""
@@ -87,6 +96,17 @@ class BoundedWebSocket(WebSocketsSansIOProtocol):
         self._unread = bytearray()
         """Bytes after these messages."""
 
+    def open(self, transport: asyncio.Transport, head: bytes) -> None:
+        """Take over a connection with this handshake. Raises `Refused` if it is invalid."""
+        self.connection_made(transport)
+        try:
+            self.data_received(head)
+            if not self.handshake_initiated:
+                raise Refused(HTTPStatus.BAD_REQUEST, "The WebSocket handshake is not a valid HTTP request.")
+        except Exception:
+            self.connections.discard(self)
+            raise
+
     def data_received(self, data: bytes) -> None:
         """See asyncio.Protocol."""
         self._unread += data
@@ -94,7 +114,7 @@ class BoundedWebSocket(WebSocketsSansIOProtocol):
 
     def _read(self) -> None:
         """Parse received bytes, up to the end of the next message."""
-        while self._unread and not self.read_paused:
+        while self._unread and not self.read_paused and self.conn.incomplete <= MAX_FRAME:
             piece = bytes(self._unread[:AT_ONCE])
             del self._unread[:AT_ONCE]
             super().data_received(piece)
