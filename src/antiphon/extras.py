@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 from functools import cache
-from importlib.util import find_spec
 
 from antiphon.errors import ClientError, ConfigError, log
+from antiphon.packages import is_there, require_module
 
 EXTRAS: Mapping[str, tuple[str, ...]] = {
     "correct": ("json_repair", "jsonschema_rs"),
@@ -22,6 +22,22 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
 }
 """An extra of pyproject.toml -> the modules that it needs. They are loaded on first use."""
 
+USERS: Mapping[str, tuple[str, ...]] = {
+    "correct": EXTRAS["correct"],
+    "files": ("antiphon.outbound.fetch", "antiphon.documents.extraction.hypertext", "pypdfium2"),
+    "grammar": EXTRAS["grammar"],
+    "mcp": ("antiphon.tools.mcp.session",),
+    "otel": ("antiphon.telemetry.otel.collector",),
+    "postgres": ("antiphon.storage.postgres.store",),
+    "s3": ("antiphon.storage.blobs.bucket",),
+    "speed": EXTRAS["speed"],
+    "tokens": EXTRAS["tokens"],
+    "verify": ("antiphon.conformance.http",),
+    "web": ("antiphon.outbound.fetch", "antiphon.tools.web.tool", "antiphon.documents.extraction.page"),
+    "webhooks": ("antiphon.outbound.client",),
+}
+"""An extra -> the modules that import its packages, on first use: if they can be loaded, the names in them exist."""
+
 _logged: set[str] = set()
 """The extras that requests needed and that are already logged."""
 
@@ -29,7 +45,7 @@ _logged: set[str] = set()
 @cache
 def is_installed(extra: str) -> bool:
     """Whether the modules of an extra are installed. None of them is loaded."""
-    return all(_is_there(module) for module in EXTRAS[extra])
+    return all(is_there(module) for module in EXTRAS[extra])
 
 
 def command(extra: str) -> str:
@@ -38,9 +54,14 @@ def command(extra: str) -> str:
 
 
 def require(extra: str, what: str) -> None:
-    """Raise `ConfigError` if an extra is not installed; `what` is the setting or command that needs it."""
+    """Load an extra. Raises `ConfigError` if it is not installed, or cannot be loaded.
+
+    `what` is the setting or command that needs it.
+    """
     if not is_installed(extra):
         raise ConfigError(f"{what} needs packages that are not installed. Install them: {command(extra)}.")
+    for module in USERS[extra]:
+        require_module(module, what)
 
 
 def missing(extra: str, what: str, param: str | None = None) -> ClientError | None:
@@ -54,10 +75,3 @@ def missing(extra: str, what: str, param: str | None = None) -> ClientError | No
         _logged.add(extra)
         log.warning("Rejected a request: %s need packages that are not installed. Run: %s", what, command(extra))
     return ClientError(f"{what} are not available on this server.", code="unsupported_value", param=param)
-
-
-def _is_there(module: str) -> bool:
-    try:
-        return find_spec(module) is not None
-    except (ImportError, ValueError):  # a parent package is missing, or is blocked
-        return False

@@ -1,11 +1,13 @@
 """What a server without extras says: to its operator at the start, to a client when a request needs one."""
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from antiphon import AsyncAntiphon, ClientError
+from antiphon import AsyncAntiphon, ClientError, extras
 from antiphon.application import build
 from antiphon.cli.main import NEEDED
 from antiphon.config import BackendConfig, McpServerConfig, Settings
@@ -14,6 +16,7 @@ from antiphon.extras import EXTRAS
 from antiphon.protocol.resources import CreateWebhookEndpoint
 from tests.support.cli import antiphon
 from tests.support.extras import without
+from tests.support.packages import write_broken
 
 SETTINGS: dict[str, Settings] = {
     "correct": Settings(backends=[BackendConfig(url="http://127.0.0.1:9/v1", check_answers=True)]),
@@ -79,3 +82,38 @@ async def test_a_command_that_needs_an_extra_says_so(command: str, tmp_path: Pat
     assert (done.code, done.out) == (2, "")
     assert f"pip install 'antiphon[{NEEDED[command]}]'" in done.err
     assert f"pip install 'antiphon[{NEEDED[command]}]'" in listed.out
+
+
+def test_each_module_that_uses_an_extra_needs_its_packages() -> None:
+    """Else it could be loaded although they are broken."""
+    code = (
+        "import sys; from antiphon.extras import EXTRAS, USERS; from antiphon.packages import problem_with\n"
+        "sys.modules.update(dict.fromkeys(one for packages in EXTRAS.values() for one in packages))\n"
+        "print(*(module for users in USERS.values() for module in users if not problem_with(module)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "\n"
+
+
+async def test_a_request_that_needs_a_broken_package_is_rejected_and_the_log_names_the_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    with without("grammar"):
+        del sys.modules["llguidance"]
+        write_broken(tmp_path, "llguidance", "a shared library that is gone")
+        monkeypatch.syspath_prepend(tmp_path)
+        async with AsyncAntiphon() as client:
+            with pytest.raises(ClientError) as raised:
+                await client.responses.create(model="demo", input="Hello", tools=[TOOLS["grammar"]])
+    assert (raised.value.status, raised.value.code) == (400, "unsupported_value")
+    assert "llguidance" not in raised.value.message
+    assert "llguidance 99.1 cannot be loaded: OSError: libnowhere.so" in caplog.text
+
+
+@pytest.mark.parametrize("extra", SETTINGS)
+async def test_a_setting_that_needs_a_broken_package_fails_at_the_start(
+    extra: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(extras.USERS, extra, ("package_that_is_nowhere",))  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match="package_that_is_nowhere cannot be loaded"):
+        await build(SETTINGS[extra], {})

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import ModuleType
 
-from antiphon import extras
+from antiphon import extras, packages
 from antiphon.protocol import schemas
 
 
@@ -27,6 +27,7 @@ def without(*names: str) -> Iterator[None]:
 
 def _forget() -> None:
     """Forget what was found out about installed packages."""
-    for remembered in (extras.is_installed, schemas._library, schemas._judge):
+    caches = (packages.problem_with, packages.load_module, packages.load_optional)
+    for remembered in (*caches, extras.is_installed, schemas._library, schemas._judge):
         remembered.cache_clear()
     extras._logged.clear()

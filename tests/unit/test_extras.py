@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from antiphon.extras import EXTRAS, is_installed, missing, require
+from antiphon.extras import EXTRAS, USERS, is_installed, missing, require
 from tests.support.extras import without
 
 ROOT = Path(__file__).parents[2]
@@ -76,3 +76,7 @@ def test_the_lowest_versions_are_those_of_the_ranges() -> None:
         assert found, requirement
         pin = lowest[found[1].lower().replace(".", "-")]
         assert re.fullmatch(rf"{re.escape(found[2])}(?:\.0)*", pin), requirement
+
+
+def test_each_extra_has_modules_that_use_it() -> None:
+    assert {*USERS} == {*EXTRAS}

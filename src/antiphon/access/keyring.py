@@ -15,9 +15,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from antiphon.errors import ConfigError
+from antiphon.packages import load_module
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+CIPHERS = "cryptography.hazmat.primitives.ciphers.aead"
+"""The module that encrypts."""
 
 VERSION = "ar2"
 NONCE = 12
@@ -36,10 +40,8 @@ class Keyring:
 
     @cached_property
     def _ciphers(self) -> "dict[str, AESGCM]":
-        # Imported at first use: OpenSSL takes 5 MB that few servers need.
-        from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # noqa: PLC0415
-
-        return {key_id: AESGCM(key) for key_id, key in self._keys.items()}
+        aead = load_module(CIPHERS)  # at first use: OpenSSL takes 5 MB that few servers need
+        return {key_id: aead.AESGCM(key) for key_id, key in self._keys.items()}
 
     def seal(self, state: dict[str, Any], tenant: str) -> str:
         """Return state (JSON values) as opaque text that only this tenant can open."""
@@ -54,14 +56,12 @@ class Keyring:
         key_id, _, body = rest.partition(".")
         if version != VERSION or key_id not in self._keys:
             return None
-        from cryptography.exceptions import InvalidTag  # noqa: PLC0415 - as above
-
-        cipher = self._ciphers[key_id]
+        cipher, exceptions = self._ciphers[key_id], load_module("cryptography.exceptions")
         try:
             raw = base64.b64decode(body + "=" * (-len(body) % 4), altchars=b"-_", validate=True)
             plain = cipher.decrypt(raw[:NONCE], raw[NONCE:], _about(tenant))
             return msgspec.json.decode(plain, type=dict[str, Any])
-        except (binascii.Error, ValueError, InvalidTag, RecursionError):
+        except (binascii.Error, ValueError, exceptions.InvalidTag, RecursionError):
             return None
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, cast
 from antiphon.config import Settings, clean_key
 from antiphon.errors import AntiphonError, ClientError, ConfigError, log
 from antiphon.extras import missing
+from antiphon.packages import require_module
 from antiphon.runs.engine import Engine
 from antiphon.storage.contract import Store
 from antiphon.tools.base import CodeState, ContainerTools
@@ -103,9 +104,9 @@ def _sandbox_of(settings: Settings, environment: Mapping[str, str]) -> "Sandbox"
             f"The sandbox 'e2b' needs the key in {name}, which is not set. Set that variable, or name another one in "
             "code_e2b_key_env. For a service without keys, set code_e2b_key_env to an empty value."
         )
-    from antiphon.sandbox.e2b import E2B  # noqa: PLC0415 - the same
-
-    return E2B(settings.code_e2b_url, key, settings.code_e2b_template)
+    e2b = require_module("antiphon.sandbox.e2b", "The sandbox 'e2b'")
+    sandbox: Sandbox = e2b.E2B(settings.code_e2b_url, key, settings.code_e2b_template)
+    return sandbox
 
 
 def limits_of(settings: Settings) -> "CodeLimits":

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from antiphon import ids
 from antiphon.access.api_keys import KeyMemory
-from antiphon.access.keyring import Keyring, read_key
+from antiphon.access.keyring import CIPHERS, Keyring, read_key
 from antiphon.access.spending import warn_of_unpriced
 from antiphon.application.backends import backends_of
 from antiphon.application.code import open_sandbox
@@ -29,6 +29,7 @@ from antiphon.jobs.profiles import ProfileKeeper
 from antiphon.jobs.sums import Summing
 from antiphon.jobs.worker import Worker
 from antiphon.outbound.lookups import Lookups, lookup_turns
+from antiphon.packages import require_module
 from antiphon.runs.engine import Engine
 from antiphon.sharing.resources import SharedResources
 from antiphon.sharing.scheduler import FairScheduler
@@ -162,6 +163,8 @@ async def build(
     """
     environment = os.environ if environment is None else environment
     keys = [read_key(key) for key in settings.seal_keys]
+    if keys:
+        require_module(CIPHERS, "The setting seal_keys")
     check_files(settings)
     begin_traces = tracing_of(settings, environment)
     shared, measures = SharedResources(), Measures()

@@ -10,7 +10,9 @@ import platform
 import shutil
 import socket
 import sqlite3
-from collections.abc import AsyncIterator
+import sys
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from functools import partial
 from http import HTTPStatus
 from importlib.metadata import PackageNotFoundError, version
 from typing import Literal
@@ -19,17 +21,24 @@ from msgspec import Struct
 from rich.filesize import decimal
 
 from antiphon import ids
-from antiphon.access.keyring import read_key
+from antiphon.access.keyring import CIPHERS, read_key
 from antiphon.application.backends import backends_of
 from antiphon.application.code import sandbox_problem
+from antiphon.application.files import check_files
 from antiphon.application.images import check_images, images_key
 from antiphon.application.models import unknown_models
+from antiphon.application.tools import toolset_of
+from antiphon.application.tracing import tracing_of
 from antiphon.cli.complain import reason_of
 from antiphon.cli.launching.server import runs
 from antiphon.cli.settings import address
 from antiphon.config import Settings
 from antiphon.errors import AntiphonError, BackendError, ConfigError
+from antiphon.extras import EXTRAS, USERS, is_installed
 from antiphon.jobs.cleaner import MOST_SKEW, differs
+from antiphon.packages import described, problem_with
+from antiphon.server.uvicorn.host import WEBSOCKET
+from antiphon.sharing.compression import ZSTD
 from antiphon.storage.contract import Store
 from antiphon.storage.open import creates_file, open_store, schema_of
 from antiphon.upstream.backend import Backend
@@ -44,6 +53,13 @@ PATIENCE = 15.0
 
 LITTLE = 1024 * 1024 * 1024
 """Bytes of free disk space below which the store is about to fail."""
+
+ALWAYS: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "WebSocket mode": (WEBSOCKET, ("websockets", "uvicorn")),
+    "Encrypted reasoning": (CIPHERS, ("cryptography",)),
+    "Compressed requests": (ZSTD, () if ZSTD in sys.stdlib_module_names else (ZSTD,)),
+}
+"""Features of every server -> the module that is loaded for them, and its packages."""
 
 OPTIONAL = {"opentelemetry-sdk": "traces", "tiktoken": "exact token counts"}
 """Optional packages, and their purposes."""
@@ -73,7 +89,14 @@ def _settings(settings: Settings) -> Finding:
 async def examine(settings: Settings) -> AsyncIterator[Finding]:
     """Yield the findings of each check, one after the other. No check takes longer than `PATIENCE`."""
     yield _settings(settings)
-    checks = (("store", _store), ("backends", _backends), ("images", _images), ("port", _port), ("sandbox", _sandbox))
+    checks = (
+        ("store", _store),
+        ("backends", _backends),
+        ("images", _images),
+        ("port", _port),
+        ("sandbox", _sandbox),
+        ("packages", _packages),
+    )
     for area, check in checks:
         found: list[Finding] = []
         try:
@@ -237,6 +260,34 @@ def _installed() -> Finding:
             "sandbox", "note", "bubblewrap (bwrap) is not installed. Only the setting `code_sandbox` needs it."
         )
     return Finding("sandbox", "ok", f"bubblewrap is installed: {path}. `code_sandbox` is not set.")
+
+
+async def _packages(settings: Settings, found: list[Finding]) -> None:
+    """Load what the settings need, as a server does, and what the installed packages offer to requests."""
+    needed = (check_files, partial(tracing_of, environment=os.environ), partial(toolset_of, environment=os.environ))
+    for need in needed:
+        try:
+            need(settings)
+        except ConfigError as error:
+            found.append(Finding("packages", "problem", str(error)))
+    loaded: list[str] = []
+    for feature, modules, packages in _features(settings):
+        problem = next(filter(None, map(problem_with, modules)), "")
+        if not problem:
+            loaded += map(described, packages)
+        elif not any(problem in one.text for one in found):
+            found.append(Finding("packages", "problem", f"{feature} is not available. {problem}"))
+    found.append(Finding("packages", "ok", f"These packages can be loaded: {', '.join(dict.fromkeys(loaded))}."))
+
+
+def _features(settings: Settings) -> Iterator[tuple[str, Sequence[str], Sequence[str]]]:
+    """Yield each feature of a server with these settings, the modules to load for it, and its packages."""
+    for feature, (module, packages) in ALWAYS.items():
+        if module != WEBSOCKET or settings.websocket:
+            yield feature, (module,), packages
+    for extra, packages in EXTRAS.items():
+        if is_installed(extra):
+            yield f"The extra '{extra}'", USERS[extra], packages
 
 
 def versions() -> list[Finding]:

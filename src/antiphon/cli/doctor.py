@@ -28,8 +28,8 @@ def doctor(
 ) -> None:
     """Check the installation, and print how to fix problems.
 
-    Checks the settings, store, clock, backends, image server, port, sandbox and versions. A server need not run. The
-    exit code is 1 if there is a problem.
+    Checks the settings, store, clock, backends, image server, port, sandbox, packages and versions. A server need not
+    run. The exit code is 1 if there is a problem.
 
     Examples:
       antiphon doctor

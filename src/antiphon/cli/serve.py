@@ -27,11 +27,12 @@ from antiphon.errors import ConfigError, log
 from antiphon.extras import command, is_installed
 from antiphon.gateway import Gateway
 from antiphon.hosting import app_of, limits_of
+from antiphon.packages import load_optional, problem_with
 from antiphon.server.application import create_watch_app
 from antiphon.server.console import is_built
 from antiphon.server.limits import Limits, hosts_of
 from antiphon.server.resources.operations import metrics_topic, status_topic
-from antiphon.server.uvicorn.host import BACKLOG, Host
+from antiphon.server.uvicorn.host import BACKLOG, WEBSOCKET, Host
 from antiphon.server.uvicorn.workers import Workers
 from antiphon.storage.open import creates_file, open_store
 from antiphon.upstream.backend_state import NOT_ASKED, BackendState
@@ -135,12 +136,13 @@ def _run(
     current: Current, listeners: Listeners, memory: ServerMemory, number: int = 0, folder: Path | None = None
 ) -> None:
     """Run one of the processes that serve the port."""
-    if is_installed("speed"):
-        import uvloop  # noqa: PLC0415 - an extra
-
-        return uvloop.run(_serve(current, listeners, memory, number, folder))
-    log.info("uvloop is not installed, so each request takes more CPU: %s", command("speed"))
-    return asyncio.run(_serve(current, listeners, memory, number, folder))
+    serving = _serve(current, listeners, memory, number, folder)
+    if uvloop := load_optional("uvloop"):
+        uvloop.run(serving)
+        return
+    if not is_installed("speed"):
+        log.info("uvloop is not installed, so each request takes more CPU: %s", command("speed"))
+    asyncio.run(serving)
 
 
 async def _serve(
@@ -157,9 +159,8 @@ async def _serve(
         app = app_of(house, settings, limits, workers)
         if workers:
             await workers.start()
-        host = Host(
-            app, house, settings.grace, has_websocket=settings.websocket, limits=limits, memory=house.engine.memory
-        )
+        has_websocket = settings.websocket and _can_open_websockets(number)
+        host = Host(app, house, settings.grace, has_websocket=has_websocket, limits=limits, memory=house.engine.memory)
         house.start()
         rereading = asyncio.create_task(reread.run(house))
         serving = asyncio.create_task(host.serve([listeners.api]))
@@ -182,6 +183,14 @@ async def _serve(
             await workers.close()
         await house.close()
         reread.close()
+
+
+def _can_open_websockets(number: int) -> bool:
+    """Load the code of WebSockets. Without it the server answers an upgrade with 426, and the log has the reason."""
+    problem = problem_with(WEBSOCKET)
+    if problem and number == 0:
+        log.error("WebSocket mode is not available: %s", problem)
+    return not problem
 
 
 def _workers(gateway: Gateway, number: int, folder: Path) -> Workers:

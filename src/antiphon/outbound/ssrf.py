@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from antiphon.errors import ClientError
 from antiphon.outbound.lookups import NOBODY, Asker, Lookups, lookup_turns
+from antiphon.packages import load_module
 
 if TYPE_CHECKING:
     from yarl import URL
@@ -83,12 +84,11 @@ def read_url(text: str) -> "URL":
     """
     if len(text) > LONGEST or _CONTROL.search(text) or not _FORM.fullmatch(text):
         raise ValueError("it is not a plain http or https URL")
-    from yarl import URL  # noqa: PLC0415 - not every server requests addresses from clients
-
+    yarl = load_module("yarl")  # not every server requests addresses from clients
     try:
-        url = URL(text).with_fragment(None)
+        url: URL = yarl.URL(text).with_fragment(None)
         host = (url.raw_host or "").removesuffix(".")
-        url = URL(str(url.with_host(host)))
+        url = yarl.URL(str(url.with_host(host)))
     except ValueError as error:
         raise ValueError("it is not a valid URL") from error
     if not url.port or url.raw_host != host or not _is_host(host):

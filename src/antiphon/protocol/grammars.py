@@ -7,8 +7,11 @@ the text unless a grammar is ambiguous, and it recurses as deep as the rules ref
 from functools import cache, lru_cache
 from typing import Any
 
+from antiphon.packages import load_module
 from antiphon.protocol.tools import Grammar
 from antiphon.stack import with_room
+
+LIBRARY = "llguidance"
 
 LONGEST = 100_000
 """Bytes of an input that are checked, at about one microsecond each; a longer one is accepted unchecked."""
@@ -55,22 +58,15 @@ def _compiled(syntax: str, definition: str) -> str:
 # Servers without grammars need not spend 25 ms at the start to load the library.
 
 
-@cache
 def _matcher() -> Any:
-    from llguidance import LLMatcher  # noqa: PLC0415
-
-    return LLMatcher
+    return load_module(LIBRARY).LLMatcher
 
 
 @cache
 def _bytes() -> Any:
-    from llguidance import LLTokenizer  # noqa: PLC0415
-
-    return LLTokenizer("byte")
+    return load_module(LIBRARY).LLTokenizer("byte")
 
 
 @cache
 def _limits() -> Any:
-    from llguidance import LLParserLimits  # noqa: PLC0415
-
-    return LLParserLimits(max_items_in_row=READINGS)
+    return load_module(LIBRARY).LLParserLimits(max_items_in_row=READINGS)

@@ -5,13 +5,13 @@ recurses as deep as schema and value nest, so deep values are checked on a large
 """
 
 from functools import cache, lru_cache
-from importlib import import_module
 from typing import Any
 
 import msgspec
 
 from antiphon.errors import log
 from antiphon.extras import command
+from antiphon.packages import load_optional
 from antiphon.protocol.json_slices import decode_in_slices
 from antiphon.stack import with_room
 
@@ -81,9 +81,8 @@ def _judge(schema: bytes) -> Any:
 
 @cache
 def _library() -> Any:
-    """Return the library that checks, None if it is not installed. It has 15 MB, which most servers never need."""
-    try:
-        return import_module(JUDGE)
-    except ImportError:
+    """Return the library that checks, None if it cannot be used. It has 15 MB, which most servers never need."""
+    library = load_optional(JUDGE)
+    if library is None:
         log.warning("Answers are not checked against their schemas. To check them: %s", command("correct"))
-        return None
+    return library

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from antiphon.errors import BackendError
+from antiphon.packages import load_optional
 from antiphon.protocol.requests import CreateResponse
 from antiphon.runs.context import Context, load_context
 from antiphon.runs.engine import Engine
@@ -40,9 +41,8 @@ NEWEST = "o200k_base"
 
 def vocabulary_of(model: str) -> str | None:
     """Return the name of a model's vocabulary, None if the model is not OpenAI's, or tiktoken is not installed."""
-    try:
-        from tiktoken import model as models  # noqa: PLC0415 - an extra: who has it not need not load it
-    except ImportError:
+    models = load_optional("tiktoken.model")
+    if models is None:
         return None
     try:
         name: str = models.encoding_name_for_model(model)
@@ -53,9 +53,8 @@ def vocabulary_of(model: str) -> str | None:
 
 def tokens_by(name: str) -> Callable[[str], int] | None:
     """Return a function that counts the tokens of a text in a vocabulary; None if its data is not available."""
-    try:
-        import tiktoken  # noqa: PLC0415 - as above
-    except ImportError:
+    tiktoken = load_optional("tiktoken")
+    if tiktoken is None:
         return None
     if name not in tiktoken.registry.ENCODINGS and not _is_at_hand(name):
         return None

@@ -6,6 +6,7 @@ The turn receives how a call ended, the writer the model's output, and the obser
 import asyncio
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -15,7 +16,7 @@ from msgspec.structs import replace
 from antiphon.access.cache_salt import PARAMETER, salt_of
 from antiphon.access.spending import Spent, cost_of, highest_cost, name_of
 from antiphon.errors import AntiphonError, BackendError, ClientError, log
-from antiphon.extras import is_installed
+from antiphon.packages import BrokenPackageError, is_there
 from antiphon.protocol.items.content import Item
 from antiphon.protocol.response import Usage
 from antiphon.protocol.schemas import JUDGE
@@ -234,8 +235,9 @@ class ModelCaller:
     async def _load_judge(self, step: CallModel) -> None:
         """Load the module that checks answers against schemas, if this answer must match one."""
         needs_judge = step.check is not None or any(offer.check == "schema" for offer in step.toolbox.offers.values())
-        if needs_judge and is_installed("correct"):
-            await load(JUDGE)
+        if needs_judge and is_there(JUDGE):
+            with suppress(BrokenPackageError):  # it is logged, and the answer stays unchecked
+                await load(JUDGE)
 
     async def read_whole(self, stream: ModelStream) -> None:
         """Read an answer that is one JSON object. Raises `BackendError` if it breaks off."""

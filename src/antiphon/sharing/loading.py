@@ -1,14 +1,15 @@
 """Loads modules that are large and rarely needed: on first use, outside the event loop."""
 
 import asyncio
-from importlib import import_module
 from typing import Any
+
+from antiphon.packages import load_module
 
 
 async def load(name: str) -> Any:
-    """Return a module by its name.
+    """Return a module by its name. Raises `BrokenPackageError` if it cannot be loaded.
 
     It is imported in a thread. An HTTP client takes 0.15 s and the MCP SDK a second, during which the event loop
     would serve no request. Await it before the time limit of an operation begins.
     """
-    return await asyncio.to_thread(import_module, name)
+    return await asyncio.to_thread(load_module, name)

@@ -61,6 +61,7 @@ async def schema_of(url: str) -> Schema:
     """
     if url.partition(":")[0] == "sqlite":
         return Schema(_of_file(url), len(migrations("sqlite")))
+    require("postgres", f"The store {url}")
     from antiphon.storage.postgres.link import check_not_earlier, connect, version  # noqa: PLC0415 - only for PostgreSQL
 
     shown, pool = await connect(url, 1)

@@ -10,6 +10,8 @@ from typing import Any
 
 import msgspec
 
+from antiphon.packages import load_optional
+
 REPAIRER = "json_repair"
 """The module that repairs. It takes 70 ms to load, so a server loads it outside the event loop when it is needed."""
 
@@ -50,14 +52,13 @@ def repaired(text: str) -> dict[str, Any] | None:
         return None
     if _ESCAPED_TOKEN.search(text) and (value := _object(_ESCAPE.sub(_unescaped, text))) is not None:
         return value if _has_its_strings(text, value) else None
-    try:
-        from json_repair import repair_json  # noqa: PLC0415 - few models ever need it
-    except ImportError:  # part of the extra `correct`
+    repairer = load_optional(REPAIRER)
+    if repairer is None:
         return None
     # Before version 0.64 the library reads `None` as a text.
     for given in dict.fromkeys((text, _with_literals(text))):
         try:
-            value = _object(repair_json(given, ensure_ascii=False, skip_json_loads=True))
+            value = _object(repairer.repair_json(given, ensure_ascii=False, skip_json_loads=True))
         except (ValueError, RecursionError):
             continue
         if value is not None and _has_its_strings(text, value) and _is_certain(text, value):

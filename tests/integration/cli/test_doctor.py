@@ -49,7 +49,7 @@ async def test_nothing_is_wrong_where_everything_is_there(tmp_path: Path, backen
     assert found["backends"][0]["text"] == f"Backend 'gpu' ({backend.url}) lists 1 model."
     assert "can be read and written; its schema is" in found["store"][0]["text"]
     assert found["versions"][0]["text"].startswith("Antiphon ")
-    assert list(found) == ["settings", "store", "clock", "backends", "port", "sandbox", "versions"]
+    assert list(found) == ["settings", "store", "clock", "backends", "port", "sandbox", "packages", "versions"]
 
 
 async def test_a_seal_key_that_prevents_the_start_is_a_problem(tmp_path: Path, backend: ReplayBackend) -> None:

@@ -6,7 +6,7 @@ from importlib import import_module
 
 from antiphon.documents.extraction.kinds import kind_of
 from antiphon.documents.extraction.output import Full, Output
-from antiphon.documents.extraction.problem import not_installed, without_text
+from antiphon.documents.extraction.problem import not_installed, not_loaded, without_text
 
 FORMATS: Mapping[str, tuple[str, str, str]] = {
     "pdf": ("pdf", "read_pdf", "PDF"),
@@ -31,6 +31,8 @@ def read(content: bytes, filename: str, longest: int) -> tuple[str, Output]:
         reader = getattr(import_module(f"{__package__}.{module}"), function)
     except ModuleNotFoundError as error:  # a package of the extra
         raise not_installed("HTML files") from error
+    except Exception as error:
+        raise not_loaded("HTML files") from error
     with suppress(Full):
         reader(content, output)
     if output.is_blank:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from antiphon.documents.extraction.output import Output
-from antiphon.documents.extraction.problem import damaged, not_installed, protected, without_text
+from antiphon.documents.extraction.problem import damaged, not_installed, not_loaded, protected, without_text
 
 MOST_PAGES = 2_000
 """Maximum pages that are read for their text."""
@@ -50,8 +50,10 @@ def images(content: bytes, *, first: int, count: int, pixels: int, longest: int)
 def _opened(content: bytes) -> Any:
     try:
         import pypdfium2  # noqa: PLC0415 - an extra
-    except ImportError as error:
+    except ModuleNotFoundError as error:
         raise not_installed("PDF files") from error
+    except Exception as error:  # such as a shared library that the system cannot load
+        raise not_loaded("PDF files") from error
     try:
         return pypdfium2.PdfDocument(content)
     except pypdfium2.PdfiumError as error:

@@ -33,6 +33,14 @@ def without_text(what: str, hint: str = "") -> Problem:
     return Problem(f"The {what} contains no text.{hint}", reason="no_text")
 
 
+def not_loaded(what: str) -> Problem:
+    """Return the problem of a file that needs a package that is installed and cannot be loaded."""
+    message = (
+        f"This server cannot read {what}, because a package cannot be loaded. On the server, run: antiphon doctor."
+    )
+    return Problem(message, "unsupported_file")
+
+
 def not_installed(what: str) -> Problem:
     """Return the problem of a file that needs a package that is not installed."""
     message = f"This server cannot read {what}, because a package is missing. On the server, run: {INSTALL}."

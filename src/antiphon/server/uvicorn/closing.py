@@ -6,6 +6,7 @@ would discard the reply.
 
 import asyncio
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import msgspec
@@ -28,9 +29,25 @@ MAX_LEAVING = 256
 STATUS_LINES = {
     400: b"HTTP/1.1 400 Bad Request\r\n",
     408: b"HTTP/1.1 408 Request Timeout\r\n",
+    426: b"HTTP/1.1 426 Upgrade Required\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\n",
     431: b"HTTP/1.1 431 Request Header Fields Too Large\r\n",
+    500: b"HTTP/1.1 500 Internal Server Error\r\n",
     503: b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\n",
 }
+
+KINDS: Mapping[int, dict[str, str]] = {
+    500: {"type": "server_error"},
+    503: {"type": "service_unavailable_error", "code": "server_is_overloaded"},
+}
+"""What the error of a status has instead of the type of a client's mistake."""
+
+
+class Refused(Exception):  # noqa: N818 - the client's error, which the parser only forwards
+    """Valid HTTP that is rejected with `status`."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status, self.message = status, message
 
 
 @dataclass(slots=True)
@@ -167,8 +184,7 @@ class ClosingConnection(asyncio.Protocol):
             self._finish()
             return
         error = {"message": message, "type": "invalid_request_error", "param": None, "code": None}
-        if status == 503:
-            error |= {"type": "service_unavailable_error", "code": "server_is_overloaded"}
+        error |= KINDS.get(status, {})
         body = msgspec.json.encode({"error": error})
         head = b"content-type: application/json\r\nconnection: close\r\ncontent-length: %d\r\n\r\n" % len(body)
         self.transport.write(STATUS_LINES[status] + head + body)

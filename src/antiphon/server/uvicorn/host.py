@@ -7,7 +7,8 @@ import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, Protocol, cast
+from importlib import import_module
+from typing import Protocol, cast
 
 import uvicorn
 
@@ -32,6 +33,9 @@ PING_EVERY = 20.0
 KEEP_ALIVE = 75
 """Seconds that a connection stays open for another request: longer than the timeouts of clients and proxies (nginx:
 60), since the side that closes first cuts off a request in flight."""
+
+WEBSOCKET = "antiphon.server.uvicorn.websocket_limits"
+"""The module of WebSockets. A server without them does not load it, nor the library."""
 
 BACKLOG = 2048
 """Connections that wait to be accepted."""
@@ -69,12 +73,13 @@ class Host(uvicorn.Server):
     ) -> None:
         limits = limits or Limits()
         shared = ConnectionLimits(limits.connections, (memory or Memory()).size)
-        protocol, websocket = partial(HttpConnection, limits=shared), partial(_websocket, limits=shared)
+        protocol = partial(HttpConnection, limits=shared)
+        websocket = partial(import_module(WEBSOCKET).BoundedWebSocket, limits=shared) if has_websocket else None
         super().__init__(
             uvicorn.Config(
                 app,
                 http=cast("type[asyncio.Protocol]", protocol),
-                ws=cast("type[asyncio.Protocol]", websocket) if has_websocket else "none",
+                ws=cast("type[asyncio.Protocol]", websocket) if websocket is not None else "none",
                 ws_max_size=limits.body,
                 ws_ping_interval=PING_EVERY,
                 ws_ping_timeout=PING_EVERY,
@@ -136,13 +141,6 @@ class Host(uvicorn.Server):
         until = loop.time() + seconds
         while self.server_state.tasks and loop.time() < until:  # noqa: ASYNC110 - uvicorn has no event for it
             await asyncio.sleep(LOOK_EVERY)
-
-
-def _websocket(*args: Any, limits: ConnectionLimits, **kwargs: Any) -> asyncio.Protocol:
-    """Return the protocol of a WebSocket; its modules are loaded for the first one."""
-    from antiphon.server.uvicorn.websocket_limits import BoundedWebSocket  # noqa: PLC0415
-
-    return BoundedWebSocket(*args, limits=limits, **kwargs)
 
 
 def silence_uvicorn() -> None:

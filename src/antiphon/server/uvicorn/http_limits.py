@@ -13,8 +13,9 @@ from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser, par
 from uvicorn.protocols.utils import get_local_addr, get_remote_addr, is_ssl
 
 from antiphon.server.asgi import CONNECTION
-from antiphon.server.uvicorn.closing import ClosingConnection, ConnectionLimits
+from antiphon.server.uvicorn.closing import ClosingConnection, ConnectionLimits, Refused
 from antiphon.server.uvicorn.cycle import RequestCycle
+from antiphon.server.uvicorn.handshake import FRAMING, flaw_of, is_handshake
 
 MAX_HEAD = 64 * 1024
 """Bytes of a request's line and headers (node.js: 16 kB, nginx: 32 kB)."""
@@ -33,23 +34,9 @@ HIGH_WATER = 64 * 1024
 
 HEAD_END = b"\r\n\r\n"
 
-MAX_HANDSHAKE_LINE = 8000
-"""Bytes of a header of a WebSocket's handshake: the library for WebSockets reads lines of 8 KiB."""
-
-FRAMING = {b"content-length", b"transfer-encoding"}
-
 OVERLOADED = "The server has reached its limit of connections. Please try again later."
 
-
 _log = logging.getLogger("uvicorn.error")
-
-
-class Refused(Exception):  # noqa: N818 - the client's error, which the parser only forwards
-    """Valid HTTP that is rejected with `status`."""
-
-    def __init__(self, status: int, message: str) -> None:
-        super().__init__(message)
-        self.status, self.message = status, message
 
 
 class HttpConnection(ClosingConnection):
@@ -266,28 +253,31 @@ class HttpConnection(ClosingConnection):
     def _opens_websocket(self) -> bool:
         if self._config.ws_protocol_class is None or not (self.cycle is None or self.cycle.response_complete):
             return False
-        headers = dict(self._headers)
-        tokens = [token.strip().lower() for token in headers.get(b"connection", b"").split(b",")]
-        if b"upgrade" not in tokens or headers.get(b"upgrade", b"").lower() != b"websocket":
+        if not is_handshake(self._parser.get_method(), self._parser.get_http_version(), self._headers):
             return False
-        if (self._parser.get_method(), self._parser.get_http_version()) != (b"GET", "1.1") or FRAMING & headers.keys():
-            return False  # an upgrade may be ignored: the request is answered without it
-        self._check_handshake()
+        if (flaw := flaw_of(self._url, self._headers)) is not None:
+            raise self._refusal(*flaw)
         return True
 
     def _open_websocket(self) -> None:
-        self._clear_idle()
-        self._leave_tenant()
-        self.state.connections.discard(self)
+        """Hand the connection over to a WebSocket; a client whose WebSocket cannot be opened receives a reply."""
         lines = [b"%b: %b\r\n" % header for header in self._headers]
-        method = self._parser.get_method()
-        head = b"%b %b HTTP/1.1\r\n%b\r\n" % (method, self._url, b"".join(lines))
-        protocol = self._config.ws_protocol_class(
-            config=self._config, server_state=self.state, app_state=self._app_state
-        )
-        protocol.connection_made(self.transport)
-        protocol.data_received(head)
-        self.transport.set_protocol(protocol)
+        head = b"%b %b HTTP/1.1\r\n%b\r\n" % (self._parser.get_method(), self._url, b"".join(lines))
+        try:
+            protocol = self._config.ws_protocol_class(
+                config=self._config, server_state=self.state, app_state=self._app_state
+            )
+            protocol.open(self.transport, head)
+        except Refused as refused:
+            self._refuse(refused.status, refused.message)
+        except Exception as error:
+            _log.error("A WebSocket cannot be opened", exc_info=error)
+            self._refuse(500, "The WebSocket could not be opened, because of a fault in the server.")
+        else:
+            self._clear_idle()
+            self._leave_tenant()
+            self.state.connections.discard(self)
+            self.transport.set_protocol(protocol)
 
     def _pass_over(self) -> None:
         """Ignore an unsupported upgrade (Java's client offers HTTP/2 each time).
@@ -344,16 +334,6 @@ class HttpConnection(ClosingConnection):
                 self._refuse(refused.status, refused.message)
         elif framing > 2 * MAX_HEAD + self._body // PIECES:
             self._refuse(400, "The request's body is sent in chunks that are too small.")
-
-    def _check_handshake(self) -> None:
-        """Reject a handshake that would crash the WebSocket library. Raises `Refused`."""
-        if len(self._url) > MAX_HANDSHAKE_LINE or any(
-            len(name) + len(value) > MAX_HANDSHAKE_LINE for name, value in self._headers
-        ):
-            raise self._refusal(431, f"A line of the WebSocket handshake is longer than {MAX_HANDSHAKE_LINE} bytes.")
-        parts = [value for name, value in self._headers if name.startswith(b"sec-websocket-")]
-        if not (self._url.isascii() and all(map(bytes.isascii, parts))):
-            raise self._refusal(400, "The WebSocket handshake contains characters that are not ASCII.")
 
     def _too_large(self) -> Refused:
         return self._refusal(431, f"The request's headers are larger than {MAX_HEAD} bytes.")

@@ -8,53 +8,80 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from websockets.exceptions import ProtocolError
-from websockets.extensions.permessage_deflate import PerMessageDeflate, ServerPerMessageDeflateFactory
-from websockets.frames import CTRL_OPCODES, OP_CONT, Frame
+from websockets.extensions.base import Extension
+from websockets.extensions.permessage_deflate import ServerPerMessageDeflateFactory
+from websockets.frames import Frame, Opcode
 
 STEP = 256 * 1024
 """Bytes that are inflated in one step."""
+
+WINDOW = 12
+"""Binary logarithm of the bytes that compression in either direction remembers."""
+
+_CONTROL = frozenset({Opcode.CLOSE, Opcode.PING, Opcode.PONG})
+"""Frames that are never compressed."""
 
 _END = b"\x00\x00\xff\xff"
 """The bytes that senders omit at the end of each message."""
 
 
-class LateInflation(PerMessageDeflate):
-    """Passes frames through unchanged, records which messages are compressed, and inflates those."""
+class LateInflation(Extension):
+    """Passes received frames through unchanged, records which messages are compressed, and inflates those.
 
-    is_compressed = False
-    """Whether the newest message is compressed."""
+    `library` is the library's own extension, which compresses; `agreed` are the parameters that the client receives.
+    """
+
+    name = ServerPerMessageDeflateFactory.name
+
+    def __init__(self, library: Extension, agreed: Sequence[tuple[str, str | None]]) -> None:
+        parameters = dict(agreed)
+        self.is_compressed = False
+        """Whether the newest message is compressed."""
+        self._library = library
+        self._starts_anew = "client_no_context_takeover" in parameters
+        self._bits = int(parameters.get("client_max_window_bits") or zlib.MAX_WBITS)
+        self._decoder = self._new_decoder()
 
     def decode(self, frame: Frame, *, max_size: int | None = None) -> Frame:
         """See `websockets`. A message's size is checked where it is inflated."""
-        if frame.opcode in CTRL_OPCODES:
+        if frame.opcode in _CONTROL:
             return frame
-        if frame.opcode is not OP_CONT:
+        if frame.opcode is not Opcode.CONT:
             self.is_compressed = frame.rsv1
         elif frame.rsv1:
             raise ProtocolError("RSV1 bit set in continuation frame")
         return Frame(frame.opcode, frame.data, frame.fin, False, frame.rsv2, frame.rsv3)
 
+    def encode(self, frame: Frame) -> Frame:
+        """See `websockets`."""
+        return self._library.encode(frame)
+
     def inflated(self, frames: Sequence[bytes]) -> Iterator[bytes]:
         """Return the data of a message, at most `STEP` bytes at a time. Raises `zlib.error`."""
-        if self.remote_no_context_takeover:
-            self.decoder = zlib.decompressobj(wbits=-self.remote_max_window_bits)
+        if self._starts_anew:
+            self._decoder = self._new_decoder()
         for data in (*frames, _END):
-            piece = self.decoder.decompress(data, STEP)
+            piece = self._decoder.decompress(data, STEP)
             while piece:
                 yield piece
-                piece = self.decoder.decompress(self.decoder.unconsumed_tail, STEP)
+                piece = self._decoder.decompress(self._decoder.unconsumed_tail, STEP)
+
+    def _new_decoder(self) -> Any:
+        return zlib.decompressobj(wbits=-self._bits)
 
 
 class LateInflationFactory(ServerPerMessageDeflateFactory):
-    """Negotiates the extension with a client as the library does."""
+    """Negotiates the extension for one connection as the library does."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            server_max_window_bits=WINDOW, client_max_window_bits=WINDOW, compress_settings={"memLevel": 5}
+        )
+        self.agreed: LateInflation | None = None
+        """The extension of the connection; None if the client does not compress."""
 
     def process_request_params(self, *args: Any) -> Any:
         """See `websockets`."""
-        params, agreed = super().process_request_params(*args)
-        return params, LateInflation(
-            agreed.remote_no_context_takeover,
-            agreed.local_no_context_takeover,
-            agreed.remote_max_window_bits,
-            agreed.local_max_window_bits,
-            agreed.compress_settings,
-        )
+        agreed, library = super().process_request_params(*args)
+        self.agreed = LateInflation(library, agreed)
+        return agreed, self.agreed

@@ -1,16 +1,22 @@
 """uvicorn's WebSocket, with limits for time and size that it lacks."""
 
 import asyncio
+import logging
 import zlib
+from collections.abc import Sequence
+from http import HTTPStatus
 from io import BytesIO
 from typing import Any
 
 from uvicorn.protocols.utils import ClientDisconnected
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from websockets.extensions.base import ServerExtensionFactory
+from websockets.http11 import Request, Response
+from websockets.server import ServerProtocol
 
 from antiphon.server.asgi import BODY
-from antiphon.server.uvicorn.closing import ConnectionLimits
-from antiphon.server.uvicorn.late_inflation import STEP, LateInflation, LateInflationFactory
+from antiphon.server.uvicorn.closing import ConnectionLimits, Refused
+from antiphon.server.uvicorn.late_inflation import STEP, LateInflationFactory
 
 LAST_WORDS = 5.0
 """Seconds for a client to read the last message, and to close its side."""
@@ -24,8 +30,8 @@ MAX_FRAGMENTS = 10_000
 AT_ONCE = 1024
 """Bytes that are parsed at once: they can be many messages."""
 
-PROTOCOL_ERROR, INVALID_TEXT, TOO_BIG, TRY_AGAIN_LATER = 1002, 1007, 1009, 1013
-"""Close codes."""
+PROTOCOL_ERROR, ABNORMAL, INVALID_TEXT, TOO_BIG, TRY_AGAIN_LATER = 1002, 1006, 1007, 1009, 1013
+"""Close codes. `ABNORMAL` is for the application alone: the connection ends without the client's last word."""
 
 NO_ROOM = "the server has no memory for a message of this size now"
 
@@ -34,6 +40,38 @@ RAW = "antiphon.raw"
 
 SMALL = 64 * 1024
 """Bytes up to which a text is a string for the application, as in ASGI; a larger one stays bytes."""
+
+
+class Frames(ServerProtocol):
+    """The protocol of one connection; it counts the bytes of the frame that has not arrived completely.
+
+    Only documented methods are used, which version 15 of the library has, too: it has no limit for a frame yet.
+    """
+
+    incomplete = 0
+    """Received bytes of this frame, or of the handshake."""
+
+    def __init__(self, extensions: Sequence[ServerExtensionFactory], max_size: int) -> None:
+        super().__init__(extensions=extensions, max_size=max_size, logger=logging.getLogger("uvicorn.error"))
+
+    def accept(self, request: Request) -> Response:
+        """Return the reply to a handshake. Raises `Refused` if it is invalid."""
+        response = super().accept(request)
+        if response.status_code != HTTPStatus.SWITCHING_PROTOCOLS:
+            raise Refused(response.status_code, bytes(response.body).decode().strip())
+        return response
+
+    def receive_data(self, data: bytes | bytearray) -> None:
+        """See `websockets`."""
+        self.incomplete += len(data)
+        super().receive_data(data)
+
+    def events_received(self) -> list[Any]:
+        """See `websockets`."""
+        events = super().events_received()
+        if events:
+            self.incomplete = 0  # the next frame has at most as many bytes as were parsed at once
+        return events
 
 
 class BoundedWebSocket(WebSocketsSansIOProtocol):
@@ -48,18 +86,26 @@ class BoundedWebSocket(WebSocketsSansIOProtocol):
     def __init__(self, *args: Any, limits: ConnectionLimits, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._limits = limits
-        if self.config.ws_per_message_deflate:
-            factory = LateInflationFactory(
-                server_max_window_bits=12, client_max_window_bits=12, compress_settings={"memLevel": 5}
-            )
-            self.conn.available_extensions = [factory]
-        self.conn.max_fragment_size = MAX_FRAME
+        self._deflate = LateInflationFactory()
+        extensions = [self._deflate] if self.config.ws_per_message_deflate else []
+        self.conn: Frames = Frames(extensions, self.config.ws_max_size)
         self._is_refused = False
         self._pending = 0
         self._queued = 0
         """Bytes of complete messages that the application has not received."""
         self._unread = bytearray()
         """Bytes after these messages."""
+
+    def open(self, transport: asyncio.Transport, head: bytes) -> None:
+        """Take over a connection with this handshake. Raises `Refused` if it is invalid."""
+        self.connection_made(transport)
+        try:
+            self.data_received(head)
+            if not self.handshake_initiated:
+                raise Refused(HTTPStatus.BAD_REQUEST, "The WebSocket handshake is not a valid HTTP request.")
+        except Exception:
+            self.connections.discard(self)
+            raise
 
     def data_received(self, data: bytes) -> None:
         """See asyncio.Protocol."""
@@ -68,19 +114,22 @@ class BoundedWebSocket(WebSocketsSansIOProtocol):
 
     def _read(self) -> None:
         """Parse received bytes, up to the end of the next message."""
-        while self._unread and not self.read_paused:
+        while self._unread and not self.read_paused and self.conn.incomplete <= MAX_FRAME:
             piece = bytes(self._unread[:AT_ONCE])
             del self._unread[:AT_ONCE]
             super().data_received(piece)
         self._count(self._bytes_left())
         if len(self.frames) > MAX_FRAGMENTS:
             self._end_for(TOO_BIG, "the message has too many fragments")
+        elif self.conn.incomplete > MAX_FRAME:
+            self._end_for(TOO_BIG, f"the message has a frame of more than {MAX_FRAME} bytes")
         elif self._limits.pending > self._limits.room:
             self._end_for(TRY_AGAIN_LATER, NO_ROOM)
 
     def send_receive_event_to_app(self) -> None:
         """A message is complete: a small plain text is read at once, all others when the application receives them."""
-        late = next((one for one in self.conn.extensions if isinstance(one, LateInflation) and one.is_compressed), None)
+        agreed = self._deflate.agreed
+        late = agreed if agreed is not None and agreed.is_compressed else None
         size = sum(map(len, self.frames))
         if late is None and (size <= SMALL or self.curr_msg_data_type != "text"):
             waiting = self.queue.qsize()
@@ -178,9 +227,7 @@ class BoundedWebSocket(WebSocketsSansIOProtocol):
             return
         self._is_refused = self.close_sent = True
         self.stop_keepalive()
-        closed = self.conn.close_sent
-        if closed is not None:
-            self.queue.put_nowait({"type": "websocket.disconnect", "code": closed.code, "reason": closed.reason})
+        self.queue.put_nowait({"type": "websocket.disconnect", "code": ABNORMAL})
         self.transport.write(b"".join(self.conn.data_to_send()))
         if self.read_paused:
             self.read_paused = False
@@ -190,7 +237,7 @@ class BoundedWebSocket(WebSocketsSansIOProtocol):
         self.close_timer = self._end_soon()
 
     def _bytes_left(self) -> int:
-        return len(self._unread) + len(self.conn.reader.buffer) + sum(map(len, self.frames)) + self._queued
+        return len(self._unread) + self.conn.incomplete + sum(map(len, self.frames)) + self._queued
 
     def _count(self, pending: int) -> None:
         self._limits.pending += pending - self._pending
