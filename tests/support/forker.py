@@ -16,8 +16,17 @@ import time
 from importlib import import_module
 from typing import Any
 
-LOADED = ("uvloop", "antiphon.cli.complain", "antiphon.cli.logs", "antiphon.cli.quick", "antiphon.cli.serve")
-"""What every server loads. Other commands load the rest of what they need."""
+LOADED = (
+    "uvloop",
+    "antiphon.cli.complain",
+    "antiphon.cli.logs",
+    "antiphon.cli.main",
+    "antiphon.cli.quick",
+    "antiphon.cli.serve",
+    "antiphon.storage.postgres.store",
+    "antiphon.tools.mcp.session",
+)
+"""What every server loads, and what takes long. The rest a process loads itself."""
 
 LONGEST = 1_000_000
 """Bytes of a request."""
