@@ -1,12 +1,21 @@
-"""Chromium without a window, driven over the DevTools protocol."""
+"""Chromium without a window, driven over the DevTools protocol.
+
+To start it takes a second of CPU, so there is one for each process of pytest. A page has a context of its own in it, as
+a private window has: it shares no cookies, storage or cache with the pages of other tests.
+"""
 
 import asyncio
+import atexit
 import base64
 import json
 import re
+import shutil
+import subprocess
+import tempfile
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from pathlib import Path
+from functools import cache
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -18,9 +27,12 @@ FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-background-ne
 PATIENCE = 30.0
 """Seconds that a page has for what is expected of it; a busy machine may need some of them."""
 
+LISTENING = re.compile(rb"DevTools listening on (\S+)")
+
 KEYS = {"Tab": 9, "Enter": 13, "Escape": 27, "ArrowDown": 40, "ArrowUp": 38, " ": 32}
 
-found = find("chromium", "chromium-browser", "google-chrome")
+# The shell is the same browser without what draws windows and menus: a page costs half of the CPU in it.
+found = find("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 
 needs_browser = needs(found, "chromium")
 
@@ -56,8 +68,10 @@ class Page:
         return await asyncio.wait_for(self._waiting[number], PATIENCE)
 
     async def open(self) -> None:
-        """Open an empty page and listen to it."""
-        target = await self.send("Target.createTarget", url="about:blank")
+        """Open an empty page in a context of its own, and listen to it."""
+        context = await self.send("Target.createBrowserContext", disposeOnDetach=True)
+        place = {"browserContextId": context["browserContextId"]}
+        target = await self.send("Target.createTarget", url="about:blank", **place)
         attached = await self.send("Target.attachToTarget", targetId=target["targetId"], flatten=True)
         self._session = attached["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
@@ -143,29 +157,41 @@ class Page:
         return base64.b64decode(taken["data"])
 
 
+class Browser:
+    """The process; it runs until the tests end."""
+
+    def __init__(self) -> None:
+        self._profile = tempfile.mkdtemp(prefix="chromium-")
+        command = [str(found), *FLAGS, "--remote-debugging-port=0", f"--user-data-dir={self._profile}", "about:blank"]
+        self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        atexit.register(self._end)
+        assert self._process.stderr is not None
+        said = iter(self._process.stderr)
+        self.address = next((where[1].decode() for line in said if (where := LISTENING.search(line))), "")
+        """Where it listens; empty if it ended."""
+        threading.Thread(target=lambda: [*said], daemon=True).start()
+
+    def _end(self) -> None:
+        self._process.kill()  # Chromium sometimes ignores SIGTERM; its profile is thrown away
+        self._process.wait()
+        shutil.rmtree(self._profile, ignore_errors=True)
+
+
+@cache
+def _browser() -> Browser:
+    return Browser()
+
+
 @asynccontextmanager
-async def a_page(folder: Path) -> AsyncIterator[Page]:
-    """An empty page in a browser of its own, with its profile in `folder`."""
-    command = [str(found), *FLAGS, "--remote-debugging-port=0", f"--user-data-dir={folder / 'profile'}", "about:blank"]
-    browser = await asyncio.create_subprocess_exec(*command, stderr=asyncio.subprocess.PIPE)
-    listening: asyncio.Task[None] | None = None
-    try:
-        async with connect(await _address(browser), max_size=None, compression=None) as socket:
-            page = Page(socket)
-            listening = asyncio.create_task(page.listen())
+async def a_page() -> AsyncIterator[Page]:
+    """An empty page that shares nothing with others; it goes with the connection that made it."""
+    browser = await asyncio.to_thread(_browser)
+    assert browser.address, "Chromium ended before it listened."
+    async with connect(browser.address, max_size=None, compression=None) as socket:
+        page = Page(socket)
+        listening = asyncio.create_task(page.listen())
+        try:
             await page.open()
             yield page
+        finally:
             listening.cancel()
-    finally:
-        with suppress(ProcessLookupError):
-            browser.kill()  # Chromium sometimes ignores SIGTERM; its profile is thrown away
-        await browser.wait()
-
-
-async def _address(browser: asyncio.subprocess.Process) -> str:
-    assert browser.stderr is not None
-    async with asyncio.timeout(PATIENCE):
-        async for line in browser.stderr:
-            if listening := re.search(rb"DevTools listening on (\S+)", line):
-                return listening[1].decode()
-    raise AssertionError("Chromium ended before it listened.")

@@ -1,6 +1,7 @@
 """The command `antiphon` as a process, in a folder of its own and with nothing in its environment.
 
-A process takes half a second of CPU to start: what one shows inside this process too is in `tests/support/cli.py`.
+An interpreter takes half a second of CPU to load it, so a process is forked from one that has (`forked.py`), unless a
+test is about how the command starts. What this process shows too is in `tests/support/cli.py`.
 """
 
 import asyncio
@@ -13,8 +14,15 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.support.forked import Forked, fork
+
 PATIENCE = 30.0
 """Seconds that a command has for what it is asked; a busy machine may need some of them."""
+
+READ_AT_START = ("PYTHON", "LANG", "LC_", "LD_")
+"""What the names of variables begin with that only a new interpreter reads."""
+
+Process = asyncio.subprocess.Process | Forked
 
 
 @dataclass
@@ -30,7 +38,7 @@ class Done:
 class Serving:
     """A server that runs: its process, the lines of its standard output so far, and its base URL."""
 
-    process: asyncio.subprocess.Process
+    process: Process
     lines: list[str] = field(default_factory=list)
     url: str = ""
 
@@ -51,20 +59,31 @@ def environment(home: Path, **variables: str) -> dict[str, str]:
 
 
 async def start(
-    home: Path, *arguments: str, program: Path | None = None, prelude: str = "", **variables: str
-) -> asyncio.subprocess.Process:
-    """Start the command, or a program that runs it; `prelude` is Python that its process runs first."""
+    home: Path,
+    *arguments: str,
+    program: Path | None = None,
+    prelude: str = "",
+    is_fresh: bool = False,
+    **variables: str,
+) -> Process:
+    """Start the command, or a program that runs it; `prelude` is Python that its process runs first.
+
+    `is_fresh`: begin with an empty interpreter, as the other two always do.
+    """
+    told = environment(home, **variables)
+    if not (is_fresh or program or prelude or any(name.startswith(READ_AT_START) for name in variables)):
+        return await fork(arguments, home, told)
     run = ("-c", f"import runpy\n{prelude}\nrunpy.run_module('antiphon', run_name='__main__')")
     plain = (str(program),) if program else run if prelude else ("-m", "antiphon")
     command = (sys.executable, "-W", "error", *plain, *arguments)
-    return await asyncio.create_subprocess_exec(
-        *command, cwd=home, env=environment(home, **variables), stdin=-3, stdout=-1, stderr=-1
-    )
+    return await asyncio.create_subprocess_exec(*command, cwd=home, env=told, stdin=-3, stdout=-1, stderr=-1)
 
 
-async def antiphon(home: Path, *arguments: str, patience: float = PATIENCE, **variables: str) -> Done:
+async def antiphon(
+    home: Path, *arguments: str, patience: float = PATIENCE, is_fresh: bool = False, **variables: str
+) -> Done:
     """Run the command to its end, which comes within `patience` seconds."""
-    process = await start(home, *arguments, **variables)
+    process = await start(home, *arguments, is_fresh=is_fresh, **variables)
     out, err = await asyncio.wait_for(process.communicate(), patience)
     return Done(process.returncode or 0, out.decode(), err.decode())
 
@@ -96,14 +115,15 @@ async def serving(
     home: Path,
     *arguments: str,
     program: Path | None = None,
+    is_fresh: bool = False,
     meanwhile: Callable[[int], Awaitable[None]] | None = None,
     **variables: str,
 ) -> AsyncIterator[Serving]:
     """Run `antiphon serve` until the end of the block; it is ready.
 
-    `program` is one that runs the command; `meanwhile` is done with the process's id before that is ready.
+    `program` and `is_fresh` are those of `start`; `meanwhile` is done with the process's id before that is ready.
     """
-    process = await start(home, "serve", *arguments, program=program, **variables)
+    process = await start(home, "serve", *arguments, program=program, is_fresh=is_fresh, **variables)
     assert process.stdout is not None
     server = Serving(process)
     try:

@@ -128,7 +128,7 @@ async def test_the_wheel_serves_the_ten_lines(python: Path, tmp_path: Path, monk
         with monkeypatch.context() as patched:
             patched.setattr(sys, "executable", str(python))
             patched.delenv("PYTHONPATH", raising=False)
-            served = serving(tmp_path, "--port", "0", "--store", "sqlite://", "--backend", url)
+            served = serving(tmp_path, "--port", "0", "--store", "sqlite://", "--backend", url, is_fresh=True)
             server = await served.__aenter__()
         try:
             example.write_text(EXAMPLE.read_text().replace(USUAL_SERVER, server.url))

@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 from antiphon.storage.contract import ApiKey, Role
@@ -66,8 +65,8 @@ class RealConsole(Visitor):
 
 
 @asynccontextmanager
-async def real_console(folder: Path) -> AsyncIterator[RealConsole]:
-    """Serve two backends that repeat what they receive, and open a browser with its profile in `folder`."""
+async def real_console() -> AsyncIterator[RealConsole]:
+    """Serve two backends that repeat what they receive, and open a page."""
     async with AsyncExitStack() as stack:
         a, b = [await stack.enter_async_context(ReplayBackend(echo).serve()) for _ in "ab"]
         backends = [HttpBackend(name, replay.url, "sk-secret-backend-key") for name, replay in (("a", a), ("b", b))]
@@ -76,6 +75,6 @@ async def real_console(folder: Path) -> AsyncIterator[RealConsole]:
         tools = Servers()
         files = FileSearchLater(lambda: FileSearch(served.engine.search))
         served.engine.toolset = Toolset(mcp=tools, file_search=files)
-        page = await stack.enter_async_context(a_page(folder))
+        page = await stack.enter_async_context(a_page())
         await page.resize(1440)
         yield RealConsole(page, f"{served.url.removesuffix('v1')}console/", served, a, b, tools)

@@ -20,7 +20,7 @@ from tests.support.replay import ReplayBackend
 
 
 async def test_it_tells_its_version_and_nothing_else(tmp_path: Path) -> None:
-    done = await antiphon(tmp_path, "--version")
+    done = await antiphon(tmp_path, "--version", is_fresh=True)
 
     assert (done.code, done.out, done.err) == (0, f"antiphon {__version__}\n", "")
 
@@ -28,7 +28,7 @@ async def test_it_tells_its_version_and_nothing_else(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", [signal.SIGINT, signal.SIGTERM])
 async def test_it_serves_until_a_signal_ends_it(tmp_path: Path, backend: ReplayBackend, name: signal.Signals) -> None:
     flags = ("--port", "0", "--backend", backend.url, "--store", f"sqlite://{tmp_path}/a.db")
-    async with serving(tmp_path, *flags) as server, aiohttp.ClientSession() as http:
+    async with serving(tmp_path, *flags, is_fresh=True) as server, aiohttp.ClientSession() as http:
         async with http.post(f"{server.url}/responses", json={"model": "m", "input": "Hi"}) as response:
             assert (await response.json())["output_text"] == "You said: Hi"
         done = await server.stop(name)

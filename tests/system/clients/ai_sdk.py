@@ -1,9 +1,12 @@
-"""Vercel's AI SDK, two majors side by side: installed once; one Node.js process runs one scenario."""
+"""Vercel's AI SDK, two majors side by side: installed once; one process of Node.js runs all scenarios."""
 
 import asyncio
+import atexit
 import json
 import shutil
+import subprocess
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +23,7 @@ SCRIPT = Path(__file__).with_name("ai_sdk.mjs")
 MAJORS = (6, 7)
 
 RUNNING = 60.0
-"""Seconds that a scenario may take; it takes one."""
+"""Seconds that a scenario may take; the first of a process loads the SDK."""
 
 
 def install() -> Path:
@@ -40,6 +43,33 @@ class SdkError(Exception):
         self.error = error
 
 
+class _Node:
+    """A process of Node.js that has loaded the SDK."""
+
+    def __init__(self, node: Path) -> None:
+        # The program is an argument: a module in a file would look for the packages beside that file.
+        command = [str(node), "--input-type=module", "--eval", SCRIPT.read_text()]
+        self._process = subprocess.Popen(command, cwd=FOLDER, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        atexit.register(self.end)
+
+    def ask(self, request: str) -> str:
+        """Run a scenario to its end; return the line that answers, empty if the process ended."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(f"{request}\n")
+        self._process.stdin.flush()
+        return self._process.stdout.readline()
+
+    def end(self) -> None:
+        self._process.kill()
+        self._process.communicate()
+
+
+@cache
+def _loaded(node: Path) -> _Node:
+    return _Node(node)
+
+
 @dataclass
 class AiSdk:
     """One major of the SDK, plain or streamed, against a base URL."""
@@ -56,22 +86,16 @@ class AiSdk:
         """
         known = {"major": self.major, "stream": self.stream, "url": self.url}
         request = {**known, "scenario": scenario, "prompts": prompts, **options}
-        printed = json.loads(await self._node(json.dumps(request)))
+        loaded = _loaded(self.node)
+        try:
+            answer = await asyncio.wait_for(asyncio.to_thread(loaded.ask, json.dumps(request)), RUNNING)
+            assert answer, "Node.js ended"
+        except (TimeoutError, AssertionError):
+            _loaded.cache_clear()
+            loaded.end()
+            raise
+        printed = json.loads(answer)
         if "error" in printed:
             raise SdkError(printed["error"])
         turns: list[dict[str, Any]] = printed["turns"]
         return turns
-
-    async def _node(self, request: str) -> str:
-        # From standard input: a module in a file would look for the packages beside that file.
-        process = await asyncio.create_subprocess_exec(
-            *(str(self.node), "--input-type=module", "-", request), cwd=FOLDER, stdin=-1, stdout=-1, stderr=-1
-        )
-        try:
-            out, err = await asyncio.wait_for(process.communicate(SCRIPT.read_bytes()), RUNNING)
-        finally:
-            if process.returncode is None:
-                process.kill()
-                await process.wait()
-        assert process.returncode == 0, err.decode()
-        return out.decode()

@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 
@@ -21,16 +20,16 @@ class Console(Visitor):
 
 
 @pytest.fixture
-async def console(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[Console]:
+async def console(request: pytest.FixtureRequest) -> AsyncIterator[Console]:
     perform("build")
     server = MockServer(**getattr(request, "param", {}))
-    async with serving_console(server) as url, a_page(tmp_path) as page:
+    async with serving_console(server) as url, a_page() as page:
         await page.resize(1440)
         yield Console(page, url, server)
 
 
 @pytest.fixture
-async def real(tmp_path: Path) -> AsyncIterator[RealConsole]:
+async def real() -> AsyncIterator[RealConsole]:
     perform("build")
-    async with real_console(tmp_path) as console:
+    async with real_console() as console:
         yield console

@@ -6,7 +6,6 @@ documentation instead, which are small and are committed.
 
 import asyncio
 import sys
-import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
@@ -118,35 +117,33 @@ SHOWN = ("responses", "response", "store", "container")
 
 async def take_for_docs() -> AsyncIterator[tuple[str, bytes]]:
     """Yield the name of each picture of the documentation, and the picture."""
-    with tempfile.TemporaryDirectory() as profile:
-        server = MockServer()
-        async with serving_console(server) as url, a_page(Path(profile)) as page:
-            await page.resize(1440)
-            await page.prefer("light")
-            for name in SHOWN:
-                path, prepare = PAGES[name]
-                prepare_server(server, name)
-                await page.goto(url + path)
-                await prepare(page)
-                yield f"console-{name}.webp", await page.screenshot(form="webp")
+    server = MockServer()
+    async with serving_console(server) as url, a_page() as page:
+        await page.resize(1440)
+        await page.prefer("light")
+        for name in SHOWN:
+            path, prepare = PAGES[name]
+            prepare_server(server, name)
+            await page.goto(url + path)
+            await prepare(page)
+            yield f"console-{name}.webp", await page.screenshot(form="webp")
 
 
 async def take(names: list[str]) -> AsyncIterator[tuple[str, bytes]]:
     """Yield the name of each picture, and the picture."""
-    with tempfile.TemporaryDirectory() as profile:
-        server = MockServer()
-        async with serving_console(server) as url, a_page(Path(profile)) as page:
-            for name in names or PAGES:
-                path, prepare = PAGES[name]
-                prepare_server(server, name)
-                for scheme, width in (("light", 1440), ("dark", 1440), ("light", 390)):
-                    await page.resize(width)
-                    await page.prefer(scheme)
-                    await page.goto(url + path)
-                    await prepare(page)
-                    picture = await page.screenshot(whole=width > 500 and name in ("response", "store"))
-                    yield f"{name}-{scheme if width > 500 else 'phone'}.png", picture
-            print("\n".join(page.complaints), end="")
+    server = MockServer()
+    async with serving_console(server) as url, a_page() as page:
+        for name in names or PAGES:
+            path, prepare = PAGES[name]
+            prepare_server(server, name)
+            for scheme, width in (("light", 1440), ("dark", 1440), ("light", 390)):
+                await page.resize(width)
+                await page.prefer(scheme)
+                await page.goto(url + path)
+                await prepare(page)
+                picture = await page.screenshot(whole=width > 500 and name in ("response", "store"))
+                yield f"{name}-{scheme if width > 500 else 'phone'}.png", picture
+        print("\n".join(page.complaints), end="")
 
 
 async def main() -> None:

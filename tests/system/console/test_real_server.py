@@ -173,7 +173,7 @@ async def test_a_link_signs_in_and_signing_out_ends_the_session(real: RealConsol
 async def test_the_link_of_the_command_signs_in_to_a_server_of_its_own(backend: ReplayBackend, tmp_path: Path) -> None:
     perform("build")
     store = ("--store", f"sqlite:///{tmp_path}/antiphon.db")
-    async with serving(tmp_path, "--port", "0", "--backend", backend.url, *store) as server, a_page(tmp_path) as page:
+    async with serving(tmp_path, "--port", "0", "--backend", backend.url, *store) as server, a_page() as page:
         issued = await antiphon(tmp_path, "console", "--no-open", "--url", server.url, *store)
         link = issued.out.strip()
         visitor = Visitor(page, link)

@@ -39,8 +39,8 @@ BROKEN = """[...document.querySelectorAll("article table:not(.wide) td code")]
 
 
 @pytest.fixture
-async def page(tmp_path: Path) -> AsyncIterator[Page]:
-    async with a_page(tmp_path) as found:
+async def page() -> AsyncIterator[Page]:
+    async with a_page() as found:
         yield found
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import aiohttp
 
-from tests.support.command import start
+from tests.support.command import Process, start
 
 PATIENCE = 30.0
 """Seconds that a process has to be ready."""
@@ -29,7 +29,7 @@ class Node:
     flags: tuple[str, ...] = ()
     prelude: str = ""
     """Python that its process runs first."""
-    process: asyncio.subprocess.Process | None = None
+    process: Process | None = None
     faults: list[float] = field(default_factory=list)
     ups: list[float] = field(default_factory=list)
 
@@ -85,7 +85,8 @@ class Node:
         assert self.process is not None
         code = await asyncio.wait_for(self.process.wait(), PATIENCE)
         await asyncio.gather(*self._drains)
-        self.process._transport.close()  # type: ignore[attr-defined]
+        if isinstance(self.process, asyncio.subprocess.Process):
+            self.process._transport.close()  # type: ignore[attr-defined]
         return code
 
 
