@@ -19,7 +19,7 @@ def run() -> None:
 
 def _run() -> int:
     # Imports are local: each takes time, and a server keeps every imported module in memory.
-    from antiphon.cli.complain import complain, is_log_json  # noqa: PLC0415
+    from antiphon.cli.complain import complain, is_log_json, text_for_operator  # noqa: PLC0415
     from antiphon.errors import AntiphonError, ConfigError, log  # noqa: PLC0415
 
     if sys.argv[1:2] == ["serve"]:
@@ -29,7 +29,7 @@ def _run() -> int:
     try:
         return _command()
     except AntiphonError as error:
-        complain(str(error))
+        complain(text_for_operator(error))
         return 2 if isinstance(error, ConfigError) else 1
     except Exception as error:
         if not is_log_json():

@@ -5,7 +5,7 @@ import logging
 import os
 from collections.abc import Iterable
 
-from antiphon.errors import ConfigError, log, meant, without_secrets
+from antiphon.errors import AntiphonError, ConfigError, StoreError, log, meant, without_secrets
 
 _OF_THE_PORT = {errno.EADDRINUSE, errno.EACCES}
 """Errors about the port; other errors are about the address."""
@@ -30,6 +30,12 @@ def complain(message: str) -> None:
 
     line = f"antiphon: {text}"
     Console(stderr=True).print(line, style="red", markup=False, soft_wrap=True)
+
+
+def text_for_operator(error: AntiphonError) -> str:
+    """Return the text of an error; a `StoreError`, with a text for clients that hides its cause, with the cause."""
+    cause = error.__cause__
+    return f"{error} Cause: {type(cause).__name__}: {cause}" if isinstance(error, StoreError) and cause else str(error)
 
 
 def reason_of(error: OSError) -> str:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 
-from antiphon.cli.complain import complain
+from antiphon.cli.complain import complain, text_for_operator
 from antiphon.errors import AntiphonError, ConfigError, log
 
 PAUSE = 1.0
@@ -123,7 +123,7 @@ class _Supervisor:
         try:
             self._serve(number)
         except AntiphonError as error:
-            complain(str(error))
+            complain(text_for_operator(error))
             return 2 if isinstance(error, ConfigError) else 1
         except BaseException as error:
             log.critical("A worker failed", exc_info=error)
