@@ -1,6 +1,6 @@
 """State that a client stores for the server without reading it: `encrypted_content` of reasoning and compaction items.
 
-A blob is `ar2.<key id>.<base64url of nonce and AES-256-GCM ciphertext>`; version and tenant are authenticated with it.
+A blob is `ar1.<key id>.<base64url of nonce and AES-256-GCM ciphertext>`; version and tenant are authenticated with it.
 The first key seals, all keys open: to rotate, add a new key at the front, and remove the old key a month later.
 """
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 CIPHERS = "cryptography.hazmat.primitives.ciphers.aead"
 """The module that encrypts."""
 
-VERSION = "ar2"
+VERSION = "ar1"
 NONCE = 12
 """Bytes; random, which is safe for 2^32 blobs of one key."""
 

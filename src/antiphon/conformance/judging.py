@@ -18,7 +18,7 @@ from antiphon.conformance.http import Subject
 from antiphon.conformance.prerequisites import with_needs
 from antiphon.conformance.profile import Profile
 from antiphon.conformance.reading import at, is_text, legible
-from antiphon.conformance.report import FORMAT, Report, Result, Shown
+from antiphon.conformance.report import Report, Result, Shown
 from antiphon.conformance.requirement import Requirement
 from antiphon.conformance.run import Run, Tried, results
 from antiphon.errors import ConfigError
@@ -88,7 +88,6 @@ async def judge(plan: Plan, on_done: Callable[[], None] = lambda: None) -> Repor
     tried, model, requests = await try_all(plan, plan.all_cases, on_done)
     known = plan.profile.reasons(model) if plan.profile else {}
     return Report(
-        format=FORMAT,
         name=plan.name,
         about=dict(plan.about),
         version=__version__,

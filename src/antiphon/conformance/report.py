@@ -71,15 +71,15 @@ class Cause(NamedTuple):
     blocked: tuple[Result, ...]
 
 
-FORMAT = 2
+FORMAT = 1
 """The version of the report format; `docs/reference/report.schema.json` is its JSON schema."""
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
     """One run against one server."""
 
-    format: int = 1
-    """The version of the report format. Version 1 had no such field, no `blocked`, and no `place`."""
+    format: int = FORMAT
+    """The version of the report format."""
     name: str = ""
     """The name of the server, if it has one."""
     about: dict[str, str] = {}

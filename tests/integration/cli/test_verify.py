@@ -213,7 +213,7 @@ async def test_a_report_has_a_form_a_name_and_what_is_said_about_the_run(tmp_pat
     await judged_as(tmp_path, "a", url, "--name", "Ours", "--about", "version=1.2", "--about", "command=serve --x=y")
     report = json.loads((tmp_path / "a.json").read_text())
 
-    assert (report["format"], report["name"]) == (2, "Ours")
+    assert (report["format"], report["name"]) == (1, "Ours")
     assert report["about"] == {"version": "1.2", "command": "serve --x=y"}
 
 
@@ -256,7 +256,7 @@ MISUSED: dict[str, tuple[list[str], str]] = {
 @pytest.mark.parametrize(("arguments", "words"), MISUSED.values(), ids=MISUSED)
 async def test_what_is_misused_is_said_on_one_line(tmp_path: Path, url: str, arguments: list[str], words: str) -> None:
     await judged_as(tmp_path, "a", url)
-    (tmp_path / "future.json").write_text((tmp_path / "a.json").read_text().replace('"format": 2', '"format": 99'))
+    (tmp_path / "future.json").write_text((tmp_path / "a.json").read_text().replace('"format": 1', '"format": 99'))
     done = await antiphon(tmp_path, "verify", *arguments)
 
     assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)

@@ -30,7 +30,6 @@ def report(name: str, now: float) -> Report:
     name = name.partition(",")[0]
     results = tuple(_result(one, broken, lacking) for one in REQUIREMENTS.values())
     return Report(
-        format=2,
         name=name,
         version="0.1.0",
         base_url="http://10.0.0.7:8000/v1",

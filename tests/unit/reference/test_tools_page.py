@@ -63,7 +63,7 @@ SEEN = {
         "call_id": "c",
         "output": {"type": "computer_screenshot", "image_url": "https://example.com/a.png"},
     },
-    "compaction": {"encrypted_content": "ar2.x"},
+    "compaction": {"encrypted_content": "ar1.x"},
     "web_search_call": {"id": "ws_1", "action": {"type": "search", "query": "q"}, "status": "completed"},
     "file_search_call": {"id": "fs_1", "queries": ["q"], "status": "completed"},
     "code_interpreter_call": {"id": "ci_1", "container_id": "c", "code": "1", "status": "completed"},

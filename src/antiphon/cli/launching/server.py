@@ -129,7 +129,7 @@ def read_catalog(url: str, key: str = "") -> list[dict[str, Any]]:
     except OSError as error:
         raise AntiphonError(f"The server at {url} does not list its models: {reason_of(error)}.") from error
     except (ValueError, KeyError, TypeError) as error:
-        text = f"The server at {url} returns no model catalog. It is not Antiphon, or an older version: update it."
+        text = f"The server at {url} returns no model catalog, so it is not Antiphon. Check the URL."
         raise AntiphonError(text) from error
 
 

@@ -21,7 +21,7 @@ def result(name: str, outcome: Any = "passed", **changes: Any) -> Result:
 
 def report(*results: Result, **changes: Any) -> Report:
     plain = {"name": "gpu-a", "version": "1", "base_url": "http://10.0.0.7/v1", "model": "m", "started_at": 100}
-    return Report(**plain | {"format": 2, "seconds": 1.5, "requests": 9, "results": results} | changes)
+    return Report(**plain | {"seconds": 1.5, "requests": 9, "results": results} | changes)
 
 
 @dataclass
@@ -99,7 +99,7 @@ async def test_what_is_unknown_or_invalid_is_rejected(archive: Archive) -> None:
             await call
     with pytest.raises(ClientError, match="at most"):
         await archive.reports.matrix(["x"] * (MOST_COMPARED + 1))
-    for body in (b"", b"[]", b"\xff", b'{"format": 2}'):
+    for body in (b"", b"[]", b"\xff", b'{"format": 1}'):
         with pytest.raises(ClientError, match="is not a report"):
             await archive.reports.save(body)
     with pytest.raises(ClientError, match="At most"):
