@@ -27,7 +27,7 @@ $(info antiphon: $(VENV) exists and keeps its Python. PYTHON=$(PYTHON) is for ne
 endif
 endif
 
-.PHONY: help serve console screenshots test test-lowest test-resolve code-environment dist test-system test-nightly test-faults test-clients test-backends check format bench bench-peers mutate trace code-figures docs diagrams constraints clean
+.PHONY: help serve console screenshots test test-lowest test-resolve code-environment dist release test-system test-nightly test-faults test-clients test-backends check format bench bench-peers mutate trace code-figures docs diagrams constraints clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-28s %s\n", $$1, $$2 }'
@@ -114,6 +114,10 @@ code-figures: $(VENV)/.installed-test ## print the sizes of files and functions,
 
 dist: $(VENV)/.installed-test ## build dist/: the wheel and the sdist
 	$(BIN)/python -m hatchling build --directory dist $(ARGS)
+
+# It uploads nothing. CONTRIBUTING.md has the steps before and after it.
+release: $(VENV)/.installed-release ## build dist/ for VERSION=…: wheel, sdist, hashes, pins, SBOM, licences and release notes
+	@$(BIN)/python -m release "$(VERSION)"
 
 docs: $(VENV)/.installed-docs ## build docs/_build/html, and check links, anchors, spelling and alt texts; warnings are errors
 	@rm -rf docs/_build/html

@@ -1,23 +1,33 @@
-"""The wheel, installed into an empty environment: what it needs, how large it is, and that it serves."""
+"""The wheel and the sdist: that two builds are equal, what the wheel needs, how large it is, and that it serves.
+
+It serves with every supported Python of this machine. The one of the tests gets its packages from the environment of
+the tests, the others from the package index, by way of uv's cache.
+"""
 
 import asyncio
 import os
+import re
 import shutil
 import subprocess
 import sys
 import sysconfig
 import venv
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from importlib.metadata import distribution
 from pathlib import Path
 from zipfile import ZipFile
 
+import aiohttp
 import pytest
 from aiohttp.test_utils import TestServer
 from packaging.requirements import Requirement
+from release.building import BUILDS, build_twice, digest
 
 from antiphon.cli.demo_backend import demo_app
 from antiphon.upstream.demo.backend import DemoBackend
-from tests.support.command import serving
+from tests.support import pythons
+from tests.support.command import PATIENCE, environment
 from tests.support.programs import find, needs
 
 ROOT = Path(__file__).parents[2]
@@ -41,17 +51,17 @@ def run(*command: str | Path, **variables: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel that `make dist` builds."""
-    folder = tmp_path_factory.mktemp("dist")
-    source = folder / "source"
-    shutil.copytree(ROOT / "src", source / "src", ignore=shutil.ignore_patterns("__pycache__", "static"))
-    shutil.copytree(ROOT / "console", source / "console", ignore=shutil.ignore_patterns("node_modules"))
-    for name in ("pyproject.toml", "README.md", "LICENSE", ".gitignore"):
-        shutil.copy(ROOT / name, source)
-    subprocess.run([sys.executable, "-m", "hatchling", "build", "-d", folder], cwd=source, check=True)
-    assert [path.suffixes[-2:] for path in folder.glob("*.gz")] == [[".tar", ".gz"]]
-    (found,) = folder.glob("*.whl")
+def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of two builds of this tree, as `make release` makes them; without npm they have no console."""
+    folder = tmp_path_factory.mktemp("release")
+    build_twice(ROOT, folder, console="required" if find("npm") else "skip")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def wheel(work: Path) -> Path:
+    """A wheel of this tree."""
+    (found,) = (work / BUILDS[0].folder).glob("dist/*.whl")
     return found
 
 
@@ -121,18 +131,69 @@ def test_the_wheel_has_the_console_with_compressed_copies(wheel: Path) -> None:
     assert files - plain == {f"{name}.gz" for name in plain}
 
 
-async def test_the_wheel_serves_the_ten_lines(python: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    example = tmp_path / "ten_lines.py"
-    async with TestServer(demo_app(DemoBackend())) as model:
-        url = str(model.make_url("/v1"))
-        with monkeypatch.context() as patched:
-            patched.setattr(sys, "executable", str(python))
-            patched.delenv("PYTHONPATH", raising=False)
-            served = serving(tmp_path, "--port", "0", "--store", "sqlite://", "--backend", url, is_fresh=True)
-            server = await served.__aenter__()
+def install(wheel: Path, python: Path, home: Path) -> Path:
+    """Install a wheel for a Python from the package index; return the Python of the new environment."""
+    uv = Path(sys.executable).parent / "uv"
+    run(uv, "venv", "--quiet", "--python", python, home)
+    own = home / "bin/python"
+    command = [uv, "pip", "install", "--quiet", "--python", own, "--constraint", ROOT / "constraints.txt", wheel]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if "Failed to fetch" in done.stderr:
+        pytest.skip(f"The package index is unreachable: {done.stderr.strip()}")
+    assert done.returncode == 0, done.stderr
+    return own
+
+
+@pytest.fixture(scope="module", params=pythons.SUPPORTED)
+def each_python(request: pytest.FixtureRequest, wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The Python of an environment with the wheel, for each version that Antiphon supports."""
+    version: str = request.param
+    if version == pythons.OWN:
+        own: Path = request.getfixturevalue("python")
+        return own
+    found = pythons.find(version)
+    if found is None:
+        pytest.skip(f"MISSING PROGRAM: python{version}")
+    return install(wheel, found, tmp_path_factory.mktemp("python") / version)
+
+
+def test_two_builds_are_equal(work: Path) -> None:
+    for kind in ("*.whl", "*.tar.gz"):
+        built = [path for one in BUILDS for path in (work / one.folder / "dist").glob(kind)]
+        assert len(built) == len(BUILDS)
+        assert len({digest(path) for path in built}) == 1
+
+
+@asynccontextmanager
+async def serving(command: Path, home: Path, backend: str) -> AsyncIterator[str]:
+    """Run an installed `antiphon serve` until the end of the block; the value is its address."""
+    variables = environment(home, PYTHONPATH="")
+    arguments = ("serve", "--port", "0", "--store", "sqlite://", "--backend", backend)
+    with (home / "log").open("w") as log:
+        server = await asyncio.create_subprocess_exec(
+            command, *arguments, cwd=home, env=variables, stdout=asyncio.subprocess.PIPE, stderr=log
+        )
+        assert server.stdout is not None
         try:
-            example.write_text(EXAMPLE.read_text().replace(USUAL_SERVER, server.url))
-            printed = await asyncio.to_thread(run, sys.executable, example)
+            async with asyncio.timeout(PATIENCE):
+                while not (address := re.search(rb"http://127\.0\.0\.1:\d+(?=/v1;)", await server.stdout.readline())):
+                    assert not server.stdout.at_eof(), (home / "log").read_text()
+            yield address[0].decode()
         finally:
-            await served.__aexit__(None, None, None)
+            with suppress(ProcessLookupError):
+                server.terminate()
+            await server.communicate()
+
+
+async def test_the_wheel_serves_the_ten_lines_and_the_console(each_python: Path, tmp_path: Path) -> None:
+    example = tmp_path / "ten_lines.py"
+    async with (
+        TestServer(demo_app(DemoBackend())) as model,
+        serving(each_python.parent / "antiphon", tmp_path, str(model.make_url("/v1"))) as address,
+    ):
+        example.write_text(EXAMPLE.read_text().replace(USUAL_SERVER, f"{address}/v1"))
+        printed = await asyncio.to_thread(run, sys.executable, example)
+        async with aiohttp.request("GET", f"{address}/console/") as reply:
+            page = await reply.text()
     assert printed.splitlines()[-1] == "Your name is Ada."
+    assert ("assets/" in page) == bool(find("npm"))

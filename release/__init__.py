@@ -1,0 +1,1 @@
+"""Build a release: `make release VERSION=…`. It writes dist/ and uploads nothing."""
