@@ -103,6 +103,21 @@ async def test_a_file_and_the_disk_have_a_size(machine: Machine) -> None:
     assert await value(machine, "import os\nfor n in os.listdir('.'): os.remove(n)\n1 + 1") == "2"
 
 
+async def test_a_process_has_a_limit_of_open_files(machine: Machine) -> None:
+    code = """
+files = []
+try:
+    while len(files) < 2000:
+        files.append(open("/dev/null"))
+except OSError as error:
+    print(error.strerror)
+few = len(files)
+for file in files: file.close()
+few <= 256"""
+    result = await run(machine, code)
+    assert result.printed.splitlines() == ["Too many open files", "True"]
+
+
 @pytest.mark.parametrize("place", ["/", "/usr", "/dev", "/run", "/mnt", "/etc", "/proc", "/run/kernel.py"])
 async def test_nothing_else_can_be_written(machine: Machine, place: str) -> None:
     name = place if "." in place else f"{place}/x"

@@ -131,6 +131,22 @@ async def test_who_says_that_no_slot_is_free_is_asked_last() -> None:
     assert {await field.answer() for _ in range(10)} == {"b"}
 
 
+async def test_requests_that_wait_at_a_backend_count_as_its_load() -> None:
+    one = BackendOptions(concurrency=1)
+    field = Field("a", "b", a=one, b=one)
+    for name in "ab":
+        field.router.follow([name], name)
+    assert [await field.answer("b") for _ in range(5)] == ["b"] * 5  # so it would not be its turn
+    async with slot(await field.route("a")), slot(await field.route("b")):
+        waiting = [asyncio.create_task((await field.route("a")).acquire()) for _ in range(2)]
+        await _settle()
+        assert [state.slots.waiting for state in field.served.values()] == [2, 0]
+        assert who(await field.route(is_patient=True)) == "b"
+        for task in waiting:
+            task.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
+
+
 async def test_an_ejected_backend_is_left_out_until_its_probe() -> None:
     field = Field("a", "b")
     field.eject("a")

@@ -46,9 +46,9 @@ def changed_in(items: Iterable[InputItem]) -> dict[tuple[str, str], bool]:
         elif isinstance(item, McpApprovalRequest):
             key = (item.server_label, item.name)
             asked[str(item.id)] = key, now.get(item.server_label, {}).get(key)
-        elif isinstance(item, McpApprovalResponse) and item.approve and item.approval_request_id in asked:
-            key, definition = asked[item.approval_request_id]
-            if definition is not None:
+        elif isinstance(item, McpApprovalResponse) and item.approval_request_id in asked:
+            key, definition = asked.pop(item.approval_request_id)  # the first answer counts
+            if item.approve and definition is not None:
                 trusted[key] = definition
     return {
         key: key not in trusted for listed in now.values() for key, each in listed.items() if trusted.get(key) != each

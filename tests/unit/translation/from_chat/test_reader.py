@@ -335,6 +335,29 @@ def test_another_id_at_the_index_of_a_closed_call_is_another_call() -> None:
     assert streamed(call(), delta(content="Hm."), *second, STOP).calls == [("tide_at", "{}"), ("wind_at", "{}")]
 
 
+def test_another_id_without_a_name_at_the_index_of_a_closed_call_waits_for_its_name() -> None:
+    second = [call('{"b":', name=None, id="call_b"), call("1}", name="tide_at", id="call_b")]
+    calls = streamed(call(), delta(content="Hm."), *second, STOP).calls
+    assert calls == [("tide_at", "{}"), ("tide_at", '{"b":1}')]
+
+
+def test_the_same_name_without_an_id_at_the_index_of_a_closed_call_is_another_call() -> None:
+    again = call('{"b":1}', id=None)
+    assert streamed(call(id=None), delta(content="Hm."), again, STOP).calls == [
+        ("tide_at", "{}"),
+        ("tide_at", '{"b":1}'),
+    ]
+
+
+@pytest.mark.parametrize("place", [{"index": 0}, {}], ids=["with index", "without"])
+def test_a_name_that_every_delta_repeats_is_one_call(place: dict[str, int]) -> None:
+    parts = ['{"a"', ":", "1}"]
+    deltas = [
+        delta(tool_calls=[{**place, "function": {"name": "tide_at", "arguments": arguments}}]) for arguments in parts
+    ]
+    assert streamed(*deltas, STOP).calls == [("tide_at", '{"a":1}')]
+
+
 def test_a_call_without_index_goes_on_in_deltas_without_anything() -> None:
     first = {"function": {"name": "tide_at", "arguments": '{"a":'}}
     rest = {"function": {"arguments": "1}"}}

@@ -1,0 +1,44 @@
+"""The heads of replies that are streamed."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.support.server import Served
+
+HI = {"model": "m", "input": "Hi", "stream": True}
+STREAMS: dict[str, tuple[str, dict[str, Any]]] = {
+    "response": ("/responses", HI),
+    "background response": ("/responses", {**HI, "background": True}),
+    "chat completion": (
+        "/chat/completions",
+        {"model": "m", "messages": [{"role": "user", "content": "Hi"}], "stream": True},
+    ),
+}
+
+
+def are_unbuffered(headers: Any) -> bool:
+    """Whether caches and proxies, nginx among them, pass on each event as it arrives."""
+    return (headers.get("cache-control"), headers.get("x-accel-buffering")) == ("no-cache", "no")
+
+
+@pytest.mark.parametrize(("path", "body"), STREAMS.values(), ids=STREAMS)
+async def test_a_stream_asks_proxies_not_to_buffer_it(served: Served, path: str, body: dict[str, Any]) -> None:
+    async with served.http.post(served.url + path, json=body) as reply:
+        assert reply.headers["content-type"] == "text/event-stream; charset=utf-8", await reply.text()
+        assert are_unbuffered(reply.headers)
+        await reply.read()
+
+
+async def test_a_stored_stream_asks_proxies_not_to_buffer_it(served: Served) -> None:
+    async with served.http.post(served.url + "/responses", json={**HI, "background": True}) as reply:
+        (first, *_) = [json.loads(line[6:]) for line in (await reply.read()).splitlines() if line.startswith(b"data: ")]
+    async with served.http.get(f"{served.url}/responses/{first['response']['id']}?stream=true") as again:
+        assert are_unbuffered(again.headers)
+        await again.read()
+
+
+async def test_a_reply_that_is_not_streamed_may_be_buffered(served: Served) -> None:
+    async with served.http.post(served.url + "/responses", json={**HI, "stream": False}) as reply:
+        assert "x-accel-buffering" not in reply.headers
