@@ -136,18 +136,27 @@ async def test_what_a_backend_is_to_do_is_configured(backend: ReplayBackend) -> 
         assert [target.name for target in await built.engine.models.candidates("x")] == ["m"]
 
 
-async def test_new_settings_keep_what_stays_and_close_what_went_only_at_the_end(backend: ReplayBackend) -> None:
+async def test_new_settings_keep_what_stays_and_close_what_went_only_at_the_end(
+    backend: ReplayBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed: list[str] = []
     before = settings(BackendConfig(url=backend.url, name="stays"), BackendConfig(url=GONE, name="goes"))
     async with house(before) as built:
         stays, goes = built.backends
+
+        async def close() -> None:
+            closed.append(goes.name)
+
+        monkeypatch.setattr(goes, "close", close)
         await built.reload_backends(settings(BackendConfig(url=backend.url, name="stays", weight=5.0)), {})
 
         assert list(built.backends) == [stays]
         assert built.engine.models.backends[0].options.weight == 5.0
-        assert built._gone == [goes]
+        assert closed == []
         with pytest.raises(ConfigError):
             await built.reload_backends(settings(BackendConfig(url=GONE, key_env="NOT_SET")), {})
         assert list(built.backends) == [stays]
+    assert closed == ["goes"]
 
 
 async def test_a_dialect_is_configured_by_name(backend: ReplayBackend) -> None:

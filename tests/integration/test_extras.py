@@ -68,7 +68,7 @@ async def test_an_endpoint_of_webhooks_is_not_made_where_nothing_can_be_delivere
     server = await build(Settings(store="sqlite://", backends=[BackendConfig(url="http://127.0.0.1:9/v1")]), {})
     wanted = CreateWebhookEndpoint(name="a", url="https://example.com/", event_types=["response.completed"])
     try:
-        with without("webhooks"), pytest.raises(ClientError, match="Webhooks are not available on this server"):
+        with without("webhooks"), pytest.raises(ClientError, match="Webhooks are not available"):
             await server.endpoints.create("", wanted)
     finally:
         await server.close()

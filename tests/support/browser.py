@@ -22,6 +22,7 @@ from urllib.parse import urlsplit
 from websockets.asyncio.client import ClientConnection, connect
 
 from tests.support.programs import find, needs
+from tests.support.waiting import eventually
 
 FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update")
 PATIENCE = 30.0
@@ -113,12 +114,12 @@ class Page:
 
     async def wait_for(self, script: str) -> Any:
         """Return the value of an expression once it is true."""
-        async with asyncio.timeout(PATIENCE):
-            while True:
-                with suppress(PageError):
-                    if value := await self.evaluate(script):
-                        return value
-                await asyncio.sleep(0.02)
+
+        async def ask() -> Any:
+            with suppress(PageError):
+                return await self.evaluate(script)
+
+        return await eventually(ask)
 
     async def see(self, text: str) -> None:
         """Wait until the page shows a text."""

@@ -6,6 +6,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.support.waiting import until
+
 HUNG = ".hung.example"
 HERE = ".here.example"
 
@@ -34,9 +36,7 @@ def resolver(folder: Path, pythonpath: str) -> str:
 
 async def wait_for_lookups(folder: Path, count: int) -> None:
     """Wait until so many names are being looked up that are never resolved."""
-    async with asyncio.timeout(30):
-        while _asked(folder) < count:
-            await asyncio.sleep(0.01)
+    await until(lambda: _asked(folder) >= count)
 
 
 def _asked(folder: Path) -> int:
@@ -59,7 +59,7 @@ class Hanging:
                 self.news.clear()
                 await self.news.wait()
 
-    async def _take(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def take(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             await reader.readuntil(b"\r\n\r\n")
             self.asked += 1
@@ -75,7 +75,7 @@ class Hanging:
 async def hanging() -> AsyncIterator[Hanging]:
     """Run such a server on a port of its own."""
     server = Hanging()
-    listener = await asyncio.start_server(server._take, "127.0.0.1", 0, backlog=1024)
+    listener = await asyncio.start_server(server.take, "127.0.0.1", 0, backlog=1024)
     server.url = f"http://127.0.0.1:{listener.sockets[0].getsockname()[1]}/hook"
     try:
         yield server

@@ -7,6 +7,8 @@ from typing import Any
 
 import uvicorn
 
+from tests.support.waiting import until
+
 
 class PromptServer(uvicorn.Server):
     """Ends when `should_exit` is set: uvicorn looks every 0.1 s, and then gives connections as long to close.
@@ -38,5 +40,4 @@ class PromptServer(uvicorn.Server):
             connection.shutdown()
         with suppress(TimeoutError):
             async with asyncio.timeout(0.1):
-                while self.server_state.connections or self.server_state.tasks:
-                    await asyncio.sleep(0.001)
+                await until(lambda: not self.server_state.connections and not self.server_state.tasks)

@@ -24,7 +24,7 @@ class Receiver:
                 self.news.clear()
                 await self.news.wait()
 
-    async def _receive(self, request: web.Request) -> web.Response:
+    async def receive(self, request: web.Request) -> web.Response:
         self.received.append(({name.lower(): value for name, value in request.headers.items()}, await request.read()))
         self.news.set()
         status = self.statuses.pop(0) if self.statuses else 200
@@ -36,7 +36,7 @@ async def receiving() -> AsyncIterator[Receiver]:
     """Run a receiver on a port of its own."""
     receiver = Receiver()
     app = web.Application()
-    app.router.add_post("/hook", receiver._receive)
+    app.router.add_post("/hook", receiver.receive)
     runner = web.AppRunner(app)
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", 0)

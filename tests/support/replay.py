@@ -7,6 +7,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from tests.support.waiting import let_others_run
+
 STREAM = "text/event-stream"
 JSON = "application/json"
 
@@ -138,7 +140,7 @@ class ReplayBackend:
         for part in parts:
             writer.write(b"%x\r\n%s\r\n" % (len(part), part))
             await writer.drain()
-            await asyncio.sleep(0)
+            await let_others_run()
 
     async def _pause(self, wait: asyncio.Event, reader: asyncio.StreamReader) -> None:
         """Wait for the event, or for the client to leave."""

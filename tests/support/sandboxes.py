@@ -8,6 +8,7 @@ from pathlib import Path
 
 from antiphon.sandbox.bubblewrap import Bubblewrap
 from antiphon.sandbox.contract import CodeResult, Machine, MachineLimits
+from tests.support.waiting import until
 
 MEGABYTE = 1024 * 1024
 LIMITS = MachineLimits(
@@ -71,9 +72,7 @@ def _namespace(process: Path) -> str:
 
 async def vanished(spaces: set[str]) -> None:
     """Wait until no process is left in these namespaces."""
-    async with asyncio.timeout(PATIENCE):
-        while spaces & namespaces():
-            await asyncio.sleep(0.02)
+    await until(lambda: not spaces & namespaces())
 
 
 def memory(kind: str) -> int:

@@ -43,6 +43,7 @@ from antiphon.upstream.registry import ModelRegistry
 from antiphon.webhooks.courier import Courier, webhook_reach
 from antiphon.webhooks.endpoints import Endpoints
 from tests.support.prompt import PromptServer
+from tests.support.waiting import let_others_run
 
 Trace = Callable[[ModelNames], Traces]
 
@@ -57,6 +58,7 @@ class Served:
     http: aiohttp.ClientSession
     host: Host
     endpoints: Endpoints
+    house: Application
 
     async def post(self, path: str, **kwargs: object) -> tuple[int, dict[str, object]]:
         """POST and return status and JSON."""
@@ -125,7 +127,7 @@ async def serve(
     reach = webhook_reach(allows_private=allows_private)
     courier = Courier(opened, ids.now, reach, count=engine.measures.webhooks.add)
     endpoints = Endpoints(opened, courier, ids.new_id, ids.now, reach)
-    house = Application(engine, backends, Worker(engine), courier, endpoints, asyncio.create_task(asyncio.sleep(0)))
+    house = Application(engine, backends, Worker(engine), courier, endpoints, asyncio.create_task(let_others_run()))
     house.ingester = Ingester(engine)
     listener = socket.create_server(("127.0.0.1", 0), backlog=2048)
     url = f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
@@ -141,7 +143,7 @@ async def serve(
     )
     try:
         async with aiohttp.ClientSession() as http:
-            yield Served(url, engine, sdk, http, host, endpoints)
+            yield Served(url, engine, sdk, http, host, endpoints, house)
     finally:
         await sdk.close()
         host.should_exit = host.force_exit = True

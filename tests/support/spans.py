@@ -63,7 +63,7 @@ class Collector:
         attributes = self.received[0].resource_spans[0].resource.attributes
         return {one.key: one.value.string_value for one in attributes}
 
-    async def _receive(self, request: web.Request) -> web.Response:
+    async def receive(self, request: web.Request) -> web.Response:
         self.headers.append({name.lower(): value for name, value in request.headers.items()})
         self.received.append(ExportTraceServiceRequest.FromString(await request.read()))
         return web.Response(content_type="application/x-protobuf")
@@ -74,7 +74,7 @@ async def collecting() -> AsyncIterator[Collector]:
     """Run a collector on a port of its own."""
     collector = Collector()
     app = web.Application()
-    app.router.add_post("/v1/traces", collector._receive)
+    app.router.add_post("/v1/traces", collector.receive)
     runner = web.AppRunner(app)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()

@@ -21,7 +21,7 @@ class Tripwire:
     port: int
     touched: int = 0
 
-    async def _touch(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def touch(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.touched += 1
         writer.write(
             b"HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: 6\r\nconnection: close\r\n\r\nsecret"
@@ -35,7 +35,7 @@ async def tripwire() -> AsyncIterator[Tripwire]:
     """Listen on all addresses of this machine, of both kinds."""
     with socket.create_server(("", 0), family=socket.AF_INET6, dualstack_ipv6=True) as listener:
         wire = Tripwire(listener.getsockname()[1])
-        async with await asyncio.start_server(wire._touch, sock=listener):
+        async with await asyncio.start_server(wire.touch, sock=listener):
             yield wire
 
 

@@ -81,7 +81,7 @@ def test_a_request_that_needs_it_learns_nothing_of_it_and_the_log_has_the_reason
 def test_a_setting_that_needs_it_is_named(folder: Path) -> None:
     write_broken(folder, NAME)
     invalidate_caches()
-    with pytest.raises(ConfigError, match=rf"^The setting a needs a package that does not work\. {NAME} 99\.1 "):
+    with pytest.raises(ConfigError, match=rf"^The setting a .*{NAME} 99\.1 "):
         require_module(NAME, "The setting a")
 
 

@@ -140,6 +140,11 @@ class Meter:
     """Usage that is not written yet, by tenant, key, model and day."""
     _writing: asyncio.Task[None] | None = None
 
+    @property
+    def in_progress(self) -> int:
+        """Requests with a key that run in this process."""
+        return sum(self._at_once.values())
+
     async def admit(
         self,
         key: ApiKey | None,

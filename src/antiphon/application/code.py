@@ -60,7 +60,7 @@ async def open_sandbox(settings: Settings, environment: Mapping[str, str] | None
     """
     if not settings.code_sandbox:
         return None
-    sandbox = _sandbox_of(settings, os.environ if environment is None else environment)
+    sandbox = sandbox_of(settings, os.environ if environment is None else environment)
     problem = await _tried(sandbox)
     if problem:
         log.warning(
@@ -77,7 +77,7 @@ async def sandbox_problem(settings: Settings, environment: Mapping[str, str]) ->
 
     Raises `ConfigError` if its key is missing.
     """
-    sandbox = _sandbox_of(settings, environment)
+    sandbox = sandbox_of(settings, environment)
     try:
         return await _tried(sandbox)
     finally:
@@ -92,7 +92,8 @@ async def _tried(sandbox: "Sandbox") -> str:
         return f"The probe failed: {error or type(error).__name__}"  # never a reason not to start
 
 
-def _sandbox_of(settings: Settings, environment: Mapping[str, str]) -> "Sandbox":
+def sandbox_of(settings: Settings, environment: Mapping[str, str]) -> "Sandbox":
+    """Return the sandbox that the settings name, untested. Raises `ConfigError` if its key is missing."""
     if settings.code_sandbox == "bubblewrap":
         from antiphon.sandbox.bubblewrap import Bubblewrap  # noqa: PLC0415 - only for servers that run code
 

@@ -81,18 +81,18 @@ def status(
     if json:
         sys.stdout.write(_fetch(server, key).decode() + "\n")
     elif once or not console.is_terminal:
-        console.print(_shown(server, _read(server, key)))
+        console.print(view_of(server, _read(server, key)))
     else:
         _watch(console, server, key)
 
 
 def _watch(console: Console, address: str, key: str) -> None:
     """Show the status until `Ctrl-C`, also while the server is unreachable."""
-    with Live(_shown(address, _read(address, key)), console=console, auto_refresh=False, screen=True) as live:
+    with Live(view_of(address, _read(address, key)), console=console, auto_refresh=False, screen=True) as live:
         while True:
             time.sleep(EVERY)
             try:
-                shown = _shown(address, _read(address, key))
+                shown = view_of(address, _read(address, key))
             except AntiphonError as error:
                 shown = Group(Text(error.message, style="red"))
             live.update(shown, refresh=True)
@@ -133,7 +133,8 @@ def _read(address: str, key: str) -> Status:
         ) from error
 
 
-def _shown(address: str, status: Status) -> Group:
+def view_of(address: str, status: Status) -> Group:
+    """Return the tables and lines that show the status of the server at this address."""
     whole = (Column(name, no_wrap=True) for name in WHOLE)
     # Without padding, the headings are not split on 80 columns, even with a name such as 127.0.0.1:11434.
     table = Table(*whole, *(Column(name, overflow="fold") for name in FOLDED), padding=0)

@@ -168,10 +168,10 @@ class Worker:
                 self._heartbeat.beaten()
 
     async def _look(self) -> None:
-        await self._look_at_others()
+        await self.look_at_others()
         await self._look_at_own()
 
-    async def _look_at_others(self) -> None:
+    async def look_at_others(self) -> None:
         """Expire the workers that have been silent for too long."""
         now = asyncio.get_running_loop().time()
         gap, self._looked = now - self._looked, now

@@ -37,7 +37,7 @@ def http_client(
     ...     print(client.responses.create(model="demo", input="Hi").status)
     completed
     """
-    http = _http_library()
+    http = http_library()
     app = AsgiApplication(Service(settings, backend, key, store))
     return http.Client(transport=_SyncTransport(http, app))  # type: ignore[no-any-return]  # of one of two libraries
 
@@ -62,13 +62,13 @@ def async_http_client(
     >>> asyncio.run(main())
     completed
     """
-    http = _http_library()
+    http = http_library()
     app = AsgiApplication(Service(settings, backend, key, store, what="HTTP client"))
     return http.AsyncClient(transport=_AsyncTransport(http, app))  # type: ignore[no-any-return]  # as above
 
 
 @cache
-def _http_library() -> Any:
+def http_library() -> Any:
     """Return the HTTP library that the installed SDK uses. Raises `ConfigError` if it is not installed."""
     try:
         needs = requires("openai") or []

@@ -64,7 +64,7 @@ class Turns:
             if _is_by(item, "user") and not waits[place]:
                 self._starts.append(place)
                 self._before.append(self.tokens)
-            tokens = _tokens_of(item) if place in read and (with_reasoning or not isinstance(item, Reasoning)) else 0
+            tokens = tokens_of(item) if place in read and (with_reasoning or not isinstance(item, Reasoning)) else 0
             if _is_droppable(item):
                 self.tokens += tokens
             elif isinstance(item, Compaction):
@@ -109,7 +109,7 @@ def _cut_short(item: InputItem) -> FunctionCallOutput:
     return FunctionCallOutput(call_id=tie(item), output=_printed(item)[: BRIEF - len(MORE)] + MORE)
 
 
-def _tokens_of(item: InputItem) -> int:
+def tokens_of(item: InputItem) -> int:
     """Return the tokens of an item. A compaction counts by its sealed text: nothing else of it is readable."""
     if isinstance(item, Compaction):
         return by_size(item.encrypted_content)

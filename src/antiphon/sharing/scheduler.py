@@ -119,6 +119,11 @@ class FairScheduler:
         return Usage(self.in_use, self.capacity, self.waiting, 0.0 if since is None else self._clock() - since)
 
     @property
+    def tenants(self) -> set[str]:
+        """The tenants that hold slots of a limited resource, or wait for one."""
+        return self._held.keys() | self._queues.keys()
+
+    @property
     def expected_wait(self) -> float:
         """Estimated seconds until the queue is empty, and one more operation has ended."""
         return self._took * (self.waiting + 1) / (self.capacity or 1)

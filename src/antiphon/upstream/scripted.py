@@ -68,7 +68,7 @@ class ScriptedBackend:
         self.requests: list[dict[str, Any]] = []
         self._script = script if callable(script) else _in_turn(script)
         self._models = [{"id": model, "object": "model", "created": 0, "owned_by": owner} for model in models]
-        self._cut = cut
+        self.cut = cut
         self._delay = delay
 
     async def post(self, path: str, body: bytes) -> Reply:
@@ -116,7 +116,7 @@ class ScriptedBackend:
             await asyncio.sleep(self._delay if number else 0)
             if isinstance(part, BackendError):
                 raise part
-            size = self._cut or len(part) or 1
+            size = self.cut or len(part) or 1
             for start in range(0, len(part), size):
                 yield part[start : start + size]
 

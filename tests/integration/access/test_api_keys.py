@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 
 from antiphon.access import api_keys as module
-from antiphon.access.api_keys import KnownKeys
+from antiphon.access.api_keys import KnownKeys, Mint
 from antiphon.errors import StoreError
 from antiphon.storage.contract import ApiKey
 from antiphon.storage.sqlite.store import SqliteStore
 from tests.support.keys import issued
+from tests.support.waiting import let_others_run, until
 
 PROMISED = 5.0
 """Seconds after which a change is in force everywhere."""
@@ -101,7 +102,7 @@ async def test_a_known_key_asks_the_store_nothing_and_is_gone_soon_after_its_end
 async def test_a_rotated_key_is_taken_over_soon(store: Asked) -> None:
     keys, clock = known(store)
     old, kept = await issued(store)
-    new, renewed = (await keys_of(keys)).rotate(kept, int(time.time()) - 1)
+    new, renewed = (await Mint.of(store)).rotate(kept, int(time.time()) - 1)
     assert await keys.find(await keys.digest(old.encode())) == kept
     assert await keys.find(await keys.digest(new.encode())) is None
     await store.put_api_key(renewed)
@@ -109,11 +110,6 @@ async def test_a_rotated_key_is_taken_over_soon(store: Asked) -> None:
 
     assert await keys.find(await keys.digest(old.encode())) is None
     assert await keys.find(await keys.digest(new.encode())) == renewed
-
-
-async def keys_of(keys: KnownKeys) -> Any:
-    await keys.digest(b"")
-    return keys._mint
 
 
 async def test_many_who_come_with_one_key_at_once_ask_the_store_once(store: Asked) -> None:
@@ -130,7 +126,7 @@ async def test_who_gives_up_waiting_takes_the_answer_from_nobody(store: Asked) -
     key, kept = await issued(store)
     digest = await keys.digest(key.encode())
     first, second = (asyncio.ensure_future(keys.find(digest)) for _ in range(2))
-    await asyncio.sleep(0)
+    await let_others_run()
     first.cancel()
 
     assert await second == kept
@@ -174,14 +170,15 @@ async def test_a_failure_for_which_nobody_waits_any_more_is_not_reported(
 
     monkeypatch.setattr(store, "find_api_key", fail)
     keys, _ = known(store)
+    before = asyncio.all_tasks()
     asking = asyncio.create_task(keys.find(b"a digest"))
-    await asyncio.sleep(0)
+    await let_others_run()
     asking.cancel()
     await asyncio.wait({asking})
     del asking  # its traceback holds what it waited for
     fails.set()
-    while keys._asked:
-        await asyncio.sleep(0)
+    await until(lambda: asyncio.all_tasks() == before)
+    await let_others_run(2)
     gc.collect()
 
     assert caplog.text == ""
@@ -193,7 +190,11 @@ async def test_what_is_remembered_is_bounded(store: Asked, monkeypatch: pytest.M
     for number in range(100):
         await keys.find(b"%032d" % number)
 
-    assert len(keys._known) == 10
+    for number in range(90, 100):
+        await keys.find(b"%032d" % number)
+    assert store.finds == 100
+    await keys.find(b"%032d" % 89)
+    assert store.finds == 101
 
 
 # What outlives the store.

@@ -14,11 +14,12 @@ from antiphon.gateway import Gateway
 from antiphon.protocol.validation.validate import decode_request
 from antiphon.runs.engine import Engine
 from antiphon.runs.persistence import RequestIdentity
+from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.telemetry.metrics import Measures, ModelNames, ResponseMetrics
 from antiphon.testing import check_event_stream
 from antiphon.upstream.options import BackendOptions
 from antiphon.upstream.scripted import ScriptedBackend
-from tests.support.engine import Listed, ask, begin, called, engine, plain, said, stream
+from tests.support.engine import NOW, Listed, ask, begin, called, engine, plain, said, stream
 from tests.support.replay import delta, sse
 
 CACHED = {"antiphon": {"cache": True}}
@@ -184,20 +185,20 @@ async def test_refreshing_asks_the_model_and_replaces_what_was_kept() -> None:
 
 
 async def test_a_kept_answer_expires() -> None:
-    made, backend = engine(said("one"), said("two"))
+    now = NOW
+    made, backend = engine(said("one"), said("two"), store=SqliteStore.open("sqlite://", now=lambda: now))
     await ask(made, antiphon={"cache": {"ttl": 10}})
-    now = made.now()
-    made.store._clock = lambda: now + 11  # type: ignore[attr-defined]
+    now += 11
     assert text_of(await ask(made, **CACHED)) == "two"
     assert len(backend.requests) == 2
 
 
 async def test_no_answer_is_kept_longer_than_anything_is() -> None:
-    made, _ = engine(said("one"), said("two"))
+    now = NOW
+    made, _ = engine(said("one"), said("two"), store=SqliteStore.open("sqlite://", now=lambda: now))
     made.cache = Cache(made.store, made.router, made.now, Room(longest=60))
     await ask(made, antiphon={"cache": {"ttl": 86_400}})
-    now = made.now()
-    made.store._clock = lambda: now + 61  # type: ignore[attr-defined]
+    now += 61
     assert text_of(await ask(made, **CACHED)) == "two"
 
 

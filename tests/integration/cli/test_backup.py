@@ -27,6 +27,7 @@ from tests.support.cli import antiphon
 from tests.support.command import Done
 from tests.support.keys import issue
 from tests.support.postgres import Postgres, owned_by_a_role
+from tests.support.waiting import until
 
 T = "acme"
 
@@ -91,8 +92,7 @@ async def test_a_backup_under_load_has_everything_that_was_acknowledged_before_i
 
     async with stored(path) as store:
         writing = [asyncio.create_task(write(store)) for _ in range(8)]
-        while len(acknowledged) < 500:
-            await asyncio.sleep(0)
+        await until(lambda: len(acknowledged) >= 500)
         before = list(acknowledged)
         done = await backup(tmp_path, copy, path)
         during = len(acknowledged) - len(before)

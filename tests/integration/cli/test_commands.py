@@ -82,7 +82,7 @@ async def test_ask_with_an_unknown_model_names_the_command_that_lists_them(
 ) -> None:
     done = await antiphon(tmp_path, "ask", "one", "--backend", backend.url, "--model", "other")
     assert done.code == 1
-    assert done.err.strip().endswith("The requested model 'other' does not exist. `antiphon models` lists the models.")
+    assert "'other' does not exist" in done.err and "`antiphon models`" in done.err
 
 
 async def test_calls_and_refusals_are_told_too(tmp_path: Path, backend: ReplayBackend) -> None:

@@ -9,9 +9,7 @@ from tests.support.cli import antiphon
 
 async def test_containers_are_listed_and_killed(tmp_path: Path, store_url: str) -> None:
     at = "--store", store_url
-    assert (await antiphon(tmp_path, "containers", "list", *at)).out == (
-        "No container is running. --all also lists expired ones.\n"
-    )
+    assert "--all" in (await antiphon(tmp_path, "containers", "list", *at)).out
     assert (await antiphon(tmp_path, "containers", "list", "--all", *at)).out == "There are no containers.\n"
     store = await open_store(store_url)
     mine, theirs, old = new_container("acme"), new_container(""), expired_container("acme")

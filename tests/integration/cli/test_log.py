@@ -18,6 +18,7 @@ from antiphon.cli.logs import begin_log, log_loop_errors
 from antiphon.config import Settings
 from tests.support.cli import antiphon, serving
 from tests.support.replay import Answer, ReplayBackend
+from tests.support.waiting import let_others_run
 
 CANARY = "ca7ary"
 
@@ -128,8 +129,7 @@ async def test_what_the_loop_hears_is_told_without_arguments_and_results(caplog:
     loop = asyncio.get_running_loop()
     log_loop_errors()
     loop.call_soon(lambda said: stumble(), CANARY)
-    await asyncio.sleep(0)
-    await asyncio.sleep(0)
+    await let_others_run(2)
     loop.call_exception_handler({"message": "Task was destroyed but it is pending!"})
 
     assert [record.getMessage() for record in caplog.records] == [

@@ -19,6 +19,7 @@ from tests.support.cli import antiphon, serving
 from tests.support.command import PATIENCE
 from tests.support.raw import connected, post, say, status_of
 from tests.support.replay import Answer, ReplayBackend, delta, sse
+from tests.support.waiting import eventually
 
 GONE = "http://127.0.0.1:9/v1"
 
@@ -140,8 +141,7 @@ async def test_a_stream_that_runs_is_finished_before_the_end(tmp_path: Path, bac
             response = await http.post(f"{server.url}/responses", json=body)
             await response.content.readuntil(b"output_text.delta")
             ending = asyncio.create_task(server.stop(signal.SIGTERM))
-            while await readiness(http, server.url) == 200:
-                await asyncio.sleep(0.02)
+            await eventually(lambda: readiness(http, server.url), lambda one: one != 200)
             async with http.post(f"{server.url}/responses", json=body) as refused:
                 assert (refused.status, refused.headers["retry-after"]) == (503, "1")
             go.set()

@@ -14,6 +14,7 @@ from antiphon.storage.open import open_store
 from tests.support.cli import antiphon, serving
 from tests.support.command import PATIENCE
 from tests.support.replay import Answer, ReplayBackend, delta, sse, text
+from tests.support.waiting import eventually, until
 
 BODY = {"model": "m", "input": "Hi"}
 
@@ -49,8 +50,7 @@ async def test_background_work_is_handed_back_and_made_by_the_next(tmp_path: Pat
     backend.script = slow()
     async with serving(tmp_path, *flags) as server, AsyncOpenAI(base_url=server.url, api_key="x") as sdk:
         made = await sdk.responses.create(model="m", input="Hi", background=True)
-        while not backend.requests:
-            await asyncio.sleep(0.01)
+        await until(lambda: backend.requests)
         done = await server.stop(signal.SIGTERM)
     assert (done.code, done.err) == (0, "")
     store = await open_store(flags[-1])
@@ -58,8 +58,9 @@ async def test_background_work_is_handed_back_and_made_by_the_next(tmp_path: Pat
     await store.close()
     backend.script = lambda request: Answer([text("Well")])
     async with serving(tmp_path, *flags) as server, AsyncOpenAI(base_url=server.url, api_key="x") as sdk:
-        while (response := await sdk.responses.retrieve(made.id)).status != "completed":
-            await asyncio.sleep(0.02)
+        response = await eventually(
+            lambda: sdk.responses.retrieve(made.id), lambda response: response.status == "completed"
+        )
 
     assert response.output_text == "Well"
     assert free == ({}, 1), "it waits until another worker finds that its worker died"

@@ -45,7 +45,7 @@ async def test_a_purge_of_too_much_needs_a_yes(tmp_path: Path, store_url: str) -
     done = await antiphon(tmp_path, "purge", "--yes", "--store", store_url)
 
     assert (refused.code, refused.out) == (1, "")
-    assert "1,001 of about 1,002 stored responses have expired, more than the 20% that one purge can" in refused.err
+    assert all(one in refused.err for one in ("1,001 of about 1,002 ", " 20% "))
     assert "Nothing was deleted." in refused.err
     assert "--yes" in refused.err
     assert "Would delete 1001 responses" in counted.out

@@ -1,6 +1,5 @@
 """`antiphon webhooks retry`: a delivery that has failed reaches its endpoint after all."""
 
-import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from antiphon.storage.open import open_store
 from antiphon.webhooks.courier import Courier, webhook_reach
 from tests.support.cli import antiphon
 from tests.support.receiver import Receiver, receiving
+from tests.support.waiting import eventually
 
 EVENT = "response.completed"
 
@@ -46,8 +46,7 @@ async def test_one_delivery_is_attempted_again_by_the_server_that_runs(
     courier.start()
     done = await antiphon(tmp_path, "webhooks", "retry", first, "--store", store_url)
     await receiver.wait_for(1)
-    while len(left := await store.deliveries()) > 1:
-        await asyncio.sleep(0.001)
+    left = await eventually(store.deliveries, lambda left: len(left) <= 1)
     await courier.close()
     await store.close()
 

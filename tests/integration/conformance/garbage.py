@@ -6,6 +6,8 @@ import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 
+from tests.support.waiting import let_others_run
+
 Kind = Callable[[asyncio.StreamWriter], Awaitable[None]]
 
 
@@ -36,7 +38,7 @@ def unheard(raw: bytes) -> Kind:
     return send
 
 
-def endless(head: str, piece: bytes, pause: float = 0.0) -> Kind:
+def endless(head: str, piece: bytes) -> Kind:
     """Never come to an end."""
 
     async def send(writer: asyncio.StreamWriter) -> None:
@@ -44,14 +46,14 @@ def endless(head: str, piece: bytes, pause: float = 0.0) -> Kind:
         while not writer.is_closing():
             writer.write(b"%x\r\n%b\r\n" % (len(piece), piece))
             await writer.drain()
-            await asyncio.sleep(pause)
+            await let_others_run()
 
     return send
 
 
 async def silent(writer: asyncio.StreamWriter) -> None:
     """Take the request, and say nothing."""
-    await asyncio.sleep(3600)
+    await asyncio.Event().wait()
 
 
 CHUNKED = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\ncontent-type: {}\r\n\r\n"
@@ -90,7 +92,7 @@ GARBAGE: dict[str, Kind] = {
     "events without end": endless(
         CHUNKED.format("text/event-stream"), b'data: {"type": "response.created"}\n\n' * 99, 0.01
     ),
-    "one byte now and then": endless(CHUNKED.format("application/json"), b" ", 0.05),
+    "one byte now and then": endless(CHUNKED.format("application/json"), b" "),
     "events of wrong types": streamed(*(json.dumps(event).encode() for event in EVENTS)),
     "events that are no JSON": streamed(b"[DONE", b"", b"{", b"\xff"),
     "events of one value": streamed(b"null", b"1", b'"x"', b"[]"),

@@ -24,6 +24,7 @@ from tests.support.engine import NOW, called, engine, said
 from tests.support.replay import delta
 from tests.support.shelves import STORE, Shelves, hit
 from tests.support.tools import MCP, ROLL, Servers, Web, output
+from tests.support.waiting import eventually, until
 
 ROLLS = called("dice__roll", '{"e": "2d4"}')
 numbers = itertools.count(1)
@@ -37,13 +38,10 @@ async def queue(made: Engine, **body: Any) -> str:
 
 async def ended(made: Engine, response_id: str) -> dict[str, Any]:
     """The response once it has ended."""
-    async with asyncio.timeout(30):
-        while True:
-            stored = await made.store.load("", response_id)
-            assert stored is not None
-            if stored.status not in ("queued", "in_progress"):
-                break
-            await asyncio.sleep(0.005)
+    stored = await eventually(
+        lambda: made.store.load("", response_id), lambda one: one and one.status not in ("queued", "in_progress")
+    )
+    assert stored is not None
     output = [json.loads(item.body) for item in stored.output]
     return {**json.loads(stored.body), "output": output}
 
@@ -145,9 +143,7 @@ async def test_what_was_told_before_a_crash_is_told_no_otherwise_at_the_end() ->
     first.worker.start()
     response_id = await queue(first.engine, tools=[MCP])
     await asyncio.wait_for(hangs.asked.wait(), 30)
-    async with asyncio.timeout(30):
-        while len((await store.load("", response_id)).output) < 2:  # type: ignore[union-attr]
-            await asyncio.sleep(0.005)
+    await eventually(lambda: store.load("", response_id), lambda one: len(one.output) >= 2)  # type: ignore[union-attr]
     await first.die()
 
     second = Dies(store, Servers(), said("5"))
@@ -298,15 +294,11 @@ async def test_a_response_that_was_cancelled_while_its_tool_ran_ends_there_and_i
     one = Dies(store, servers, ROLLS, said("never"))
     one.worker.start()
     response_id = await queue(one.engine, tools=[MCP])
-    async with asyncio.timeout(30):
-        while not servers.used:
-            await asyncio.sleep(0.005)
+    await until(lambda: servers.used)
 
     await cancel(one.engine, "", response_id)
     servers.gate.set()
-    async with asyncio.timeout(30):
-        while one.worker._running:
-            await asyncio.sleep(0.005)
+    await until(lambda: not one.engine.shared.usage()["background_jobs"].in_use)
     response = await ended(one.engine, response_id)
     await one.worker.close()
 
@@ -324,9 +316,7 @@ async def test_a_list_that_could_not_be_had_is_told_once() -> None:
     first.worker.start()
     response_id = await queue(first.engine, tools=[MCP])
     await asyncio.wait_for(hangs.asked.wait(), 30)
-    async with asyncio.timeout(30):
-        while not (await store.load("", response_id)).output:  # type: ignore[union-attr]
-            await asyncio.sleep(0.005)
+    await eventually(lambda: store.load("", response_id), lambda one: one.output)  # type: ignore[union-attr]
     await first.die()
 
     second = Dies(store, servers, said("I have no tools."))

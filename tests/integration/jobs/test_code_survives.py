@@ -15,6 +15,7 @@ from tests.support.engine import NOW, called, said
 from tests.support.notebooks import CODE, OUTPUTS, SHELL, Notebooks, cell, made, printed
 from tests.support.replay import delta
 from tests.support.tools import Servers
+from tests.support.waiting import until
 
 RUN = called("python", '{"code": "draw()"}')
 LS = called("shell", '{"commands": ["ls"]}')
@@ -150,14 +151,10 @@ async def test_a_response_that_is_cancelled_while_code_runs_ends_there(tool: Any
     one = worker(store, notebooks, call, said("never"))
     one.worker.start()
     response_id = await queue(one.engine, tools=[tool])
-    async with asyncio.timeout(30):
-        while not notebooks.used:
-            await asyncio.sleep(0.005)
+    await until(lambda: notebooks.used)
     await cancel(one.engine, "", response_id)
     notebooks.gate.set()
-    async with asyncio.timeout(30):
-        while one.worker._running:
-            await asyncio.sleep(0.005)
+    await until(lambda: not one.engine.shared.usage()["background_jobs"].in_use)
     response = await ended(one.engine, response_id)
     await one.worker.close()
 

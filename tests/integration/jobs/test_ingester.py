@@ -16,6 +16,7 @@ from antiphon.testing.store.files import AMPLE, new_file
 from antiphon.upstream.http import HttpBackend
 from tests.support.replay import ReplayBackend
 from tests.support.server import Served, serve
+from tests.support.waiting import eventually, until
 
 TEXT = "A line that says nothing but this.\n" * 40
 
@@ -29,13 +30,11 @@ async def attached(served: Served, content: str = TEXT, model: str = "") -> tupl
 
 
 async def ended(served: Served, store: str, file: str) -> StoreFile:
-    async with asyncio.timeout(30):
-        while True:
-            found = await served.engine.store.find_store_file("", store, file)
-            if found is None or found.status != "in_progress":
-                assert found is not None
-                return found
-            await asyncio.sleep(0.01)
+    found = await eventually(
+        lambda: served.engine.store.find_store_file("", store, file), lambda one: one and one.status != "in_progress"
+    )
+    assert found is not None
+    return found
 
 
 @pytest.mark.parametrize(
@@ -128,7 +127,7 @@ async def test_a_new_version_that_fails_in_the_middle_leaves_no_chunks_and_the_o
 async def test_a_file_that_the_worker_owns_and_does_not_know_of_waits_again(stateful: Served) -> None:
     other = await attached(stateful)  # it is loaded and looks every second from now on
     await ended(stateful, *other)
-    house = stateful.host._service  # type: ignore[attr-defined]
+    house = stateful.house
     await house.ingester.close()
     store, file = await attached(stateful)
     assert await stateful.engine.store.claim_ingestion(stateful.engine.worker, 10) is not None
@@ -137,53 +136,49 @@ async def test_a_file_that_the_worker_owns_and_does_not_know_of_waits_again(stat
     assert (await ended(stateful, store, file)).status == "completed"
 
 
-async def test_a_file_that_expires_before_it_is_read_fails(stateful: Served) -> None:
+async def test_a_file_that_expires_before_it_is_read_fails(stateful: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     store, file = await attached(stateful)
     await ended(stateful, store, file)
-    real, found = stateful.engine.files, asyncio.Event()
+    found = asyncio.Event()
 
-    class Expired:
-        async def find(self, tenant: str, file_id: str) -> None:
-            found.set()
+    async def find(tenant: str, file_id: str) -> None:
+        found.set()
 
-    stateful.engine._files = Expired()  # type: ignore[assignment]
-    await stateful.engine.store.reindex_vector_store("", store, "")
-    failed = await ended(stateful, store, file)
-    stateful.engine._files = real
+    with monkeypatch.context() as expired:
+        expired.setattr(stateful.engine.files, "find", find)
+        await stateful.engine.store.reindex_vector_store("", store, "")
+        failed = await ended(stateful, store, file)
     assert (failed.status, failed.error_code, found.is_set()) == ("failed", "invalid_file", True)
     assert (await stateful.sdk.vector_stores.search(store, query="nothing")).data, "its old content is lost"
 
 
 async def test_a_file_waits_again_where_the_readers_are_busy(stateful: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ingestion, "BUSY", 0.0)
-    reader, asked = stateful.engine.documents, []
+    read, asked = stateful.engine.documents.read, []
 
-    class Busy:
-        async def read(self, *given: Any) -> Any:
-            asked.append(given)
-            if len(asked) < 3:
-                raise DocumentError("invalid_file", "Too many files are being read.", "busy")
-            return await reader.read(*given)
+    async def busy(*given: Any) -> Any:
+        asked.append(given)
+        if len(asked) < 3:
+            raise DocumentError("invalid_file", "Too many files are being read.", "busy")
+        return await read(*given)
 
-    stateful.engine._documents = Busy()  # type: ignore[assignment]
+    monkeypatch.setattr(stateful.engine.documents, "read", busy)
     store, file = await attached(stateful)
     assert (await ended(stateful, store, file)).status == "completed"
     assert len(asked) == 3
 
 
-async def test_a_server_that_ends_gives_back_what_it_reads(stateful: Served) -> None:
+async def test_a_server_that_ends_gives_back_what_it_reads(stateful: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     reading = asyncio.Event()
 
-    class Slow:
-        async def read(self, *given: Any) -> Any:
-            reading.set()
-            await asyncio.Event().wait()
+    async def slow(*given: Any) -> Any:
+        reading.set()
+        await asyncio.Event().wait()
 
-    stateful.engine.open_documents = Slow  # type: ignore[assignment]
-    stateful.engine._documents = None
+    monkeypatch.setattr(stateful.engine.documents, "read", slow)
     store, file = await attached(stateful)
     await asyncio.wait_for(reading.wait(), 30)
-    house = stateful.host._service  # type: ignore[attr-defined]
+    house = stateful.house
     await house.ingester.close()
     assert await stateful.engine.store.owned_ingestions(stateful.engine.worker) == {}
     claimed = await stateful.engine.store.claim_ingestion("other", 10)
@@ -192,7 +187,7 @@ async def test_a_server_that_ends_gives_back_what_it_reads(stateful: Served) -> 
 
 
 async def test_a_tenant_with_one_file_does_not_wait_for_the_crowd_of_another(stateful: Served) -> None:
-    house = stateful.host._service  # type: ignore[attr-defined]
+    house = stateful.house
     await house.ingester.close()
     keeper, order = stateful.engine.store, []
     for tenant, count in (("crowd", 20), ("late", 1)):
@@ -230,11 +225,10 @@ async def test_content_that_stays_unavailable_fails_the_file_after_some_attempts
         assert (found.error_code, str(found.error_message)[:10]) == ("server_error", "The bucket")
 
 
-async def test_the_text_of_a_file_in_two_stores_is_read_once(stateful: Served) -> None:
+async def test_the_text_of_a_file_in_two_stores_is_read_once(stateful: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     store, file = await attached(stateful)
     await ended(stateful, store, file)
-    stateful.engine._documents = None
-    stateful.engine.open_documents = None  # another file could not be read now
+    monkeypatch.setattr(stateful.engine.documents, "read", None)  # another file could not be read now
     second = VectorStore(new_id("vs"), "", int(stateful.engine.now()))
     await stateful.engine.store.create_vector_store(second, [NewStoreFile(file)])
     assert (await ended(stateful, second.id, file)).status == "completed"
@@ -245,31 +239,27 @@ async def test_the_text_of_a_file_in_two_stores_is_read_once(stateful: Served) -
 async def test_work_that_ends_after_a_newer_version_of_its_file_frees_its_place(
     stateful: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    reader, first = stateful.engine.documents, asyncio.Event()
+    read, first = stateful.engine.documents.read, asyncio.Event()
     may_end = asyncio.Event()
 
-    class Stubborn:
-        async def read(self, *given: Any) -> Any:
-            if not first.is_set():
-                first.set()
-                try:
-                    await asyncio.Event().wait()
-                finally:  # as a child process that takes long to end
-                    await may_end.wait()
-            return await reader.read(*given)
+    async def stubborn(*given: Any) -> Any:
+        if not first.is_set():
+            first.set()
+            try:
+                await asyncio.Event().wait()
+            finally:  # as a child process that takes long to end
+                await may_end.wait()
+        return await read(*given)
 
-    stateful.engine._documents = Stubborn()  # type: ignore[assignment]
+    monkeypatch.setattr(stateful.engine.documents, "read", stubborn)
     store, file = await attached(stateful)
     await asyncio.wait_for(first.wait(), 30)
     await stateful.engine.store.reindex_vector_store("", store, "")
     assert (await ended(stateful, store, file)).status == "completed"
-    house = stateful.host._service  # type: ignore[attr-defined]
-    async with asyncio.timeout(30):
-        while house.ingester._running:
-            await asyncio.sleep(0.01)
-        may_end.set()
-        while house.ingester._slots.usage.in_use or stateful.engine.holding:
-            await asyncio.sleep(0.01)
+    shared = stateful.engine.shared
+    await until(lambda: shared.usage()["ingestion"].in_use == 1)  # the newer version has ended
+    may_end.set()
+    await until(lambda: not shared.usage()["ingestion"].in_use and not stateful.engine.holding)
 
 
 async def test_a_file_larger_than_the_memory_for_requests_is_ingested(backend: ReplayBackend) -> None:

@@ -112,10 +112,9 @@ async def test_the_profile_of_a_model_that_has_changed_is_not_used(caplog: pytes
             await one.later()
 
         assert target.profile is None
-        assert [record.getMessage() for record in caplog.records] == [
-            "The model 'm' at the backend 'b' has changed since it was probed; its profile is no longer used. "
-            "Run `antiphon models probe m`."
-        ]
+        (record,) = caplog.records
+        assert "'m' at the backend 'b' has changed " in record.getMessage()
+        assert record.getMessage().endswith(" Run `antiphon models probe m`.")
         assert model.requests == []
 
         await one.put(ModelProfile(context_window=4096), "d2")

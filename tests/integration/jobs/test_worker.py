@@ -5,6 +5,7 @@ import json
 import time
 from collections.abc import Mapping
 from contextlib import nullcontext
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -23,6 +24,7 @@ from antiphon.telemetry.access_log import AccessLog
 from antiphon.telemetry.formatters import JsonLines
 from antiphon.telemetry.metrics import Measures, ModelNames, ResponseMetrics
 from tests.support.engine import NOW, engine, said
+from tests.support.waiting import eventually, let_others_run, until
 
 
 async def queue(made: Engine, tenant: str = "", **body: Any) -> str:
@@ -36,10 +38,8 @@ async def status(made: Engine, response_id: str, tenant: str = "") -> str:
 
 
 async def until_ended(made: Engine, *ids: tuple[str, str]) -> None:
-    async with asyncio.timeout(30):
-        for tenant, response_id in ids:
-            while await status(made, response_id, tenant) in ("queued", "in_progress"):
-                await asyncio.sleep(0.005)
+    for tenant, response_id in ids:
+        await eventually(partial(status, made, response_id, tenant), lambda one: one not in ("queued", "in_progress"))
 
 
 class Gate:
@@ -60,9 +60,7 @@ class Gate:
         return await self._post(path, body)
 
     async def until(self, count: int) -> None:
-        async with asyncio.timeout(30):
-            while self.waiting < count:
-                await asyncio.sleep(0.005)
+        await until(lambda: self.waiting >= count)
 
 
 async def test_no_more_is_made_at_once_than_the_settings_say() -> None:
@@ -121,7 +119,7 @@ async def test_a_process_may_leave_the_work_to_others() -> None:
     worker = Worker(made, concurrency=0)
     worker.start()
     response_id = await queue(made)
-    await asyncio.sleep(0)
+    await let_others_run()
     other = Worker(Engine(made.models, made.store, made.new_id, made.now))
     other.start()
     await until_ended(made, ("", response_id))
@@ -140,9 +138,7 @@ async def test_what_is_cancelled_elsewhere_is_stopped_here() -> None:
     await gate.until(1)
     elsewhere = Engine(made.models, made.store, made.new_id, made.now)
     await cancel(elsewhere, "", response_id)
-    async with asyncio.timeout(30):
-        while gate.waiting:
-            await asyncio.sleep(0.005)
+    await until(lambda: not gate.waiting)
     await worker.close()
 
     assert await status(made, response_id) == "cancelled"
@@ -197,9 +193,7 @@ async def test_what_is_held_for_nothing_is_freed(monkeypatch: pytest.MonkeyPatch
     await made.store.reserve("", "other", b"", "resp_mine", made.worker)
     worker = Worker(made)
     worker.start()
-    async with asyncio.timeout(30):
-        while list(await made.store.held(made.worker)) != ["resp_mine"]:
-            await asyncio.sleep(0.005)
+    await eventually(lambda: made.store.held(made.worker), lambda one: list(one) == ["resp_mine"])
     await worker.close()
 
 
@@ -214,12 +208,12 @@ async def test_only_a_silence_that_was_watched_expires_a_worker(monkeypatch: pyt
     looks = 0
     for jump in (0.0, *[workers.LATE + 0.1] * 20, 3600.0):
         now += jump
-        await worker._look_at_others()
+        await worker.look_at_others()
         assert "dead" in await made.store.heartbeats(), "expired though nobody watched it"
     while "dead" in await made.store.heartbeats():
         now += workers.LOOK_EVERY
         looks += 1
-        await worker._look_at_others()
+        await worker.look_at_others()
 
     assert looks * workers.LOOK_EVERY >= workers.SILENCE
 
@@ -242,17 +236,17 @@ async def test_a_watch_begins_anew_after_the_store_failed(monkeypatch: pytest.Mo
     now = 1000.0
     monkeypatch.setattr(asyncio.get_running_loop(), "time", lambda: now)
     worker = Worker(made)
-    await worker._look_at_others()
+    await worker.look_at_others()
     looks = 0
     for store.fails in (*[False] * 5, True):
         now += workers.LOOK_EVERY
         with pytest.raises(StoreError) if store.fails else nullcontext():
-            await worker._look_at_others()
+            await worker.look_at_others()
     store.fails = False
     while "dead" in await store.heartbeats():
         now += workers.LOOK_EVERY
         looks += 1
-        await worker._look_at_others()
+        await worker.look_at_others()
 
     assert looks > workers.SILENCE / workers.LOOK_EVERY
 
@@ -267,7 +261,7 @@ async def test_a_worker_that_beats_is_left_alone(monkeypatch: pytest.MonkeyPatch
     for _ in range(100):
         now += 1
         await made.store.heartbeat("alive")
-        await worker._look_at_others()
+        await worker.look_at_others()
 
     assert "alive" in await made.store.heartbeats()
 

@@ -18,6 +18,7 @@ from antiphon.testing import assert_event_stream
 from antiphon.upstream.scripted import ScriptedBackend
 from tests.support.engine import called, plain, said
 from tests.support.replay import Answer, ReplayBackend, delta, sse
+from tests.support.waiting import eventually, let_others_run
 
 TOOL = {"type": "function", "name": "look", "parameters": {"type": "object", "properties": {}}}
 
@@ -152,8 +153,9 @@ async def test_a_background_response_is_made_while_the_client_is_open(tmp_path: 
     async with AsyncAntiphon(backend=scripted(said("Once")), store=f"sqlite://{tmp_path}/a.db") as client:
         made = await client.responses.create(model="m", input="Hi", background=True)
         assert made.status == "queued"
-        while (response := await client.responses.retrieve(made.id)).status in ("queued", "in_progress"):
-            await asyncio.sleep(0)
+        response = await eventually(
+            lambda: client.responses.retrieve(made.id), lambda one: one.status not in ("queued", "in_progress")
+        )
         assert (response.status, response.output_text) == ("completed", "Once")
         assert (await client.responses.cancel(made.id)).to_dict() == response.to_dict()
 
@@ -175,7 +177,7 @@ async def test_a_background_stream_resumes_after_any_event(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("parameters", [{"response_id": "resp_1", "model": "demo"}, {"starting_after": 1}])
 async def test_a_stream_is_either_new_or_resumed(demo: AsyncAntiphon, parameters: dict[str, Any]) -> None:
-    with pytest.raises(TypeError, match="by `response_id` and `starting_after` alone"):
+    with pytest.raises(TypeError, match="`response_id` and `starting_after`"):
         demo.responses.stream(**parameters)
 
 
@@ -351,8 +353,7 @@ async def test_an_opening_that_is_cancelled_leaves_nothing(store_url: str) -> No
     client = AsyncAntiphon(store=store_url)
     for turns in range(28):
         task = asyncio.create_task(client.responses.create(model="demo", input="Hi"))
-        for _ in range(turns % 7):
-            await asyncio.sleep(0)
+        await let_others_run(turns % 7)
         task.cancel()
         with suppress(asyncio.CancelledError):
             await task
@@ -377,7 +378,7 @@ def test_a_client_belongs_to_the_loop_of_its_first_use(tmp_path: Path) -> None:
         await client.close()
 
     asyncio.run(use())
-    with pytest.raises(RuntimeError, match="`Antiphon`, the synchronous client, can be used in every thread"):
+    with pytest.raises(RuntimeError, match="`Antiphon`, the synchronous client"):
         asyncio.run(client.responses.create(model="demo", input="Hi"))
 
 

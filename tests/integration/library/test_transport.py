@@ -20,6 +20,7 @@ from antiphon.upstream.scripted import ScriptedBackend
 from tests.support.cli import antiphon as run_antiphon
 from tests.support.engine import said
 from tests.support.replay import Answer, ReplayBackend, delta, sse
+from tests.support.waiting import until
 
 
 @pytest.fixture
@@ -127,8 +128,7 @@ async def test_cancelling_a_request_ends_the_models_work(backend: ReplayBackend)
     waiting(backend)
     async with over(backend.url) as client:
         asking = asyncio.create_task(client.responses.create(model="m", input="Hi"))
-        while not backend.requests:
-            await asyncio.sleep(0)
+        await until(lambda: backend.requests)
         asking.cancel()
         await asyncio.wait_for(backend.left.wait(), 30)
 
@@ -205,7 +205,7 @@ def test_a_missing_http_library_is_reported_with_the_command_that_installs_it(mo
     def missing(name: str) -> Any:
         raise ImportError(name)
 
-    transport._http_library.cache_clear()
+    transport.http_library.cache_clear()
     monkeypatch.setattr(transport, "import_module", missing)
     with pytest.raises(ConfigError, match="pip install openai httpx2"):
         antiphon.http_client()
@@ -227,15 +227,15 @@ def test_the_http_library_is_the_one_that_the_installed_sdk_needs(
         loaded.append(name)
         return httpx2
 
-    transport._http_library.cache_clear()
+    transport.http_library.cache_clear()
     monkeypatch.setattr(transport, "requires", lambda name: needs)
     monkeypatch.setattr(transport, "import_module", load)
     antiphon.http_client()
-    transport._http_library.cache_clear()
+    transport.http_library.cache_clear()
     assert loaded == [library]
 
 
 def test_the_clients_are_those_of_the_library_that_the_sdk_uses() -> None:
-    transport._http_library.cache_clear()
+    transport.http_library.cache_clear()
     assert isinstance(antiphon.http_client(), httpx2.Client)
     assert isinstance(antiphon.async_http_client(), httpx2.AsyncClient)

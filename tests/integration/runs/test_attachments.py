@@ -27,6 +27,7 @@ from tests.support.documents import docx, pdf, text_of_all_kinds, xlsx
 from tests.support.engine import plain
 from tests.support.recordings import FOLDER, MISSING
 from tests.support.server import Served, serve
+from tests.support.waiting import ended, eventually
 
 TEXT = "Größe: 42 人人生而自由"
 PAGE = f"[Page 1]\n{TEXT}\n\n"
@@ -132,9 +133,9 @@ async def test_files_work_in_every_kind_of_request(way: str) -> None:
             assert kind == "response.completed"
         elif way == "background":
             made = await sdk.responses.create(model="m", input=[item], background=True)
-            async with asyncio.timeout(30):
-                while (made := await sdk.responses.retrieve(made.id)).status not in ("completed", "failed"):
-                    await asyncio.sleep(0.01)
+            made = await eventually(
+                lambda: sdk.responses.retrieve(made.id), lambda made: made.status in ("completed", "failed")
+            )
             assert made.status == "completed"
         elif way == "conversation":
             conversation = await sdk.conversations.create(items=[item])
@@ -395,13 +396,6 @@ async def in_background(served: Served, *parts: dict[str, Any]) -> Any:
     return await served.sdk.responses.create(model="m", input=[user(*parts)], background=True)  # type: ignore[list-item]
 
 
-async def until_done(served: Served, response_id: str) -> Any:
-    async with asyncio.timeout(30):
-        while (found := await served.sdk.responses.retrieve(response_id)).status in ("queued", "in_progress"):
-            await asyncio.sleep(0.01)
-    return found
-
-
 async def test_a_background_response_waits_for_the_memory_that_its_files_need() -> None:
     async with serving(backend()) as served:
         memory, waited = served.engine.memory, asyncio.Event()
@@ -417,7 +411,7 @@ async def test_a_background_response_waits_for_the_memory_that_its_files_need() 
         begun = await in_background(served, {"type": "input_file", "file_id": file.id})
         await asyncio.wait_for(waited.wait(), 30)
         memory.release(taken)
-        assert (await until_done(served, begun.id)).output_text == "Read."
+        assert (await ended(served.sdk, begun.id)).output_text == "Read."
 
 
 async def test_a_background_response_waits_for_busy_readers(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -434,6 +428,6 @@ async def test_a_background_response_waits_for_busy_readers(monkeypatch: pytest.
     monkeypatch.setattr(documents.DocumentReader, "read", read)
     async with serving(backend()) as served:
         begun = await in_background(served, data(docx(TEXT)))
-        assert (await until_done(served, begun.id)).output_text == "Read."
+        assert (await ended(served.sdk, begun.id)).output_text == "Read."
         assert len(asked) == 3
         assert (await refusal(served, data(docx(TEXT + "2"))))[:1] == (503,), "whoever waits for an answer is told"

@@ -26,6 +26,7 @@ from antiphon.storage.open import open_store
 from antiphon.stored import conversations
 from antiphon.upstream.scripted import ScriptedBackend
 from tests.support.engine import ask, begin, engine, said
+from tests.support.waiting import until
 
 HI = {"role": "user", "content": "Hi"}
 
@@ -213,10 +214,7 @@ async def test_long_histories_are_decoded_when_it_is_their_turn(store_url: str) 
     await made.reads.enter("another")
     waiting = asyncio.create_task(ask(made, previous_response_id=large["id"]))
     short = await ask(made, input="short")
-    for _ in range(1000):
-        if made.reads.waiting:
-            break
-        await asyncio.sleep(0.01)
+    await until(lambda: made.reads.waiting)
     assert (short["status"], made.reads.waiting, waiting.done()) == ("completed", 1, False)
     made.reads.leave("another")
     assert (await waiting)["status"] == "completed"

@@ -248,7 +248,7 @@ async def test_code_that_is_not_among_the_allowed_tools_is_not_run(caplog: pytes
     response = await ask(server, tools=[CODE, mine], tool_choice=choice)
 
     assert (response["output"], notebooks.used) == ([], [])
-    assert "Dropped a call of the tool 'python': the request does not allow this tool." in caplog.messages
+    assert "Dropped a call of the tool 'python'" in caplog.text
 
 
 async def test_a_tool_that_only_programs_may_call_is_left_out() -> None:

@@ -25,6 +25,7 @@ from antiphon.storage.contract import LargeItem, StoredItem
 from antiphon.storage.open import open_store
 from antiphon.stored import conversations
 from tests.support.engine import ask, begin, engine, said
+from tests.support.waiting import eventually, until
 
 TEXT = "x" * 100_000
 SIZE = 4_000_000
@@ -161,8 +162,7 @@ async def test_background_work_waits_for_memory(store_url: str) -> None:
     assert job is not None
     made.memory.take(SIZE - 1000)
     working = asyncio.create_task(work(made, job))
-    while not made.chains and (await made.store.find_job("", job.response.id)) is None:
-        await asyncio.sleep(0)
+    await eventually(lambda: made.store.find_job("", job.response.id), lambda one: made.chains or one is not None)
     assert not working.done()
     made.memory.release(SIZE - 1000)
     await working
@@ -221,8 +221,7 @@ async def test_a_large_background_job_is_not_read_before_there_is_memory_for_it(
     take, tries = made.memory.take, []
     made.memory.take = lambda *size: tries.append(size) or take(*size)  # type: ignore[method-assign, func-returns-value]
     working = asyncio.create_task(work(made, job))
-    while not tries:
-        await asyncio.sleep(0)
+    await until(lambda: tries)
     assert (working.done(), read) == (False, [])
     made.memory.release(SIZE - 1000)
     await working

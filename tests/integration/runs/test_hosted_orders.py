@@ -100,13 +100,13 @@ class Script:
         self.notebooks = Notebooks()
         self.answers: list[Any] = []
         self.tools: list[dict[str, Any]] = []
-        self._results: list[dict[str, Any]] = []
+        self.results: list[dict[str, Any]] = []
         self._sources: dict[str, str] = {}
         self._thought: list[dict[str, Any]] = []
         self._deltas = [_said(event) for event in events if event["type"] in SAID]
         self.web.run = self._searched  # type: ignore[method-assign]
         self.servers.run = self._called  # type: ignore[method-assign]
-        self.notebooks.answer = lambda use: self._results.pop(0)["result"]
+        self.notebooks.answer = lambda use: self.results.pop(0)["result"]
         for item in events[-1]["response"]["output"]:
             getattr(self, f"_{item['type']}")(item)
         self._say(delta("stop"))  # where the last item is a call, the model has nothing to add
@@ -125,14 +125,14 @@ class Script:
 
     def _mcp_list_tools(self, item: dict[str, Any]) -> None:
         self.servers.lists[item["server_label"]] = Listing(item["tools"])
-        self._offer(item["server_label"], "never")
+        self.offer(item["server_label"], "never")
 
-    def _offer(self, label: str, approval: str) -> None:
+    def offer(self, label: str, approval: str) -> None:
         url = "https://tools.example/mcp"
         self.tools.append({"type": "mcp", "server_label": label, "server_url": url, "require_approval": approval})
 
     def _mcp_call(self, item: dict[str, Any]) -> None:
-        self._results.append(item)
+        self.results.append(item)
         self._call(f"{item['server_label']}__{item['name']}", item["arguments"])
 
     def _mcp_approval_request(self, item: dict[str, Any]) -> None:
@@ -142,7 +142,7 @@ class Script:
     def _web_search_call(self, item: dict[str, Any]) -> None:
         if {"type": "web_search"} not in self.tools:
             self.tools.append({"type": "web_search"})
-        self._results.append(item)
+        self.results.append(item)
         self._call("web_search", json.dumps({"query": item["action"]["query"]}))
 
     def _file_search_call(self, item: dict[str, Any]) -> None:
@@ -152,7 +152,7 @@ class Script:
     def _code_interpreter_call(self, item: dict[str, Any]) -> None:
         self._offer_once({"type": "code_interpreter", "container": item["container_id"]})
         self.notebooks.known.add(item["container_id"])
-        self._results.append({"result": ToolResult("ran", {"outputs": item["outputs"] or []})})
+        self.results.append({"result": ToolResult("ran", {"outputs": item["outputs"] or []})})
         self._call("python", json.dumps({"code": item["code"]}))
 
     def _shell_call(self, item: dict[str, Any]) -> None:
@@ -161,7 +161,7 @@ class Script:
         self._call("shell", json.dumps({"commands": item["action"]["commands"]}))
 
     def _shell_call_output(self, item: dict[str, Any]) -> None:
-        self._results.append({"result": ToolResult("ran", {"output": item["output"]})})
+        self.results.append({"result": ToolResult("ran", {"output": item["output"]})})
 
     def _function_call(self, item: dict[str, Any]) -> None:
         self.tools.append({"type": "function", "name": item["name"], "parameters": {"type": "object"}})
@@ -188,15 +188,15 @@ class Script:
         name = citation["filename"]
         is_figure = citation["end_index"] == 0
         file = MadeFile(citation["container_id"], citation["file_id"], f"/mnt/data/{name}", name, is_figure)
-        result = self._results[-1]["result"]
-        self._results[-1]["result"] = replace(result, files=[*result.files, file])
+        result = self.results[-1]["result"]
+        self.results[-1]["result"] = replace(result, files=[*result.files, file])
 
     async def _called(self, use: Use) -> ToolResult:
-        item = self._results.pop(0)
+        item = self.results.pop(0)
         return ToolResult("said", {"output": item["output"], "error": item["error"]}, is_failed=bool(item["error"]))
 
     async def _searched(self, use: Use) -> ToolResult:
-        item = self._results.pop(0)
+        item = self.results.pop(0)
         return ToolResult("found", {"action": item["action"]}, sources=self._sources)
 
     async def play(self, **body: Any) -> Events:
@@ -218,11 +218,11 @@ async def ours(path: Path) -> Events:
 
 async def approved(script: Script) -> Events:
     """The second turn of an approval, whose first one lists and asks."""
-    item = script._results[0]
+    item = script.results[0]
     made, _ = engine(script.answers[0], *script.answers[1:])
     listed = [{"name": item["name"], "description": "d", "input_schema": {"type": "object"}, "annotations": None}]
     script.servers.lists[item["server_label"]] = Listing(listed)
-    script._offer(item["server_label"], "always")
+    script.offer(item["server_label"], "always")
     made.toolset = Toolset(mcp=script.servers)
     first = await stream(made, tools=script.tools)
     request = first[-1]["response"]["output"][-1]

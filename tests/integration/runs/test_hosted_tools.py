@@ -623,5 +623,5 @@ async def test_a_choice_of_a_server_that_is_not_given_says_so() -> None:
     made, _ = engine(said("Hi"))
     with_tools(made)
 
-    with pytest.raises(ClientError, match="the MCP server 'dise', which the model is not offered"):
+    with pytest.raises(ClientError, match="'dise', which the model is not offered"):
         await ask(made, tools=[MCP], tool_choice={"type": "mcp", "server_label": "dise"})

@@ -7,6 +7,7 @@ import pytest
 
 from tests.support.replay import JSON, STREAM, Answer, ReplayBackend, completion, delta, sse
 from tests.support.server import Served
+from tests.support.waiting import until
 
 TAKEN = "Another server took over this response, because this server sent no heartbeat for too long."
 
@@ -30,9 +31,8 @@ async def test_a_client_whose_lease_was_taken_over_gets_no_answer(
             return response.status, await response.text()
 
     asking = asyncio.create_task(ask())
-    while not backend.requests:
-        await asyncio.sleep(0.005)
-    await stateful.host._service.worker.close()  # type: ignore[attr-defined]  # it beats no more, and lets go of everything
+    await until(lambda: backend.requests)
+    await stateful.house.worker.close()  # it beats no more, and lets go of everything
     if lease == "conversation":
         await store.lock("", str(conversation["id"]), "resp_other", "another")
     else:

@@ -3,7 +3,7 @@
 import asyncio
 import itertools
 import json
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, AsyncIterable
 from contextlib import aclosing, suppress
 from typing import Any
 
@@ -18,6 +18,7 @@ from antiphon.runs.run import Run
 from antiphon.storage.contract import StoredResponse
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.testing import assert_event_stream
+from antiphon.upstream.backend import Reply
 from tests.support.engine import NOW, begin, engine, plain, said
 from tests.support.replay import delta
 
@@ -31,7 +32,7 @@ def test_every_phase_but_the_last_has_a_next_one_and_none_leads_back_to_the_firs
 
 async def test_a_stream_is_announced_read_and_ended() -> None:
     made, backend = engine(said("Once ", "upon"))
-    backend._cut = 50
+    backend.cut = 50
     run = await begin(made, stream=True)
     seen = [run.phase]
     async with aclosing(run.events()) as batches:
@@ -54,7 +55,7 @@ async def test_a_plain_response_is_never_announced(answer: Any) -> None:
 
 async def test_a_reader_that_leaves_is_the_reason_why_it_stopped() -> None:
     made, backend = engine(said("Once ", "upon ", "a time"))
-    backend._cut = 100
+    backend.cut = 100
     run = await begin(made, stream=True)
     async with aclosing(run.events()) as batches:
         async for _ in batches:
@@ -126,7 +127,7 @@ async def test_a_response_whose_end_is_being_stored_ends_as_it_is_stored_though_
 
 async def test_a_response_that_is_stopped_while_its_reader_sends_fails_behind_what_is_sent() -> None:
     made, backend = engine(said("Once ", "upon ", "a time"))
-    backend._cut = 100
+    backend.cut = 100
     run = await begin(made, stream=True)
     sending, sent = asyncio.Event(), asyncio.Event()
     events: list[Any] = []
@@ -150,21 +151,27 @@ async def test_a_response_that_is_stopped_while_its_reader_sends_fails_behind_wh
     assert (run.response.status, run.phase) == ("failed", Phase.ENDED)
 
 
-async def test_a_stop_does_not_cancel_the_closing_of_a_step_that_was_stopped_before() -> None:
+async def test_a_stop_does_not_cancel_the_closing_of_a_step_that_was_stopped_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     made, backend = engine(said("Once ", "upon ", "a time"))
-    backend._cut = 100
+    backend.cut = 100
     closing, closed = asyncio.Event(), asyncio.Event()
-    body = backend._body
+    post = backend.post
 
-    async def slow_to_close(parts: Any) -> AsyncGenerator[bytes, None]:
+    async def slow_to_close(parts: AsyncIterable[bytes]) -> AsyncGenerator[bytes, None]:
         try:
-            async for part in body(parts):
+            async for part in parts:
                 yield part
         finally:
             closing.set()
             await closed.wait()
 
-    backend._body = slow_to_close  # type: ignore[method-assign]
+    async def answer(path: str, body: bytes) -> Reply:
+        reply = await post(path, body)
+        return Reply(reply.status, reply.headers, slow_to_close(reply.body))
+
+    monkeypatch.setattr(backend, "post", answer)
     run = await begin(made, stream=True)
     events: list[Any] = []
 

@@ -57,7 +57,7 @@ def plainly(value: Any) -> Any:
 async def test_the_terminal_event_is_told_when_the_store_has_it() -> None:
     store = watched(waits=True)
     made, backend = engine(said("Hi"), store=store)
-    backend._cut = 50
+    backend.cut = 50
     run = await begin(made, stream=True)
     seen: list[Any] = []
 
@@ -130,7 +130,7 @@ async def leave_early(run: Run) -> None:
 
 async def test_a_client_that_leaves_in_the_middle_leaves_a_cancelled_response() -> None:
     made, backend = engine(said("Once ", "upon ", "a time"))
-    backend._cut = 100
+    backend.cut = 100
     run = await begin(made, stream=True)
     await leave_early(run)
     stored = await retrieve(made.store, "", run.response.id, ())
@@ -141,7 +141,7 @@ async def test_a_client_that_leaves_in_the_middle_leaves_a_cancelled_response() 
 
 async def test_a_client_that_leaves_a_store_that_fails_sees_no_error(caplog: pytest.LogCaptureFixture) -> None:
     made, backend = engine(said("Once ", "upon ", "a time"), store=watched(error=StoreError("The store is full.")))
-    backend._cut = 100
+    backend.cut = 100
     await leave_early(await begin(made, stream=True))
 
     assert "The store is full." in caplog.text
@@ -169,7 +169,7 @@ async def test_a_fault_of_ours_ends_the_stream_and_goes_to_the_log(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     made, backend = engine(said("Once ", "upon"))
-    backend._cut = 100
+    backend.cut = 100
 
     def crash(*_: Any) -> None:
         raise ZeroDivisionError("secret")
@@ -208,7 +208,7 @@ async def test_store_false_writes_nothing_anywhere(tmp_path: Path, caplog: pytes
         plain("canary"),
         store=SqliteStore.open(f"sqlite:///{file}", now=lambda: NOW),
     )
-    backend._cut = 50
+    backend.cut = 50
     canary = {"input": "canary", "instructions": "canary", "metadata": {"canary": "canary"}, "store": False}
     ended = (await stream(made, **canary))[-1]["response"]
     failed = (await stream(made, **canary))[-1]["response"]
@@ -285,7 +285,7 @@ def test_the_events_folded_the_last_of_them_the_stored_and_the_plain_response_ar
 
     async def make() -> None:
         made, backend = engine([*answer, last], [*answer, last])
-        backend._cut = cut
+        backend.cut = cut
         events = await stream(made, **options)
         terminal = events[-1]["response"]
         stored = await retrieve(made.store, "", terminal["id"], options.get("include", ()))

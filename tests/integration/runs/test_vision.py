@@ -21,6 +21,7 @@ from antiphon.upstream.registry import ModelRegistry
 from antiphon.upstream.scripted import ScriptedBackend
 from tests.support.engine import NOW, ask, begin, called, plain, stream
 from tests.support.engine import engine as one_backend
+from tests.support.waiting import until
 
 CAT, DOG = "data:image/png;base64,iVBORw0KGgo=", "https://example.com/dog.png"
 USAGE = {"prompt_tokens": 700, "completion_tokens": 30, "total_tokens": 730}
@@ -226,7 +227,7 @@ async def test_the_log_says_who_describes_and_nothing_of_the_image(caplog: pytes
     caplog.set_level(logging.INFO, "antiphon")
     await Sight().ask(user("A secret question", CAT))
     lines = [record.getMessage() for record in caplog.records]
-    assert "The model 'm' has no vision. Images described by 'eye': 1." in lines
+    assert any("'m' has no vision" in line and line.endswith(" 'eye': 1.") for line in lines)
     assert "secret" not in "".join(lines)
 
 
@@ -235,9 +236,7 @@ async def test_requests_at_once_share_a_description_and_one_may_leave() -> None:
     sight.eye.may_answer.clear()
     asked = [asyncio.create_task(sight.ask(user("What is this?", CAT))) for _ in range(3)]
     await sight.eye.is_asked.wait()
-    async with asyncio.timeout(30):
-        while [one.waiting for one in sight.made.vision._making.values()] != [3]:
-            await asyncio.sleep(0)
+    await until(lambda: [one.waiting for one in sight.made.vision._making.values()] == [3])
     asked[0].cancel()
     sight.eye.may_answer.set()
 
@@ -255,9 +254,7 @@ async def test_a_description_that_nobody_waits_for_is_given_up() -> None:
     await sight.eye.is_asked.wait()
     asked.cancel()
     await asyncio.gather(asked, return_exceptions=True)
-    async with asyncio.timeout(30):
-        while sight.made.runs:
-            await asyncio.sleep(0)
+    await until(lambda: not sight.made.runs)
     assert (sight.counted("described"), sight.counted("failed")) == (0, 0)
 
     sight.eye.may_answer.set()

@@ -13,6 +13,7 @@ from antiphon.sandbox.bubblewrap import Bubblewrap
 from antiphon.sandbox.contract import Machine, SandboxError
 from antiphon.testing import check_sandbox
 from tests.support.sandboxes import LIMITS, PATIENCE, machine_of, run, value, why_not
+from tests.support.waiting import let_others_run, until
 
 PYPLOT = """
 import io
@@ -142,7 +143,7 @@ async def test_commands(machine: Machine, command: str, stdout: str, code: int) 
 
 async def test_a_cancelled_call_ends_the_machine(machine: Machine) -> None:
     call = asyncio.create_task(run(machine, "import time; time.sleep(1000)"))
-    await asyncio.sleep(0)
+    await let_others_run()
     call.cancel()
     with pytest.raises(asyncio.CancelledError):
         await call
@@ -158,9 +159,7 @@ async def test_nothing_stays_open(machine: Machine) -> None:
 
 async def test_memory_is_counted(machine: Machine) -> None:
     await run(machine, "held = bytearray(50_000_000)")
-    async with asyncio.timeout(PATIENCE):
-        while machine.memory() < 50_000_000:
-            await asyncio.sleep(0.05)
+    await until(lambda: machine.memory() >= 50000000)
     assert machine.memory() < LIMITS.memory
 
 

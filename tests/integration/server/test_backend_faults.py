@@ -29,6 +29,7 @@ from tests.support.pair import BODY, CHAT, KEY, Pair, Script, error, pair, sayin
 from tests.support.replay import JSON, Answer, ReplayBackend, completion, delta, echo, sse, text
 from tests.support.server import Served, serve
 from tests.support.speaking import HEAD, chunked, heard, reset, speaking
+from tests.support.waiting import let_others_run, until
 
 REFUSED = "http://127.0.0.1:9/v1"
 PATIENCE = 60.0
@@ -76,11 +77,11 @@ async def test_row_1_a_refused_connection_moves_on_at_once(monkeypatch: pytest.M
 def sleeps(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The seconds for which any task sleeps that begins from now on."""
     slept: list[float] = []
-    sleep, others = asyncio.sleep, asyncio.all_tasks()
+    real, others = asyncio.sleep, asyncio.all_tasks()
 
     async def noted(seconds: float, result: Any = None) -> Any:
         slept.extend([seconds] if seconds and asyncio.current_task() not in others else [])
-        return await sleep(seconds, result)
+        return await real(seconds, result)
 
     monkeypatch.setattr("asyncio.sleep", noted)
     return slept
@@ -380,11 +381,11 @@ async def test_row_17_bytes_that_say_nothing_do_not_keep_a_stream_alive(said: by
         while not writer.is_closing():
             writer.write(chunked(drop))
             await writer.drain()
-            await asyncio.sleep(0.02)
+            await let_others_run()
 
     async with (
         speaking(drip) as url,
-        alone(url, first_byte_timeout=0.2, idle_timeout=0.2) as served,
+        alone(url, first_byte_timeout=0.1, idle_timeout=0.1) as served,
         asyncio.timeout(10),
     ):
         status, events = await stream_of(served)
@@ -400,11 +401,11 @@ async def test_row_17_a_plain_answer_that_drips_ends_too() -> None:
         while not writer.is_closing():
             writer.write(chunked(b" "))
             await writer.drain()
-            await asyncio.sleep(0.02)
+            await let_others_run()
 
     async with (
         speaking(drip) as url,
-        alone(url, first_byte_timeout=0.2, idle_timeout=0.2) as served,
+        alone(url, first_byte_timeout=0.1, idle_timeout=0.1) as served,
         asyncio.timeout(10),
     ):
         status, _ = await served.post("/responses", json=BODY)
@@ -425,8 +426,7 @@ async def test_row_68_one_tenant_with_many_requests_does_not_hold_up_the_others(
 
     async with pair(note, note, shares={"a": BackendOptions(concurrency=2, queue=500)}, models=("m", "n")) as two:
         noisy = [asyncio.create_task(ask(two.served, "noisy")) for _ in range(200)]
-        while not order:
-            await asyncio.sleep(0)
+        await until(lambda: order)
         before_them = len(order)
         quiet = [asyncio.create_task(ask(two.served, tenant)) for tenant in ("quiet", "calm")]
         await asyncio.gather(*quiet)

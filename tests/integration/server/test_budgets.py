@@ -17,6 +17,7 @@ from antiphon.upstream.prices import NANO, Prices
 from tests.support.keys import bearing, issue, issued
 from tests.support.replay import JSON, Answer, ReplayBackend
 from tests.support.server import Served, serve
+from tests.support.waiting import ended, until
 
 HI = {"model": "m", "input": "Hi", "max_output_tokens": 100}
 CHAT = {"model": "m", "messages": [{"role": "user", "content": "Hi"}], "max_tokens": 100}
@@ -86,8 +87,7 @@ async def test_every_endpoint_counts_what_its_answer_costs_by_model(backend: Rep
                 await response.read()
                 assert response.status == 200
         queued = await served.sdk.responses.create(model="m", input="Hi", background=True)
-        while (await served.sdk.responses.retrieve(queued.id)).status in ("queued", "in_progress"):
-            await asyncio.sleep(0)
+        await ended(served.sdk, queued.id)
         (row,) = await spent(served, "group_by=model,key")
         by_day = await spent(served, "group_by=day&group_by=model")
 
@@ -128,13 +128,11 @@ async def test_several_answers_or_two_bounds_are_no_way_around_a_budget(backend:
         for more in ({"n": 10}, {"max_completion_tokens": 1, "max_tokens": 1000}):
             backend.script = lambda _: Answer([], JSON, wait=never)
             waits = asyncio.create_task(served.post("/chat/completions", json={**CHAT, **more}))
-            while not backend.requests:
-                await asyncio.sleep(0)
+            await until(lambda: backend.requests)
             assert (await served.post("/chat/completions", json={**CHAT, "max_tokens": 200}))[0] == 429
             waits.cancel()
             await asyncio.wait([waits])
-            while served.engine.meter._at_once:
-                await asyncio.sleep(0)
+            await until(lambda: not served.engine.meter.in_progress)
             await served.engine.meter.settle()
             backend.requests.clear()
 
@@ -194,8 +192,7 @@ async def test_a_failed_request_gives_back_what_was_reserved(backend: ReplayBack
             assert (await served.post(path, json=body))[0] == 400
             await served.engine.meter.settle()
         queued = await served.sdk.responses.create(model="m", input="Hi", background=True, max_output_tokens=100)
-        while (await served.sdk.responses.retrieve(queued.id)).status in ("queued", "in_progress"):
-            await asyncio.sleep(0)
+        await ended(served.sdk, queued.id)
         await served.engine.meter.settle()
         assert await held(served, kept, COST)
 

@@ -14,11 +14,12 @@ from antiphon.server.application import create_app
 from antiphon.storage.open import open_store
 from antiphon.testing import assert_event_stream
 from antiphon.upstream.http import HttpBackend
-from tests.integration.server.test_background import until
+from tests.integration.server.test_background import reaches
 from tests.support.keys import bearing, issued
 from tests.support.replay import JSON, STREAM, Answer, ReplayBackend, completion, echo, text
 from tests.support.server import Served, serve
 from tests.support.socket import talk
+from tests.support.waiting import until
 
 ON = {"antiphon-cache": "on"}
 BODY = {"model": "m", "input": "Hi"}
@@ -111,10 +112,10 @@ async def test_work_in_the_background_takes_from_the_cache_and_gives_to_it(
     stateful: Served, backend: ReplayBackend
 ) -> None:
     _, queued = await post(stateful, ON, background=True)
-    first = await until(stateful, queued["id"], "completed")
+    first = await reaches(stateful, queued["id"], "completed")
     assert (await post(stateful, ON))[0] == "hit"
     _, queued = await post(stateful, ON, background=True)
-    second = await until(stateful, queued["id"], "completed")
+    second = await reaches(stateful, queued["id"], "completed")
     assert second["output_text"] == first["output_text"] == "You said: Hi "
     assert len(backend.requests) == 1
 
@@ -154,8 +155,7 @@ async def test_two_hundred_equal_requests_over_http_make_one_call(stateful: Serv
     backend.script = slow
     async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as http, asyncio.timeout(60):
         asking = [asyncio.create_task(post(stateful, ON, http=http, stream=odd)) for odd in (False, True) * 100]
-        while len(stateful.engine.runs) < 200:
-            await asyncio.sleep(0.01)
+        await until(lambda: len(stateful.engine.runs) >= 200)
         go.set()
         answers = await asyncio.gather(*asking)
     assert len(backend.requests) == 1

@@ -1,7 +1,7 @@
 """Tenants share running responses and connections: one tenant never holds all of them."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +19,7 @@ from tests.support.metrics import scrape
 from tests.support.raw import connected
 from tests.support.replay import Answer, ReplayBackend, delta, echo, sse
 from tests.support.server import Served, serve
+from tests.support.waiting import until
 
 PATIENCE = 30.0
 
@@ -68,12 +69,6 @@ class Shared:
 
 def _total(usage: Usage) -> int:
     return usage.in_use + usage.waiting
-
-
-async def until(holds: Callable[[], bool]) -> None:
-    async with asyncio.timeout(PATIENCE):
-        while not holds():
-            await asyncio.sleep(0.001)
 
 
 async def end(*tasks: asyncio.Task[Any]) -> None:

@@ -9,6 +9,7 @@ import pytest
 from antiphon.testing import assert_event_stream
 from tests.support.replay import Answer, ReplayBackend, delta, sse, text
 from tests.support.server import Served
+from tests.support.waiting import until
 
 BODY = {"model": "m", "input": "Hi"}
 
@@ -46,8 +47,7 @@ async def test_the_same_request_gets_the_same_answer(
     assert later == [first] * 3
     if "stream" in extra:
         assert_event_stream([json.loads(line[6:]) for line in first[1].split(b"\n") if line.startswith(b"data: ")])
-    while backend.requests == []:
-        await asyncio.sleep(0.01)
+    await until(lambda: backend.requests != [])
     assert len(backend.requests) == 1
 
 

@@ -20,6 +20,7 @@ from antiphon.upstream.backend import Reply
 from antiphon.upstream.scripted import ScriptedBackend
 from tests.support.engine import said
 from tests.support.server import Served, serve
+from tests.support.waiting import until
 
 SIZE = 8 * LARGE
 TEXTS = [{"role": "user", "content": letter * SIZE} for letter in "ab"]
@@ -142,8 +143,6 @@ async def test_nothing_large_waits_for_the_collector(collected: Callable[[], int
     async with serve(backend) as served:
         memory = served.engine.memory
         await ENDS[end](served, backend)
-        async with asyncio.timeout(30):
-            while memory.left < memory.size or served.engine.runs:
-                await asyncio.sleep(0)
+        await until(lambda: memory.left >= memory.size and not served.engine.runs)
 
         assert collected() < SIZE

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from openai import AsyncOpenAI, BadRequestError, RateLimitError
+from openai import BadRequestError, RateLimitError
 
 from antiphon.storage.contract import ApiKey
 from antiphon.storage.open import open_store
@@ -17,6 +17,7 @@ from antiphon.upstream.http import HttpBackend
 from tests.support.keys import bearing, issued
 from tests.support.replay import JSON, Answer, ReplayBackend, completion, delta, sse
 from tests.support.server import Served, serve
+from tests.support.waiting import ended, eventually, until
 
 HI = {"model": "m", "input": "Hi"}
 LONG = "word" * 10_000
@@ -223,8 +224,7 @@ async def test_a_request_that_ends_in_any_way_leaves_its_place(backend: ReplayBa
 
 async def gone(served: Served) -> None:
     """Wait until nothing is made any more."""
-    while served.engine.meter._at_once:
-        await asyncio.sleep(0)
+    await until(lambda: not served.engine.meter.in_progress)
 
 
 # What is counted.
@@ -260,11 +260,6 @@ async def test_every_way_of_asking_is_counted_once(backend: ReplayBackend, store
         assert await used(served) == requests(7, 37, 14)
 
 
-async def ended(sdk: AsyncOpenAI, response_id: str) -> None:
-    while (await sdk.responses.retrieve(response_id)).status in ("queued", "in_progress"):
-        await asyncio.sleep(0.01)
-
-
 async def test_a_request_that_is_sent_again_with_its_key_is_counted_once(backend: ReplayBackend) -> None:
     async with holding(backend, "sqlite://", requests_per_minute=1) as (served, _):
         for _ in range(3):
@@ -290,8 +285,9 @@ async def test_a_background_response_that_is_cancelled_gives_back_what_it_took(
             await served.sdk.responses.cancel(queued.id)
             await gone(served)
             await served.engine.meter.settle()
-        while (counts := await used(served))["input_tokens"] < 3 * 8:  # the worker charges once it has stopped
-            await asyncio.sleep(0.01)
+        counts = await eventually(
+            lambda: used(served), lambda counts: counts["input_tokens"] >= 3 * 8
+        )  # the worker charges once it has stopped
         assert counts == requests(3, 3 * 8, 0)
         level = await served.engine.store.take(kept.id, kept.limits, 1)
         assert level.is_granted
@@ -433,7 +429,7 @@ async def test_without_keys_nothing_is_counted_and_the_store_is_not_asked(served
     told = (await served.get("/usage"))[1]
     assert told["data"] == []
     assert told["storage"] == {"object": "usage.storage", "stored_bytes": 0, "max_stored_bytes": None}
-    assert served.engine.meter._at_once == {}
+    assert served.engine.meter.in_progress == {}
 
 
 async def test_lists_and_counts_of_tokens_are_requests(backend: ReplayBackend) -> None:
@@ -456,7 +452,7 @@ async def test_a_list_counts_to_the_requests_at_once(backend: ReplayBackend) -> 
         made = (await served.post("/responses", json=HI))[1]["id"]
         for _ in range(3):
             assert (await served.get(f"/responses/{made}/input_items"))[0] == 200
-        assert served.engine.meter._at_once == {}
+        assert served.engine.meter.in_progress == {}
 
 
 async def test_a_hit_of_the_cache_is_a_request_and_no_tokens(backend: ReplayBackend) -> None:

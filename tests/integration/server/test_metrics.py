@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import aclosing
 
 import pytest
 from starlette.types import Message
@@ -68,7 +67,8 @@ async def test_what_is_under_way_is_shown_until_it_ends(backend: ReplayBackend, 
     go = asyncio.Event()
     backend.script = lambda _: Answer([text("Hello")[:60]], wait=go, rest=[text("Hello")[60:]])
     stream = await measured.sdk.responses.create(model="m", input="Hi", stream=True)
-    async with aclosing(stream._iterator) as events:
+    async with stream:
+        events = aiter(stream)
         await anext(events)
         during = await scrape(measured)
         go.set()

@@ -1,6 +1,5 @@
 """Parameters of local servers, such as `top_k`: forwarded to backends that take them, else rejected as OpenAI does."""
 
-import asyncio
 import base64
 import json
 from typing import Any
@@ -19,6 +18,7 @@ from tests.support.pair import BODY, Pair, error, pair, saying
 from tests.support.replay import ReplayBackend
 from tests.support.server import serve
 from tests.support.socket import talk
+from tests.support.waiting import ended
 
 LOCAL: dict[str, Any] = {
     "top_k": 20,
@@ -146,9 +146,7 @@ async def test_background_responses_keep_them() -> None:
     async with pair(saying("a"), saying("b"), MODELS, **VLLM) as two:
         sdk = two.served.sdk
         queued = await sdk.responses.create(model="m", input="Hi", background=True, extra_body=LOCAL)
-        async with asyncio.timeout(20):
-            while (await sdk.responses.retrieve(queued.id)).status in {"queued", "in_progress"}:
-                await asyncio.sleep(0.02)
+        await ended(sdk, queued.id)
         assert sent(two.a.requests[0]) == LOCAL
         assert (await refusal(two, model="n", min_p=0.1, background=True))[0] == "Unknown parameter: 'min_p'."
 
@@ -156,9 +154,7 @@ async def test_background_responses_keep_them() -> None:
 async def test_background_responses_are_made_by_backends_that_take_them() -> None:
     async with pair(saying("a"), saying("b"), dialects={"a": "openai", "b": "vllm"}) as two:
         queued = await two.served.sdk.responses.create(model="m", input="Hi", background=True, extra_body=LOCAL)
-        async with asyncio.timeout(20):
-            while (made := await two.served.sdk.responses.retrieve(queued.id)).status in {"queued", "in_progress"}:
-                await asyncio.sleep(0.02)
+        made = await ended(two.served.sdk, queued.id)
         assert made.output_text == "b"
         assert two.a.requests == []
 
@@ -245,12 +241,9 @@ async def test_the_error_for_a_pdf_names_the_settings_that_would_let_it_through(
     async with pair(saying("a"), saying("b"), MODELS, **VLLM) as two:
         message, _, param = await refusal(two, input=content)
         assert param == "input[0].content[0]"
-        assert message == (
-            "Invalid 'input[0].content[0]': The PDF contains no text. Its pages are probably scans: run OCR on it "
-            "first, or send its pages as images. Its backend has the dialect 'vllm', which does not accept files. "
-            "If the model reads them, the server's operator sets `dialect` of this backend to one with a file part, or "
-            '`api` to "responses".'
-        )
+        assert message.startswith("Invalid 'input[0].content[0]': The PDF contains no text. ")
+        assert " has the dialect 'vllm', " in message
+        assert "`dialect`" in message and message.endswith('`api` to "responses".')
     async with pair(saying("a"), saying("b"), MODELS, dialects={"a": "openai"}) as two:
         await two.ask(input=content)
         assert data in json.dumps(two.a.requests[0])

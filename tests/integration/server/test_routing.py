@@ -16,6 +16,7 @@ from tests.support.native import answering, message
 from tests.support.pair import BODY, CHAT, Script, cut_before_the_first_token, error, pair, saying
 from tests.support.replay import JSON, Answer, completion, delta, sse, text
 from tests.support.socket import talk, text_of
+from tests.support.waiting import ended, until
 
 APIS = ("responses", "chat")
 
@@ -64,9 +65,7 @@ async def test_chat_completions_fail_over_too(fails: Script) -> None:
 async def test_background_responses_fail_over_too() -> None:
     async with pair(error(500), saying("Hello")) as two:
         queued = await two.served.sdk.responses.create(model="m", input="Hi", background=True)
-        async with asyncio.timeout(20):
-            while (response := await two.served.sdk.responses.retrieve(queued.id)).status in {"queued", "in_progress"}:
-                await asyncio.sleep(0.02)
+        response = await ended(two.served.sdk, queued.id)
         assert response.output_text == "Hello"
 
 
@@ -75,9 +74,7 @@ async def test_background_responses_wait_until_a_backend_that_limits_its_rate_re
         await two.served.post("/responses", json=BODY)
         two.a.script = saying("a")
         queued = await two.served.sdk.responses.create(model="m", input="Hi", background=True)
-        async with asyncio.timeout(20):
-            while (response := await two.served.sdk.responses.retrieve(queued.id)).status in {"queued", "in_progress"}:
-                await asyncio.sleep(0.02)
+        response = await ended(two.served.sdk, queued.id)
 
         assert response.output_text == "a"
 
@@ -86,9 +83,7 @@ async def test_background_responses_fail_without_asking_a_backend_that_rests_for
     async with pair(error(402), saying("b"), models=("m", "n")) as two:
         await two.served.post("/responses", json=BODY)
         queued = await two.served.sdk.responses.create(model="m", input="Hi", background=True)
-        async with asyncio.timeout(20):
-            while (response := await two.served.sdk.responses.retrieve(queued.id)).status in {"queued", "in_progress"}:
-                await asyncio.sleep(0.02)
+        response = await ended(two.served.sdk, queued.id)
 
         assert (response.status, response.error and response.error.code) == ("failed", "insufficient_quota")
         assert len(two.a.requests) == 1
@@ -249,8 +244,9 @@ async def test_a_full_queue_refuses_at_once_with_a_wait_and_frees_itself() -> No
 
     async with pair(slow, slow, shares=shares) as two:
         taken = [asyncio.create_task(two.ask()) for _ in range(4)]
-        while sum(served.slots.in_use + served.slots.waiting for served in two.served.engine.models.backends) < 4:
-            await asyncio.sleep(0.01)
+        await until(
+            lambda: sum(served.slots.in_use + served.slots.waiting for served in two.served.engine.models.backends) >= 4
+        )
         async with two.served.http.post(two.served.url + "/responses", json=BODY) as response:
             body = await response.json()
         async with two.served.http.post(two.served.url + "/chat/completions", json=CHAT) as chat:
@@ -274,12 +270,10 @@ async def test_one_that_leaves_while_it_waits_leaves_nothing_behind() -> None:
         slots = [served.slots for served in two.served.engine.models.backends]
         asked = [asyncio.create_task(two.ask()) for _ in range(6)]
         async with asyncio.timeout(20):
-            while sum(one.waiting for one in slots) < 4:
-                await asyncio.sleep(0.01)
+            await until(lambda: sum(one.waiting for one in slots) >= 4)
             for task in asked:
                 task.cancel()
-            while any(one.waiting or one.in_use for one in slots):
-                await asyncio.sleep(0.01)
+            await until(lambda: not any(one.waiting or one.in_use for one in slots))
         go.set()
 
         assert (await two.ask())[0] == "Late"

@@ -23,6 +23,7 @@ from tests.integration.server.test_keys import routes_of
 from tests.support.keys import bearing, issue, issued
 from tests.support.replay import Answer, ReplayBackend, delta, sse
 from tests.support.server import Served, serve
+from tests.support.waiting import eventually, until
 
 HI = {"model": "m", "input": "Hi"}
 CHAT = {"model": "m", "messages": [{"role": "user", "content": "Hi"}], "store": True}
@@ -177,13 +178,14 @@ async def own(house: House, backend: ReplayBackend) -> Owned:
     within = await house.made("/v1/responses", {**HI, "conversation": conversation["id"]})
     _, _, streamed = await house.ask("POST", "/v1/responses", house.owner, {**HI, "stream": True})
     done = await house.made("/v1/responses", {**HI, "background": True})
-    while json.loads((await house.ask("GET", f"/v1/responses/{done['id']}", house.owner))[2])["status"] != "completed":
-        await asyncio.sleep(0.01)
+    await eventually(
+        lambda: house.ask("GET", f"/v1/responses/{done['id']}", house.owner),
+        lambda one: json.loads(one[2])["status"] == "completed",
+    )
     never, echo = asyncio.Event(), backend.script
     backend.script = lambda request: Answer([sse(delta(content="Hi"), done=False)], wait=never)
     working = await house.made("/v1/responses", {**HI, "background": True})
-    while not backend.requests or len(backend.requests) < 5:
-        await asyncio.sleep(0.01)
+    await until(lambda: backend.requests and len(backend.requests) >= 5)
     backend.script = echo
     items = json.loads((await house.ask("GET", f"/v1/conversations/{conversation['id']}/items", house.owner))[2])[
         "data"

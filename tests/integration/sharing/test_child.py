@@ -10,6 +10,7 @@ import pytest
 
 from antiphon.sharing.child import Child, ChildError, child_turns
 from antiphon.sharing.scheduler import FairScheduler
+from tests.support.waiting import let_others_run, until
 
 
 def child(code: str, *, seconds: float = 30.0, most: int = 10_000_000, turns: FairScheduler | None = None) -> Child:
@@ -52,9 +53,7 @@ async def test_a_program_is_ended_with_the_request_that_needs_it(tmp_path: Path)
     begun = tmp_path / "begun"
     code = f"import os, pathlib, time; pathlib.Path({str(begun)!r}).write_text(str(os.getpid())); time.sleep(60)"
     running = asyncio.create_task(child(code).run(b""))
-    async with asyncio.timeout(30):
-        while not (begun.exists() and begun.read_text()):
-            await asyncio.sleep(0.01)
+    await until(lambda: begun.exists() and begun.read_text())
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
@@ -118,11 +117,10 @@ async def test_however_often_it_is_cancelled_a_program_has_ended_and_its_pipes_a
     """Cancelled again and again from so many turns of the loop on: while it starts, receives, and ends."""
     turns, before = child_turns(), open_files()
     running = asyncio.create_task(child("import time; time.sleep(60)", turns=turns).run(b"x" * 5_000_000))
-    for _ in range(looks):
-        await asyncio.sleep(0)
+    await let_others_run(looks)
     while not running.done():
         running.cancel()
-        await asyncio.sleep(0)
+        await let_others_run()
     assert running.cancelled()
     assert turns.free == child_turns().free
     gc.collect()  # a transport that was left open warns here

@@ -236,14 +236,18 @@ async def test_what_a_job_stored_at_its_end_is_counted(stores: Sequence[SqlStore
     assert [(one.items, one.size) for one in extents] == [(1, 7)] * 2
 
 
-async def test_what_is_remembered_is_bounded(stores: Sequence[SqlStore], monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_is_remembered_is_bounded(
+    stores: Sequence[SqlStore], walks: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(chains, "MOST_KNOWN", 5)
-    store, sizes = stores[0], []
-    for number in range(12):
-        await store.save(turn(LENGTH, f"other_{number}"))
-        assert await length(store, turn(LENGTH, f"other_{number}")) == LENGTH + 1
-        sizes.append(len(store._measured))
-    assert max(sizes) == 5
+    store, ends = stores[0], [turn(LENGTH, f"other_{number}") for number in range(12)]
+    for end in ends:
+        await store.save(end)
+        assert await length(store, end) == LENGTH + 1
+    walks.clear()
+    for end in reversed(ends):
+        assert await length(store, end) == LENGTH + 1
+    assert len(ends) - 5 <= len(walks) < len(ends)
 
 
 async def test_a_deletion_that_a_failover_lost_hides_no_other(postgres: Postgres, clock: Clock) -> None:

@@ -166,7 +166,7 @@ async def test_no_history_waits_to_read_what_has_expired(
 ) -> None:
     await save_chain(store, StoredItem("msg_ends", b"x" * (FEW_BYTES + 1)))
     assert reads.take("another")
-    with pytest.raises(StoreError, match=r"^The store is overloaded: too many large reads are waiting\.$"):
+    with pytest.raises(StoreError, match=r"overloaded: too many large reads "):
         await store.history("", name)
     assert await store.history("", "old") == [OLD]
     clock.times = [END]

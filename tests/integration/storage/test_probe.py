@@ -9,6 +9,7 @@ from antiphon.errors import StoreError
 from antiphon.storage.open import open_store
 from antiphon.storage.probe import WRITE_AGAIN, WRITE_EVERY, StoreProbe
 from antiphon.storage.sqlite.store import SqliteStore
+from tests.support.waiting import let_others_run
 
 
 class Written(SqliteStore):
@@ -19,7 +20,7 @@ class Written(SqliteStore):
 
     async def check_writable(self) -> None:
         self.writes += 1
-        await asyncio.sleep(0)
+        await let_others_run()
         if self.is_full:
             raise StoreError("The store's disk is full.")
         await super().check_writable()

@@ -54,11 +54,12 @@ async def test_it_finds_the_moment_between_the_commits_of_a_busy_writer(tmp_path
         is_over.wait(0.01)  # as a slow disk
         return given
 
-    writes = [store._writer.submit(act, 0)]
+    submit = store._writer.submit
+    writes = [submit(act, 0)]
 
     async def keep_busy() -> None:
         while not is_over.is_set():
-            writes.append(store._writer.submit(act, 0))
+            writes.append(submit(act, 0))
             await writes[-2]
 
     busy = asyncio.create_task(keep_busy())
@@ -101,9 +102,10 @@ async def test_a_process_that_is_stopped_in_the_middle_of_a_beat_can_be_declared
     await asyncio.to_thread(pulse.beat)
 
     def stop_in_the_middle() -> None:
-        assert pulse._loop is not None
+        loop, connection = pulse._loop, pulse._connection
+        assert loop is not None
         for statement in ("BEGIN", QUERIES["beat"].replace("$1", "'w'")):
-            pulse._loop.run_until_complete(pulse._connection.execute(statement))
+            loop.run_until_complete(connection.execute(statement))
 
     await asyncio.to_thread(stop_in_the_middle)
     monkeypatch.undo()

@@ -13,6 +13,7 @@ from antiphon.runs.engine import Engine
 from antiphon.upstream.options import BackendOptions
 from tests.support.chance import examples
 from tests.support.engine import begin, called, engine, plain, said
+from tests.support.waiting import let_others_run
 
 REFUSED = json.dumps({"error": {"message": "Unsupported parameter: 'top_p'.", "param": "top_p"}})
 
@@ -62,15 +63,14 @@ def test_whatever_way_requests_end_no_slot_is_lost(
         tasks: list[asyncio.Task[None]] = []
         for _, stream, end, when in script:
             tasks.append(asyncio.create_task(ask(made, stream, when if end == "left" else None)))
-            for _ in range(when if end == "cancelled" else 1):
-                await asyncio.sleep(0)
+            await let_others_run(when if end == "cancelled" else 1)
             if end == "cancelled":
                 tasks[-1].cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         await made.store.close()
 
         assert (served.slots.in_use, served.slots.waiting) == (0, 0)
-        assert not served.slots._queues
+        assert not served.slots.tenants
         assert not made.runs
 
     asyncio.run(play())

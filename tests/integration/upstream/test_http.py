@@ -3,7 +3,7 @@
 import asyncio
 import json
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -14,19 +14,13 @@ from antiphon.errors import BackendError
 from antiphon.upstream.http import HttpBackend
 from tests.support.replay import JSON, Answer, ReplayBackend, text
 from tests.support.speaking import speaking
+from tests.support.waiting import LoopClock, until
 
 KEY = "sk-secret-backend-key"
 BODY = b'{"model": "m", "messages": []}'
 GONE = "http://127.0.0.1:9/v1"
 REFUSED = rf"^Backend 'b' \({GONE}\) is unreachable: connection refused\. Check that it is running\.$"
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
-
-
-async def until(is_so: Callable[[], bool]) -> None:
-    """Let the loop turn until something is so."""
-    async with asyncio.timeout(5):
-        while not is_so():
-            await asyncio.sleep(0.001)
 
 
 @asynccontextmanager
@@ -170,7 +164,7 @@ async def test_https_at_a_port_of_plain_http_is_a_failed_handshake() -> None:
         await reader.read()
 
     async with speaking(plain) as url, at(url.replace("http:", "https:"), connect_timeout=30.0) as one:
-        with pytest.raises(BackendError, match=r"TLS handshake failed \(.+\)\. Check whether its URL must begin"):
+        with pytest.raises(BackendError, match=r"TLS handshake failed \(.+\)\. Check "):
             await read(one)
 
 
@@ -235,18 +229,26 @@ async def test_a_backend_that_falls_silent_is_given_up(said: bytes, times: dict[
     assert caught.value.status == 502
 
 
-async def test_a_backend_that_goes_on_slowly_is_not_given_up() -> None:
+async def test_a_backend_that_goes_on_slowly_is_not_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, may_go_on = LoopClock(monkeypatch), asyncio.Semaphore(1)
+
     async def slow(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(HEAD)
         for _ in range(4):
-            await asyncio.sleep(0.2)
+            await may_go_on.acquire()
+            clock.advance(60)
             writer.write(b"1\r\nx\r\n")
         writer.write(b"0\r\n\r\n")
         await reader.read()
 
-    async with speaking(slow) as url, at(url, idle_timeout=0.6, first_byte_timeout=0.6) as one:
-        assert await read(one) == b"xxxx"
+    async with speaking(slow) as url, at(url, idle_timeout=100, first_byte_timeout=100) as one:
+        reply, parts = await one.post("/chat/completions", BODY), b""
+        async for part in reply.body:
+            parts += part
+            may_go_on.release()
+        await reply.close()
+    assert parts == b"xxxx"
 
 
 @pytest.mark.parametrize(
@@ -301,7 +303,7 @@ async def test_a_connection_serves_one_request_after_the_other() -> None:
 
 
 async def test_a_connection_serves_again_though_nobody_read_past_the_end_of_the_answer() -> None:
-    connections = []
+    connections, was_left = [], asyncio.Semaphore(0)
 
     async def answers(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         connections.append(writer)
@@ -309,7 +311,7 @@ async def test_a_connection_serves_again_though_nobody_read_past_the_end_of_the_
             await reader.readuntil(BODY)
             body = text("Hi")
             writer.write(HEAD + b"%x\r\n%s\r\n" % (len(body), body))
-            await asyncio.sleep(0.02)
+            await was_left.acquire()
             writer.write(b"0\r\n\r\n")
 
     async with speaking(answers) as url, at(url) as one:
@@ -319,6 +321,7 @@ async def test_a_connection_serves_again_though_nobody_read_past_the_end_of_the_
                 if part.rstrip().endswith(b"[DONE]"):
                     break
             await reply.close()
+            was_left.release()
             await until(lambda: one.idle_connections == 1)
 
     assert len(connections) == 1

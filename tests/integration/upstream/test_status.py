@@ -9,6 +9,7 @@ from antiphon.upstream.registry import ModelRegistry
 from antiphon.upstream.retry_policy import Failure
 from antiphon.upstream.status import Status, status_of, together
 from tests.support.engine import Listed, engine
+from tests.support.waiting import let_others_run
 
 
 def known(*names: str) -> tuple[list[BackendState], Status]:
@@ -77,7 +78,7 @@ async def test_the_first_request_that_waits_for_a_backend_says_for_how_long() ->
     before = status_of(made.models, 0, {}).backends[0]
     await served.slots.enter()
     waiting = asyncio.create_task(served.slots.enter())
-    await asyncio.sleep(0)
+    await let_others_run()
     after = status_of(made.models, 0, {}).backends[0]
     served.slots.leave()
     await waiting

@@ -21,6 +21,7 @@ from antiphon.webhooks.courier import Courier, webhook_reach
 from antiphon.webhooks.endpoints import Endpoints
 from tests.support.hanging import Hanging, hanging
 from tests.support.receiver import Receiver, receiving
+from tests.support.waiting import eventually, until
 
 NOW = 1_700_000_000
 EVENT = "response.completed"
@@ -118,9 +119,7 @@ async def test_a_delivery_that_waits_for_its_turn_is_claimed_by_nobody() -> None
     async with hanging() as silent, running(store, turns=turns):
         await fill(store, silent, 3)
         await silent.wait_for(1)
-        async with asyncio.timeout(30):
-            while turns.waiting < 2:
-                await asyncio.sleep(0.001)
+        await until(lambda: turns.waiting >= 2)
         waiting = [one for one in await store.deliveries() if not one.attempts]
         assert len(waiting) == 2
         assert {one.id for one in await store.due(10)} == {one.id for one in waiting}
@@ -191,9 +190,4 @@ async def fill(store: Store, to: Hanging | Receiver, count: int) -> None:
 
 async def postponed(store: Store) -> list[Delivery]:
     """The deliveries once one of them was tried in vain."""
-    async with asyncio.timeout(30):
-        while True:
-            found = await store.deliveries()
-            if any(one.last_error for one in found):
-                return found
-            await asyncio.sleep(0.001)
+    return await eventually(store.deliveries, lambda found: any(one.last_error for one in found))

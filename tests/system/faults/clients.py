@@ -19,7 +19,7 @@ class Clients:
     """`run` asks until `end` is called; what has begun by then is followed to its end while servers come back."""
 
     def __init__(self, http: aiohttp.ClientSession, nodes: list[Node], dice: random.Random) -> None:
-        self._http, self._nodes, self._dice = http, nodes, dice
+        self.http, self._nodes, self._dice = http, nodes, dice
         self.record = Record()
         self._questions = 0
         self._is_over = False
@@ -47,12 +47,12 @@ class Clients:
         self._questions += 1
         return f"q{self._questions}"
 
-    def _url(self, path: str) -> str:
+    def url(self, path: str) -> str:
         return self._dice.choice(self._nodes).url + path
 
     async def request(self, method: str, path: str, **how: Any) -> tuple[int, Any]:
         """One request to any node; status and JSON."""
-        async with self._http.request(method, self._url(path), timeout=PATIENCE, **how) as response:
+        async with self.http.request(method, self.url(path), timeout=PATIENCE, **how) as response:
             return response.status, await response.json()
 
     async def get(self, path: str) -> tuple[int, Any]:
@@ -71,7 +71,7 @@ class Clients:
         question, reading = self._question(), Reading()
         body = {"model": "m", "input": question, "background": True, "stream": True}
         try:
-            async with self._http.post(self._url("/responses"), json=body, timeout=PATIENCE) as response:
+            async with self.http.post(self.url("/responses"), json=body, timeout=PATIENCE) as response:
                 await self._read(response, reading, question)
         except TROUBLE:
             pass
@@ -81,7 +81,7 @@ class Clients:
         while not reading.is_whole:
             path = f"/responses/{reading.response_id}?stream=true&starting_after={reading.last}"
             try:
-                async with self._http.get(self._url(path), timeout=PATIENCE) as response:
+                async with self.http.get(self.url(path), timeout=PATIENCE) as response:
                     await self._read(response, reading, question)
             except TROUBLE:
                 await asyncio.sleep(0.1)

@@ -38,12 +38,12 @@ class Model:
         """The base URL by which a node is recognised."""
         return f"{self.url}/{node}/v1"
 
-    async def _models(self, request: web.Request) -> web.Response:
+    async def models(self, request: web.Request) -> web.Response:
         return web.json_response(
             {"object": "list", "data": [{"id": "m", "object": "model", "created": 1, "owned_by": "t"}]}
         )
 
-    async def _answer(self, request: web.Request) -> web.StreamResponse:
+    async def answer(self, request: web.Request) -> web.StreamResponse:
         body = await request.json()
         question = [m["content"] for m in body["messages"] if m["role"] == "user"][-1]
         self.asked.setdefault(question, []).append((request.match_info["node"], time.monotonic()))
@@ -83,8 +83,8 @@ async def thinking() -> AsyncIterator[Model]:
     """Run the model."""
     model = Model()
     app = web.Application()
-    app.router.add_get("/{node}/v1/models", model._models)
-    app.router.add_post("/{node}/v1/chat/completions", model._answer)
+    app.router.add_get("/{node}/v1/models", model.models)
+    app.router.add_post("/{node}/v1/chat/completions", model.answer)
     runner = web.AppRunner(app, shutdown_timeout=0.1, handler_cancellation=True)
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", 0, backlog=512)

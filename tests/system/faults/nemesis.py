@@ -190,6 +190,6 @@ async def _items(clients: Clients, conversation_id: str) -> list[dict[str, Any]]
 
 
 async def _replay(clients: Clients, response_id: str) -> list[tuple[int, bytes]]:
-    async with clients._http.get(clients._url(f"/responses/{response_id}?stream=true")) as response:
+    async with clients.http.get(clients.url(f"/responses/{response_id}?stream=true")) as response:
         frames = (await response.read()).split(b"\n\n")
     return [(event_of(one)["sequence_number"], one) for one in frames if one]

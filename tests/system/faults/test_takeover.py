@@ -111,13 +111,13 @@ async def test_a_job_that_kills_its_workers_fails_after_three(
     stateful: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = stateful.engine.store
-    await stateful.host._service.drain()  # type: ignore[attr-defined]
+    await stateful.house.drain()
     stateful.engine.accepts_work = True
     _, made = await stateful.post("/responses", json={"model": "m", "input": "q", "background": True, "stream": False})
     for number in range(3):
         assert await store.claim(f"w{number}", 10) is not None
         assert await store.expire_worker(f"w{number}", 0)
-    stateful.host._service.start()  # type: ignore[attr-defined]
+    stateful.house.start()
     while (response := (await stateful.get(f"/responses/{made['id']}"))[1])["status"] != "failed":
         await asyncio.sleep(0.01)
 
@@ -176,7 +176,7 @@ async def test_replicas_that_do_not_hear_each_other_still_work(
     monkeypatch.setattr("antiphon.storage.postgres.store.listen", hear_nothing)
     url = await postgres.database()
     async with serve(DemoBackend(), store=url) as one, serve(DemoBackend(), store=url) as other:
-        await one.host._service.drain()  # type: ignore[attr-defined]
+        await one.house.drain()
         one.engine.accepts_work = True
         body = {"model": "demo", "input": "q", "background": True, "stream": True}
         begun = time.monotonic()

@@ -33,7 +33,7 @@ class Till:
     before: Hook = nothing
     after: Hook = nothing
 
-    async def _take(self, request: web.Request) -> web.StreamResponse:
+    async def take(self, request: web.Request) -> web.StreamResponse:
         message = await request.json()
         if "id" not in message:
             return web.Response(status=202)
@@ -90,7 +90,7 @@ async def charging() -> AsyncIterator[Till]:
     """Run the server."""
     till = Till()
     app = web.Application()
-    app.router.add_post("/mcp", till._take)
+    app.router.add_post("/mcp", till.take)
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0, backlog=512).start()

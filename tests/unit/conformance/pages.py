@@ -27,7 +27,7 @@ class Page(HTMLParser):
 
     elements: list[Element] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
-    _open: list[Element] = field(default_factory=list)
+    open: list[Element] = field(default_factory=list)
     _texts: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -37,7 +37,7 @@ class Page(HTMLParser):
         element = Element(tag, {name: value or "" for name, value in attrs}, len(self._texts))
         self.elements.append(element)
         if tag not in ALONE:
-            self._open.append(element)
+            self.open.append(element)
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if tag not in ALONE:
@@ -45,7 +45,7 @@ class Page(HTMLParser):
         self.elements.append(Element(tag, {name: value or "" for name, value in attrs}))
 
     def handle_endtag(self, tag: str) -> None:
-        element = self._open.pop() if self._open else Element("nothing", {})
+        element = self.open.pop() if self.open else Element("nothing", {})
         element.texts = self._texts[element.begin :]
         if element.name != tag:
             self.faults.append(f"</{tag}>")
@@ -77,7 +77,7 @@ def read(page: str) -> Page:
     parsed = Page()
     parsed.feed(page)
     parsed.close()
-    parsed.faults += [f"<{element.name}>" for element in parsed._open]
+    parsed.faults += [f"<{element.name}>" for element in parsed.open]
     return parsed
 
 

@@ -1,16 +1,14 @@
 """The heartbeat's thread: it beats when the event loop is late, and only while something is held."""
 
 import threading
-import time
-from collections.abc import Callable
+from types import SimpleNamespace
 
 import pytest
 
 from antiphon.errors import StoreError
 from antiphon.jobs import heartbeat as heartbeats
 from antiphon.jobs.heartbeat import Heartbeat
-
-PATIENCE = 30.0
+from tests.support.waiting import PATIENCE, until
 
 
 class Pulse:
@@ -32,30 +30,28 @@ class Pulse:
         self.is_closed = True
 
 
-def until(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.002)
-
-
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(heartbeats, "LATE", 0.02)
     monkeypatch.setattr(heartbeats, "LOOK_EVERY", 0.005)
 
 
-def test_a_thread_beats_while_something_is_held_and_the_loop_is_late() -> None:
-    pulse, held = Pulse(failures=3), {"resp_1"}
-    heart = Heartbeat(pulse, lambda: bool(held))
+async def test_a_thread_beats_while_something_is_held_and_the_loop_is_late() -> None:
+    pulse, held, answers = Pulse(failures=3), {"resp_1"}, [True]
+
+    def is_needed() -> bool:
+        answers.append(bool(held))
+        return answers[-1]
+
+    heart = Heartbeat(pulse, is_needed)
     heart.need()
-    until(lambda: pulse.beats >= 6)
+    await until(lambda: pulse.beats >= 6)
     held.clear()
-    until(lambda: not heart._needed.is_set())
+    await until(lambda: not answers[-1])  # from then on the thread waits for `need`
     count = pulse.beats
     held.add("resp_2")
     heart.need()
-    until(lambda: pulse.beats > count)
+    await until(lambda: pulse.beats > count)
     heart.close()
 
     assert pulse.is_closed
@@ -63,7 +59,7 @@ def test_a_thread_beats_while_something_is_held_and_the_loop_is_late() -> None:
     assert len(pulse.threads) == 1
 
 
-def test_it_is_silent_as_long_as_the_event_loop_beats(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_it_is_silent_as_long_as_the_event_loop_beats(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(heartbeats, "LATE", PATIENCE)
     pulse, looks = Pulse(), 0
 
@@ -75,7 +71,7 @@ def test_it_is_silent_as_long_as_the_event_loop_beats(monkeypatch: pytest.Monkey
     heart = Heartbeat(pulse, is_needed)
     heart.need()
     heart.beaten()
-    until(lambda: looks > 5)
+    await until(lambda: looks > 5)
     heart.close()
     assert pulse.beats == 0
 
@@ -87,20 +83,28 @@ def test_who_holds_nothing_has_no_thread() -> None:
     heart.close()
 
 
-def test_the_thread_ends_when_it_is_closed_just_before_it_goes_to_sleep() -> None:
+async def test_the_thread_ends_when_it_is_closed_just_before_it_goes_to_sleep(monkeypatch: pytest.MonkeyPatch) -> None:
     """A thread that missed the end waited for ever, and with it the end of the server."""
-    heart = Heartbeat(Pulse(), lambda: False)
+    sets = threading.Semaphore(0)
 
     class Needed(threading.Event):
         """Is cleared just after `close` set it."""
 
+        def set(self) -> None:
+            super().set()
+            sets.release()
+
         def clear(self) -> None:
-            heart._ended.set()
-            self.set()
+            closing.start()
+            for _ in range(3):  # `need` set one event, `close` sets both
+                sets.acquire(timeout=PATIENCE)
             super().clear()
 
-    heart._needed = Needed()
+    monkeypatch.setattr(heartbeats, "threading", SimpleNamespace(Event=Needed, Thread=threading.Thread))
+    pulse = Pulse()
+    heart = Heartbeat(pulse, lambda: False)
+    closing = threading.Thread(target=heart.close, daemon=True)
     heart.need()
-    assert heart._thread is not None
-    heart._thread.join(PATIENCE)
-    assert not heart._thread.is_alive()
+    await until(lambda: pulse.is_closed)
+    closing.join(PATIENCE)
+    assert not closing.is_alive()

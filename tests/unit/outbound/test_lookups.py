@@ -10,6 +10,7 @@ import pytest
 from antiphon.outbound import lookups
 from antiphon.outbound.lookups import NOBODY, Asker, Lookups, lookup_turns
 from antiphon.sharing.scheduler import FairScheduler
+from tests.support.waiting import let_others_run, until
 
 A, B = Asker("a"), Asker("b")
 
@@ -40,9 +41,7 @@ def names() -> Iterator[Names]:
 
 
 async def until_asked(names: Names, count: int) -> None:
-    async with asyncio.timeout(30):
-        while len(names.asked) < count:
-            await asyncio.sleep(0.001)
+    await until(lambda: len(names.asked) >= count)
 
 
 async def test_a_name_has_its_addresses_once_each(names: Names) -> None:
@@ -85,9 +84,7 @@ async def test_a_lookup_holds_its_slot_until_the_resolver_has_ended(
         await Lookups(turns, names)("hung", A)
     assert turns.in_use == 1
     names.release.set()
-    async with asyncio.timeout(30):
-        while turns.in_use:
-            await asyncio.sleep(0.001)
+    await until(lambda: not turns.in_use)
 
 
 async def test_waiting_for_a_turn_is_not_counted(names: Names) -> None:
@@ -103,8 +100,7 @@ async def test_waiting_for_a_turn_is_not_counted(names: Names) -> None:
     first = asyncio.create_task(look_up("hung", A))
     await until_asked(names, 1)
     second = asyncio.create_task(look_up("good", Asker("b", pause)))
-    await asyncio.sleep(0)
-    await asyncio.sleep(0)
+    await let_others_run(2)
     assert stopped == [True]
     names.release.set()
     await asyncio.gather(first, second)
@@ -117,9 +113,7 @@ async def test_a_lookup_that_nobody_waits_for_leaves_the_queue(names: Names) -> 
     first = asyncio.create_task(look_up("hung", A))
     await until_asked(names, 1)
     second = asyncio.create_task(look_up("good", B))
-    async with asyncio.timeout(30):
-        while not turns.waiting:
-            await asyncio.sleep(0)
+    await until(lambda: turns.waiting)
     second.cancel()
     await asyncio.wait({second})
     third = asyncio.create_task(look_up("good", B))

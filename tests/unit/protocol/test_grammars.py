@@ -11,7 +11,7 @@ def lark(definition: str) -> Grammar:
 
 
 def test_a_text_that_leaves_its_grammar_is_told_where() -> None:
-    assert misfit(lark('start: ("ab" "\\n")+'), "ab\n" * 200 + "ax\n") == "It leaves the grammar at line 201, column 2."
+    assert misfit(lark('start: ("ab" "\\n")+'), "ab\n" * 200 + "ax\n").endswith(" at line 201, column 2.")
 
 
 def test_a_text_that_fits_is_not_objected_to_however_long() -> None:

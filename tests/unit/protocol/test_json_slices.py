@@ -96,7 +96,7 @@ def test_a_long_string_is_no_name() -> None:
 
 
 def test_a_text_that_is_not_ascii_is_bounded() -> None:
-    with pytest.raises(msgspec.DecodeError, match="a string that is not ASCII is longer than 10485760 characters"):
+    with pytest.raises(msgspec.DecodeError, match="not ASCII is longer than 10485760"):
         decode_in_slices(b'["%b"]' % (b"a" * 10_485_760 + "é".encode()))
     assert decode_in_slices(b'["%b"]' % (b"a" * 5_000_000)) == ["a" * 5_000_000]
 

@@ -39,9 +39,9 @@ def test_a_schema_that_is_none_is_fitted_by_any_json_and_nothing_is_fetched(sche
 
 def test_a_regular_expression_of_a_client_takes_no_long_time() -> None:
     schema = {"type": "string", "pattern": "^(?=a)(a|a)*(?!x)$"}
-    began = time.monotonic()
+    began = time.process_time()
     assert misfit(schema, f'"{"a" * 40}x"') == ""
-    assert time.monotonic() - began < 5
+    assert time.process_time() - began < 5
 
 
 def test_schema_and_value_may_nest_deeply() -> None:

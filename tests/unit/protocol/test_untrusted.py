@@ -102,7 +102,7 @@ def test_the_name_of_a_file_cannot_leave_its_line_or_its_quotes() -> None:
 
 def test_a_text_that_was_cut_says_so_outside_the_frame() -> None:
     last = framed_file("text", "a.pdf", is_cut=True).splitlines()[-1]
-    assert last == "(The file has more text, which is omitted.)"
+    assert "more text" in last
 
 
 def test_lines_of_source_code_keep_their_blanks_and_empty_lines() -> None:

@@ -19,7 +19,7 @@ from antiphon.protocol.items.messages import (
 )
 from antiphon.protocol.tools import FunctionTool
 from antiphon.protocol.validation.call_rules import awaited, check_calls
-from antiphon.runs.truncate import Turns, _tokens_of, has_older_turns, thin_out
+from antiphon.runs.truncate import Turns, has_older_turns, thin_out, tokens_of
 
 
 def user(text: str) -> Message:
@@ -220,6 +220,6 @@ def test_what_a_search_found_is_not_cut_short_since_nothing_else_ties_it_to_its_
 def test_a_figure_of_code_counts_as_an_image_and_not_as_its_characters() -> None:
     def tokens(url: str) -> int:
         call = CodeInterpreterCall(id="ci_1", container_id="c", code="1", outputs=[{"type": "image", "url": url}])
-        return _tokens_of(call)
+        return tokens_of(call)
 
     assert tokens("data:image/png;base64," + "A" * 1_000_000) == tokens("data:image/png;base64,A")

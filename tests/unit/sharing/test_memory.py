@@ -4,6 +4,7 @@ import pytest
 
 from antiphon.errors import AntiphonError, ClientError
 from antiphon.sharing.memory import LARGE, Account, Memory, weight_of_json
+from tests.support.waiting import let_others_run
 
 
 def is_full(memory: Memory, size: int, tenant: str) -> bool:
@@ -92,7 +93,7 @@ async def test_patient_work_waits_for_what_is_not_free() -> None:
     memory.take(80)
     patient = Account(memory, "", is_patient=True)
     waiting = asyncio.create_task(patient.obtain(50))
-    await asyncio.sleep(0)
+    await let_others_run()
     assert (waiting.done(), patient.held) == (False, 0)
     memory.release(80)
     await waiting
@@ -121,7 +122,7 @@ async def test_who_stops_waiting_holds_nothing() -> None:
     memory.take(80)
     patient = Account(memory, "", is_patient=True)
     waiting = asyncio.create_task(patient.obtain(50))
-    await asyncio.sleep(0)
+    await let_others_run()
     waiting.cancel()
     await asyncio.wait({waiting})
 

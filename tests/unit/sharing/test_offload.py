@@ -8,6 +8,7 @@ import pytest
 
 from antiphon.sharing.offload import Offload, thread_turns
 from antiphon.sharing.scheduler import FairScheduler
+from tests.support.waiting import let_others_run, until
 
 
 @pytest.fixture
@@ -32,7 +33,7 @@ async def test_the_result_and_the_error_come_back(offload: Offload, turns: FairS
 async def test_one_tenant_holds_one_thread_and_leaves_another(offload: Offload, turns: FairScheduler) -> None:
     may_end = threading.Event()
     hanging = [asyncio.create_task(offload.run("a", may_end.wait)) for _ in range(3)]
-    await asyncio.sleep(0)
+    await let_others_run()
 
     assert await offload.run("b", int, "1") == 1
     assert (turns.in_use, turns.waiting) == (1, 2)
@@ -48,12 +49,11 @@ async def test_who_is_cancelled_waits_for_what_was_begun(offload: Offload, turns
         may_end.wait()
 
     task = asyncio.create_task(offload.run("a", work))
-    while not began.is_set():
-        await asyncio.sleep(0)
+    await until(began.is_set)
     task.cancel()
-    await asyncio.sleep(0)
+    await let_others_run()
     task.cancel()
-    await asyncio.sleep(0)
+    await let_others_run()
     assert not task.done()
 
     may_end.set()

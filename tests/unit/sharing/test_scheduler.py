@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from antiphon.sharing.resources import SharedResources
 from antiphon.sharing.scheduler import FairScheduler, NoRoomError
+from tests.support.waiting import let_others_run
 
 
 class Broken(Exception):  # noqa: N818 - not a fault of the scheduler
@@ -23,6 +24,8 @@ class Crowd:
     refused: list[str] = field(default_factory=list)
     ends: list[asyncio.Future[None]] = field(default_factory=list)
     tasks: list[asyncio.Task[None]] = field(default_factory=list)
+    awaited: set[asyncio.Future[None]] = field(default_factory=set)
+    """The ends of the operations that hold a slot, and of those that held one."""
     order: list[str] = field(default_factory=list)
     """The tenants in the order in which their operations got a slot."""
 
@@ -34,8 +37,7 @@ class Crowd:
 
     async def finish_oldest(self) -> None:
         """End the operation that has held its slot for longest."""
-        which = next(i for i, end in enumerate(self.ends) if not end.done() and end._callbacks)
-        self.ends[which].set_result(None)
+        next(end for end in self.ends if end in self.awaited and not end.done()).set_result(None)
         await settle()
 
     async def _hold(self, tenant: str, end: asyncio.Future[None], cost: float, is_patient: bool) -> None:
@@ -46,6 +48,7 @@ class Crowd:
             return
         self.inside.append(tenant)
         self.order.append(tenant)
+        self.awaited.add(end)
         try:
             await end
         except Broken:
@@ -65,8 +68,7 @@ TURNS = 4
 
 
 async def settle() -> None:
-    for _ in range(TURNS):
-        await asyncio.sleep(0)
+    await let_others_run(TURNS)
 
 
 Act = Callable[[Crowd, int], None]
@@ -111,8 +113,7 @@ def test_counts_are_right_however_operations_end(
                 act, which, turns = step
                 act(crowd, which % len(crowd.tasks))  # type: ignore[operator]
                 if turns != TURNS:  # the next step comes while this one is still under way
-                    for _ in range(turns):  # type: ignore[call-overload]
-                        await asyncio.sleep(0)
+                    await let_others_run(turns)
                     continue
             await settle()
             undone = sum(not task.done() for task in crowd.tasks)
@@ -124,8 +125,7 @@ def test_counts_are_right_however_operations_end(
                 assert all(crowd.inside.count(tenant) <= per_tenant for tenant in "abc")
         await crowd.close()
         assert (scheduler.in_use, scheduler.waiting, scheduler.usage.oldest_wait) == (0, 0, 0.0)
-        assert not scheduler._queues
-        assert not scheduler._held
+        assert not scheduler.tenants
 
     asyncio.run(play())
 

@@ -7,14 +7,14 @@ import threading
 import pytest
 
 from antiphon.telemetry.loop_watchdog import LoopWatchdog
+from tests.support.waiting import until
 
 
 async def test_delays_are_measured_again_and_again() -> None:
     seen: list[float] = []
     watchdog = LoopWatchdog(seen.append, every=0.001)
     watchdog.start()
-    while len(seen) < 3:
-        await asyncio.sleep(0)
+    await until(lambda: len(seen) >= 3)
     watchdog.close()
 
     assert all(delay >= 0 for delay in seen)
@@ -42,8 +42,7 @@ async def test_a_stall_is_logged_once_with_its_stack(caplog: pytest.LogCaptureFi
         for _ in range(2):
             be_slow()
             count = len(seen)
-            while len(seen) == count:
-                await asyncio.sleep(0)
+            await until(lambda seen_before=count: len(seen) > seen_before)
         watchdog.close()
 
     assert max(seen) >= 0.01

@@ -182,7 +182,7 @@ def test_a_plain_answer_that_cannot_be_read_fails(data: bytes) -> None:
 def test_a_plain_answer_without_end_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wire, "MAX_PLAIN_ANSWER", 100)
     endless = translate([b" " * 60, b" " * 60, completion()], is_json=True)
-    assert endless.response["error"]["message"] == "The backend's answer is larger than 100 bytes."
+    assert endless.response["error"]["message"].endswith(" larger than 100 bytes.")
 
 
 def test_a_plain_answer_needs_no_finish_reason() -> None:

@@ -110,9 +110,8 @@ def test_the_backends_own_faults_and_the_operators_tell_nothing_of_it() -> None:
 def test_a_403_is_told_as_the_refusal_of_a_key_only_where_it_says_so() -> None:
     assert "credentials" in failure(403, envelope("Incorrect API key provided: secret.")).message
     assert "credentials" in failure(401, envelope("Your input was flagged.")).message
-    assert failure(403, envelope("Your input was flagged.")).message == (
-        "Backend 'gpu-a' rejected the request with status 403."
-    )
+    message = failure(403, envelope("Your input was flagged.")).message
+    assert "'gpu-a'" in message and message.endswith(" with status 403.")
 
 
 @pytest.mark.parametrize("status", [401, 403, 500, 502, 503, 529])
@@ -136,12 +135,11 @@ def test_a_client_gets_the_label_and_the_status_and_the_operator_the_url_too(sta
 def test_a_refused_key_names_the_setting_of_its_variable_to_the_operator_alone(key_env: str, advice: str) -> None:
     error = read_failure(401, {}, b"", "m", GPU._replace(key_env=key_env))
 
-    assert str(error) == (
-        "Backend 'gpu-a:8000' (http://gpu-a:8000/v1) rejected this server's credentials with status 401. " + advice
-    )
-    assert error.message == (
-        "Backend 'gpu-a' rejected this server's credentials with status 401. The server's operator must correct them."
-    )
+    assert str(error).startswith("Backend 'gpu-a:8000' (http://gpu-a:8000/v1) ")
+    assert str(error).endswith(f" with status 401. {advice}")
+    assert error.message.startswith("Backend 'gpu-a' rejected ")
+    assert " with status 401. " in error.message
+    assert not any(word in error.message for word in ("8000", "http", key_env or "api_key"))
 
 
 def test_credentials_and_the_query_of_a_url_are_in_no_error() -> None:

@@ -8,6 +8,7 @@ from antiphon.upstream.backend import Backend, Listing
 from antiphon.upstream.options import BackendOptions
 from antiphon.upstream.registry import STALE_AFTER, ModelRegistry
 from tests.support.engine import Listed
+from tests.support.waiting import let_others_run
 
 
 class Clock:
@@ -153,7 +154,7 @@ async def test_who_looks_after_the_backends_were_assigned_does_not_share_a_look_
         await old.is_asked.wait()
         known.assign([new])
         later = [group.create_task(known.refresh()) for _ in range(3)]
-        await asyncio.sleep(0)
+        await let_others_run()
         old.go.set()
         await asyncio.gather(*later)
 

@@ -20,6 +20,7 @@ from antiphon.upstream.retry_policy import LONGEST_PAUSE, Failure
 from antiphon.upstream.router import Route, Router, chains_of
 from tests.support.chance import examples
 from tests.support.engine import Listed
+from tests.support.waiting import let_others_run
 
 ERROR = BackendError("It failed.")
 RATE = ClientError("Slow down.", status=429, type="requests", code="rate_limit_exceeded")
@@ -221,7 +222,6 @@ async def test_under_a_full_outage_calls_are_at_most_a_tenth_more_than_requests(
         async with slot(route):
             calls += 1
         while route.fail_over(Failure(503), ERROR):
-            route._pauses = False
             async with slot(route):
                 calls += 1
 
@@ -395,7 +395,7 @@ async def test_a_request_that_waited_for_a_slot_is_not_sent_to_a_backend_that_wa
     first = await field.route()
     await first.acquire()
     waiting = asyncio.create_task((await field.route()).acquire())
-    await asyncio.sleep(0)
+    await let_others_run()
     first.report_failure(LIMITED, RATE)
     first.release()
 
@@ -444,8 +444,7 @@ async def test_a_chain_stays_with_its_warm_backend_while_that_one_lists_its_mode
     assert who(route) == "a"
 
     acquired = asyncio.create_task(route.acquire())
-    for _ in range(5):
-        await asyncio.sleep(0)
+    await let_others_run(5)
     assert not acquired.done(), "a request goes out beside the list"
     for backend in backends:
         backend.may.set()
@@ -459,7 +458,7 @@ async def test_a_request_that_is_cancelled_while_models_are_listed_leaves_nothin
     router, backends, refresh = await listing()
     routes = [await router.route("m", "resp_1") for _ in range(2)]
     first, second = [asyncio.create_task(route.acquire()) for route in routes]
-    await asyncio.sleep(0)
+    await let_others_run()
     first.cancel()
     for backend in backends:
         backend.may.set()
@@ -529,8 +528,7 @@ async def _hold(field: Field, tenant: str, running: list[tuple[str, Route]]) -> 
 
 
 async def _settle() -> None:
-    for _ in range(4):
-        await asyncio.sleep(0)
+    await let_others_run(4)
 
 
 async def test_a_tenant_alone_may_use_every_slot_of_a_backend() -> None:
@@ -559,7 +557,7 @@ async def test_a_slot_of_a_backend_whose_limit_is_lifted_meanwhile_is_returned()
     state.update(options=BackendOptions(concurrency=1))
     async with slot(await field.route(tenant="t")):
         assert (state.slots.in_use, state.slots.free) == (1, 0)
-    assert (state.slots.in_use, state.slots._held) == (0, {})
+    assert (state.slots.in_use, state.slots.tenants) == (0, set())
 
 
 async def test_a_full_queue_refuses_and_background_work_waits_all_the_same() -> None:
@@ -681,8 +679,8 @@ async def test_chains_are_forgotten_after_a_while(monkeypatch: pytest.MonkeyPatc
     for number in range(100):
         await field.answer(f"resp_{number}")
 
-    assert len(field.router._warm) == 10
-    assert "resp_99" in field.router._warm
+    warm = [number for number in range(100) if field.router.warm_for([f"resp_{number}"])]
+    assert warm == list(range(90, 100))
 
 
 async def test_a_model_with_one_backend_has_no_choice_to_remember() -> None:

@@ -38,7 +38,7 @@ class DirectoryBlobs:
         with await _on_disk(_create, unfinished) as file:
             async for part, is_last in in_parts(content, BLOB_PART):
                 async with turn_of(self._turns, tenant):
-                    await _on_disk(_write, file, part, is_last)
+                    await _on_disk(write_part, file, part, is_last)
         await _on_disk(_publish, unfinished, path)
 
     async def read(self, blob: str, start: int, end: int, tenant: str) -> AsyncGenerator[bytes, None]:
@@ -74,7 +74,8 @@ def _open(path: Path) -> FileIO:
     return FileIO(path)
 
 
-def _write(file: FileIO, part: bytes, is_last: bool) -> None:
+def write_part(file: FileIO, part: bytes, is_last: bool) -> None:
+    """Write a part of a blob, in a thread; the last one is then flushed to the disk."""
     view = memoryview(part)
     while view:
         view = view[file.write(view) :]

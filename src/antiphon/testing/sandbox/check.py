@@ -25,7 +25,7 @@ async def check_sandbox(sandbox: Sandbox) -> None:
 
     Raises `AssertionError` with a line for each broken promise.
     """
-    broken = [line for promise in _PROMISES for line in await _broken(promise, sandbox)]
+    broken = [line for promise in PROMISES for line in await _broken(promise, sandbox)]
     await sandbox.close()
     if broken:
         raise AssertionError("\n".join(broken))
@@ -204,7 +204,7 @@ async def _closed_in_a_call(sandbox: Sandbox, machine: Machine) -> None:
     _same((await call).ending, "lost")
 
 
-_PROMISES: tuple[Promise, ...] = (
+PROMISES: tuple[Promise, ...] = (
     _probe_says_nothing,
     _variables_stay,
     _last_value,

@@ -56,7 +56,7 @@ async def check_store(open_store: OpenStore, *, durable: bool = True) -> None:
     purged. `durable=False` skips what a store in memory cannot promise: that data persists after it was closed. Raises
     `AssertionError` with a line for each broken promise.
     """
-    broken = await _each(_PROMISES, open_store)
+    broken = await _each(PROMISES, open_store)
     broken += await _closing(open_store, durable)
     if broken:
         raise AssertionError("\n".join(broken))
@@ -141,7 +141,7 @@ async def _saved_stays(store: Store, saved: Sequence[StoredResponse]) -> None:
         same(await store.load(T, response.id), response)
 
 
-_PROMISES: tuple[Promise, ...] = (
+PROMISES: tuple[Promise, ...] = (
     _has_an_address,
     _can_be_written,
     *responses.PROMISES,

@@ -191,7 +191,7 @@ class Session:
 
     async def _reached(self, stack: AsyncExitStack) -> tuple[Any, Any]:
         url, has_events = self._target.url, self._way == "sse"
-        self._wire = Wire(url, self._target.reach, await asyncio.to_thread(_tls), has_events=has_events)
+        self._wire = Wire(url, self._target.reach, await asyncio.to_thread(trusted_roots), has_events=has_events)
         self._wire.on_break = self._ended.set
         asking = client(self._wire, dict(self._target.headers), self._silence)
         if has_events:
@@ -375,7 +375,8 @@ def _given(asking: httpx2.AsyncClient) -> McpHttpClientFactory:
 
 
 @cache
-def _tls() -> ssl.SSLContext:
+def trusted_roots() -> ssl.SSLContext:
+    """Return the context of TLS that trusts this machine's authorities, read once."""
     return ssl.create_default_context()
 
 

@@ -117,7 +117,7 @@ class Connector:
         loop = asyncio.get_running_loop()
         until, task = self._names.get(origin.host, (0.0, None))
         if task is None or until < loop.time() or (task.done() and (task.cancelled() or task.exception())):
-            task = asyncio.create_task(_look_up(origin))
+            task = asyncio.create_task(look_up(origin))
             self._names[origin.host] = loop.time() + NAME_TTL, task
         if not task.done():
             await asyncio.wait({task})
@@ -178,7 +178,8 @@ class _Tunnel(asyncio.Protocol):
             self._answered.set_exception(ConnectError(reason))
 
 
-async def _look_up(origin: Origin) -> list[str]:
+async def look_up(origin: Origin) -> list[str]:
+    """Return the addresses of an origin in the order of the system's resolver, each once. Raises `OSError`."""
     loop = asyncio.get_running_loop()
     found = await loop.getaddrinfo(origin.host, origin.port, type=1)
     return list(dict.fromkeys(str(place[0]) for *_, place in found))

@@ -334,11 +334,11 @@ async def test_a_bad_file_is_refused(served: Served) -> None:
     error = await refused(served, 415, path, data=b"x", headers={"content-type": "text/csv"})
     assert error["code"] == "unsupported_media_type"
     error = await refused(served, 400, "/containers/resp_1/files", data=form())
-    assert error["message"] == "Invalid 'container_id': 'resp_1'. Expected an ID that begins with 'cntr'."
+    assert error["message"].startswith("Invalid 'container_id': 'resp_1'.")
     twice = form()
     twice.add_field("file", BytesIO(b"more"), filename="b.csv")
     error = await refused(served, 400, path, data=twice)
-    assert error["message"] == "Invalid 'file': the form has several of them. Send one."
+    assert error["message"].startswith("Invalid 'file': ")
     assert (await served.sdk.containers.files.list(path.split("/")[2])).data == []
     assert await served.engine.store.stored_bytes("") == 0
 
@@ -355,7 +355,7 @@ async def test_a_tenant_has_so_many_containers_and_no_more(stateful: Served) -> 
     stateful.engine.bounds = replace(stateful.engine.bounds, containers=2)
     await expired(stateful)
     first, _ = await made(stateful), await made(stateful)
-    with pytest.raises(openai.RateLimitError, match="You exceeded your quota of containers: 2 can exist at once"):
+    with pytest.raises(openai.RateLimitError, match="quota of containers: 2 can"):
         await made(stateful)
     await stateful.sdk.containers.delete(first)
     assert await made(stateful)

@@ -8,6 +8,7 @@ import pytest
 
 from tests.support.replay import Answer, ReplayBackend, delta, sse
 from tests.support.server import Served
+from tests.support.waiting import ended, eventually, until
 
 HELLO = {"type": "message", "role": "user", "content": "Hello"}
 
@@ -65,10 +66,8 @@ async def answered(served: Served, **body: Any) -> dict[str, Any]:
             last = event
         response: dict[str, Any] = last.response.model_dump()
     else:
-        response = (await served.sdk.responses.create(model="m", **body)).model_dump()
-        while response["status"] in ("queued", "in_progress"):
-            await asyncio.sleep(0.01)
-            response = (await served.sdk.responses.retrieve(response["id"])).model_dump()
+        made = await served.sdk.responses.create(model="m", **body)
+        response = (await ended(served.sdk, made.id) if made.status == "queued" else made).model_dump()
     assert response["status"] == "completed"
     assert response["conversation"]["id"]
     return response
@@ -90,8 +89,7 @@ async def test_one_response_at_a_time_is_made_in_it(stateful: Served, backend: R
     _, conversation = await stateful.post("/conversations")
     body = {"model": "m", "input": "Hi", "conversation": conversation["id"]}
     first = asyncio.create_task(stateful.post("/responses", json=body | {"stream": True, "background": True}))
-    while not backend.requests:
-        await asyncio.sleep(0.01)
+    await until(lambda: backend.requests)
     url = f"/conversations/{conversation['id']}"
     busy = [
         await stateful.post("/responses", json=body),
@@ -105,10 +103,7 @@ async def test_one_response_at_a_time_is_made_in_it(stateful: Served, backend: R
         await first
 
     backend.script = lambda request: Answer([sse(delta(content="Twice"), delta("stop"))])
-    status, reply = await stateful.post("/responses", json=body)
-    while status == 400:
-        await asyncio.sleep(0.01)
-        status, reply = await stateful.post("/responses", json=body)
+    _, reply = await eventually(lambda: stateful.post("/responses", json=body), lambda one: one[0] != 400)
     assert reply["status"] == "completed"
 
 
@@ -125,8 +120,10 @@ async def test_a_response_that_fails_leaves_it_as_it_was_and_free(stateful: Serv
     backend.script = lambda request: Answer([sse(delta(content="Once"), done=False)], wait=asyncio.Event())
     async with stateful.http.post(f"{stateful.url}/responses", json=body | {"stream": True}) as response:
         await response.content.readuntil(b"output_text.delta")  # and leave
-    while (await stateful.post(f"/conversations/{conversation['id']}/items", json={"items": [HELLO]}))[0] == 400:
-        await asyncio.sleep(0.01)
+    await eventually(
+        lambda: stateful.post(f"/conversations/{conversation['id']}/items", json={"items": [HELLO]}),
+        lambda one: one[0] != 400,
+    )
 
     _, listed = await stateful.get(f"/conversations/{conversation['id']}/items")
     assert len(listed["data"]) == 1  # type: ignore[arg-type]

@@ -22,6 +22,7 @@ from antiphon.upstream.http import HttpBackend
 from tests.support.replay import ReplayBackend
 from tests.support.server import Served, serve
 from tests.support.small_bucket import small_bucket
+from tests.support.waiting import eventually, until
 
 T = TypeVar("T")
 
@@ -289,9 +290,7 @@ async def test_files_that_come_at_once_share_the_quota_before_they_are_stored(
     async with serve(HttpBackend("r", backend.url, ""), settings=settings) as served:
         headers = {"content-type": "multipart/form-data; boundary=b"}
         first = asyncio.create_task(served.post("/files", data=slow(), headers=headers))
-        async with asyncio.timeout(30):
-            while written(tmp_path) < 2 * BLOB_PART:
-                await asyncio.sleep(0.01)
+        await until(lambda: written(tmp_path) >= 2 * BLOB_PART)
         error = await refused(served, 429, data=form(bytes(2 * BLOB_PART)))
         assert error["code"] == "storage_quota_exceeded"
         goes_on.set()
@@ -359,9 +358,9 @@ async def test_a_client_that_leaves_in_the_middle_leaves_nothing(stateful: Serve
     with pytest.raises((aiohttp.ClientError, ConnectionResetError)):
         await stateful.post("/files", data=half(), headers=headers)
     store = stateful.engine.store
-    async with asyncio.timeout(30):
-        while await store.claim_stale_blobs(9) or stateful.engine.memory.left < Memory().size:
-            await asyncio.sleep(0.01)
+    await eventually(
+        lambda: store.claim_stale_blobs(9), lambda one: not one and stateful.engine.memory.left >= Memory().size
+    )
     assert (await store.file_use("")).files == 0
 
 
@@ -411,10 +410,8 @@ async def test_content_can_be_in_a_bucket(
                 assert (reply.status, await reply.read()) == (206, b"xxx")
             bucket.is_broken = True
             status, told = await served.post("/files", data=form(b"y"))
-            assert (status, told["error"]["message"]) == (
-                503,
-                "The bucket of file_storage failed: PermissionDeniedError.",
-            )
+            assert status == 503
+            assert told["error"]["message"].endswith("file_storage failed: PermissionDeniedError.")
             async with served.http.get(f"{served.url}/files/{made['id']}/content") as reply:
                 assert reply.status == 503
             bucket.is_broken = False

@@ -1,6 +1,5 @@
 """`GET /v1/responses`: a tenant's responses as summaries, in pages, by filters."""
 
-import asyncio
 from typing import Any
 from urllib.parse import quote
 
@@ -11,6 +10,7 @@ from antiphon.testing.store.facts import new_facts
 from antiphon.upstream.http import HttpBackend
 from tests.support.replay import ReplayBackend
 from tests.support.server import Served, serve
+from tests.support.waiting import eventually
 
 
 async def listed(served: Served, query: str = "") -> dict[str, Any]:
@@ -68,9 +68,7 @@ async def test_a_response_is_listed_as_a_summary(stateful: Served) -> None:
 
 async def test_an_unstored_response_is_listed_without_words(served: Served) -> None:
     await served.sdk.responses.create(model="m", input="A secret", store=False)
-    while not (found := (await listed(served))["data"]):
-        await asyncio.sleep(0.01)
-
+    found = (await eventually(lambda: listed(served), lambda page: page["data"]))["data"]
     assert (found[0]["store"], found[0]["input"], found[0]["output"]) == (False, None, None)
 
 

@@ -9,6 +9,7 @@ from antiphon.testing import check_event_stream
 from antiphon.upstream.http import HttpBackend
 from tests.support.replay import JSON, Answer, ReplayBackend, completion, delta, sse, text
 from tests.support.server import Served, serve
+from tests.support.waiting import eventually, until
 
 
 async def events_of(served: Served, **body: object) -> list[dict]:
@@ -208,9 +209,7 @@ async def test_a_client_that_leaves_ends_the_backends_call_and_leaves_a_cancelle
 
     await asyncio.wait_for(backend.left.wait(), 30)
 
-    async with asyncio.timeout(30):
-        while (await served.get(f"/responses/{first['response']['id']}"))[0] != 200:
-            await asyncio.sleep(0)
+    await eventually(lambda: served.get(f"/responses/{first['response']['id']}"), lambda one: one[0] == 200)
     _, stored = await served.get(f"/responses/{first['response']['id']}")
     assert stored["status"] == "cancelled"
     assert (stored["output"][0]["status"], stored["output_text"]) == ("incomplete", "Once")
@@ -219,9 +218,7 @@ async def test_a_client_that_leaves_ends_the_backends_call_and_leaves_a_cancelle
 async def test_a_client_that_leaves_a_plain_request_ends_the_backends_call(served: Served, backend: ReplayBackend):
     backend.script = lambda request: Answer([b" "], JSON, wait=asyncio.Event())
     asking = asyncio.create_task(served.post("/responses", json={"model": "m", "input": "Hi"}))
-    async with asyncio.timeout(30):
-        while not backend.requests:
-            await asyncio.sleep(0)
+    await until(lambda: backend.requests)
     asking.cancel()
 
     await asyncio.wait_for(backend.left.wait(), 30)

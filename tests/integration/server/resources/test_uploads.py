@@ -209,7 +209,7 @@ async def test_each_mistake_is_named(served: Served, given: dict[str, Any], para
     status, told = await served.post("/uploads", json=NEW | given)
     assert (status, told["error"]["param"]) == (400, param)  # type: ignore[index]
     if given == {"filename": "../"}:
-        assert told["error"]["message"] == "Invalid 'filename': expected the name of a file, such as 'report.pdf'."
+        assert told["error"]["message"].startswith("Invalid 'filename': ")
 
 
 async def test_a_part_is_in_the_field_data(served: Served) -> None:

@@ -12,6 +12,7 @@ import pytest
 from antiphon.ids import new_id
 from antiphon.storage.contract import VectorStore
 from tests.support.server import Served
+from tests.support.waiting import eventually
 
 ROME = "Rome is the capital of Italy, a city of seven hills."
 PARIS = "Paris is the capital of France. It is known for the Eiffel Tower."
@@ -135,12 +136,8 @@ async def test_files_are_listed_by_their_status(stateful: Served) -> None:
 
 async def finished(served: Served, store: str) -> Any:
     """Return a store once none of its files is in progress."""
-    for _ in range(3000):
-        found = await served.sdk.vector_stores.retrieve(store)
-        if not found.file_counts.in_progress:
-            return found
-        await asyncio.sleep(0.01)
-    raise AssertionError("the ingestion does not end")
+    stores = served.sdk.vector_stores
+    return await eventually(lambda: stores.retrieve(store), lambda found: not found.file_counts.in_progress)
 
 
 async def test_the_sdk_attaches_a_batch_and_polls_it(stateful: Served) -> None:
@@ -278,18 +275,17 @@ async def test_a_file_that_is_deleted_while_it_is_read_is_gone_everywhere(statef
 @contextmanager
 def held_reader(served: Served) -> Iterator[asyncio.Event]:
     """Have documents read only after the block; the event is set once one is to be read."""
-    reader, begun, may_go = served.engine.documents, asyncio.Event(), asyncio.Event()
+    read, begun, may_go = served.engine.documents.read, asyncio.Event(), asyncio.Event()
 
-    class Held:
-        async def read(self, *given: Any) -> Any:
-            begun.set()
-            await may_go.wait()
-            return await reader.read(*given)
+    async def held(*given: Any) -> Any:
+        begun.set()
+        await may_go.wait()
+        return await read(*given)
 
-    served.engine.open_documents = Held  # type: ignore[assignment]
-    served.engine._documents = None
-    yield begun
-    may_go.set()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(served.engine.documents, "read", held)
+        yield begun
+        may_go.set()
 
 
 async def test_a_reader_that_fails_makes_the_file_fail_and_not_the_batch(stateful: Served) -> None:
@@ -352,10 +348,8 @@ async def test_a_wrong_body_is_refused_with_its_place(
 
 async def test_an_id_of_another_form_is_refused(served: Served) -> None:
     status, answer = await served.get("/vector_stores/x")
-    assert (status, answer["error"]["message"]) == (  # type: ignore[index]
-        400,
-        "Invalid 'vector_store_id': 'x'. Expected an ID that begins with 'vs'.",
-    )
+    assert status == 400
+    assert answer["error"]["message"].startswith("Invalid 'vector_store_id': 'x'.")  # type: ignore[index]
     status, answer = await served.get("/vector_stores/vs_a%20b")
     assert status == 400
-    assert "letters, numbers, underscores, or dashes" in answer["error"]["message"]  # type: ignore[index]
+    assert "underscores, or dashes" in answer["error"]["message"]  # type: ignore[index]

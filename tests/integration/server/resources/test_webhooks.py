@@ -12,6 +12,7 @@ from antiphon.webhooks import courier
 from tests.support.receiver import Receiver, receiving
 from tests.support.replay import Answer, ReplayBackend, delta, sse, text
 from tests.support.server import Served, serve
+from tests.support.waiting import eventually
 
 ALL = ["response.completed", "response.failed", "response.cancelled", "response.incomplete"]
 BODY = {"model": "m", "input": "Hi", "background": True}
@@ -109,8 +110,7 @@ async def test_what_is_not_received_comes_again_with_the_same_id(
 
         assert len({headers["webhook-id"] for headers, _ in receiver.received}) == 1
         assert len({body for _, body in receiver.received}) == 1
-        while await stateful.engine.store.deliveries():
-            await asyncio.sleep(0.01)
+        await eventually(stateful.engine.store.deliveries, lambda one: not one)
 
 
 async def test_a_rotated_secret_overlaps_where_that_is_asked(stateful: Served) -> None:
@@ -206,8 +206,7 @@ async def test_what_cannot_be_delivered_is_given_up_after_three_days(served: Ser
         made = await endpoint(served, receiver)
     await served.sdk.responses.create(**BODY)
     store = served.engine.store
-    while not (waiting := await store.deliveries()) or not waiting[0].last_error:
-        await asyncio.sleep(0.01)
+    waiting = await eventually(store.deliveries, lambda waiting: waiting and waiting[0].last_error)
 
     assert "is unreachable" in waiting[0].last_error
     assert waiting[0].endpoint.id == made.id

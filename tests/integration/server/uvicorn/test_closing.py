@@ -17,6 +17,7 @@ from antiphon.server.uvicorn.closing import ConnectionLimits
 from antiphon.server.uvicorn.http_limits import MAX_PIPELINED, HttpConnection
 from tests.support.raw import PATIENCE, connected, say, status_of
 from tests.support.server import Served
+from tests.support.waiting import until
 
 GET = b"GET /v1/models HTTP/1.1\r\nhost: x\r\n\r\n"
 LAST = GET[:-2] + b"connection: close\r\n\r\n"
@@ -34,9 +35,7 @@ class Listening:
 
     async def is_empty(self) -> None:
         """Wait until no connection is left, and no application runs."""
-        async with asyncio.timeout(PATIENCE):
-            while self.state.connections or self.state.tasks:
-                await asyncio.sleep(0)
+        await until(lambda: not self.state.connections and not self.state.tasks)
 
 
 @asynccontextmanager

@@ -15,6 +15,7 @@ from tests.support.chance import SEED, times
 from tests.support.raw import BODY, PATIENCE, connected, error_of, post, say, status_of
 from tests.support.replay import Answer, ReplayBackend, delta, sse
 from tests.support.server import Served, serve
+from tests.support.waiting import eventually, let_others_run, until
 
 HEAD = b"POST /v1/responses HTTP/1.1\r\nhost: x\r\n"
 CHUNKED = HEAD + b"transfer-encoding: chunked\r\n"
@@ -149,7 +150,7 @@ async def test_no_request_is_a_fault(served: Served, caplog: pytest.LogCaptureFi
         cut = chance.randrange(len(said))
         async with connected(served.url) as (reader, writer):
             writer.write(said[:cut])
-            await asyncio.sleep(0)
+            await let_others_run()
             writer.write(said[cut:])
             writer.write_eof()
             async with asyncio.timeout(PATIENCE):
@@ -274,9 +275,7 @@ async def test_who_leaves_is_missed_also_where_another_request_waits(served: Ser
     async with connected(served.url) as (reader, writer):
         writer.write(stream + GET + b"\r\n")
         await asyncio.wait_for(reader.readuntil(b'"delta":"one"'), 30)
-    async with asyncio.timeout(30):
-        while served.host.server_state.tasks:
-            await asyncio.sleep(0)
+    await until(lambda: not served.host.server_state.tasks)
 
 
 async def test_nonsense_is_not_answered_in_the_middle_of_a_stream(served: Served, backend: ReplayBackend) -> None:
@@ -320,10 +319,8 @@ async def test_who_reads_nothing_is_let_go(
     async with connected(served.url) as (_, writer):
         writer.write(post(b'{"model":"m","input":"x","stream":true}'))
         async with asyncio.timeout(30):
-            while not served.host.server_state.tasks:
-                await asyncio.sleep(0)
-            while served.host.server_state.connections:
-                await asyncio.sleep(0)
+            await until(lambda: served.host.server_state.tasks)
+            await until(lambda: not served.host.server_state.connections)
 
 
 # Connections.
@@ -364,9 +361,7 @@ async def test_a_websocket_counts_as_a_connection(narrow: Served) -> None:
     url = narrow.url.replace("http://", "ws://") + "/responses"
     async with connect(url), connect(url):
         assert status_of(await say(narrow.url, LAST)) == 503
-    async with asyncio.timeout(30):
-        while status_of(await say(narrow.url, LAST)) != 200:
-            await asyncio.sleep(0)
+    await eventually(lambda: say(narrow.url, LAST), lambda one: status_of(one) == 200)
 
 
 async def test_who_is_one_too_many_and_asks_for_nothing_is_let_go(

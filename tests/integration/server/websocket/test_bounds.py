@@ -3,7 +3,7 @@
 import asyncio
 import json
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 
 import pytest
 from websockets.asyncio.client import connect
@@ -20,14 +20,9 @@ from tests.support.engine import engine
 from tests.support.replay import Answer, ReplayBackend, delta, echo, sse, text
 from tests.support.server import Served, serve
 from tests.support.socket import talk, text_of
+from tests.support.waiting import let_others_run, until
 
 TEXT = sse(delta(content="Once"), done=False)
-
-
-async def eventually(holds: Callable[[], object], seconds: float = 30) -> None:
-    async with asyncio.timeout(seconds):
-        while not holds():
-            await asyncio.sleep(0.005)
 
 
 class Slow:
@@ -133,8 +128,8 @@ async def test_who_reads_no_answers_to_its_pings_gets_no_more_of_them(served: Se
         ping = b"\x89\xfd" + MASK + b"p" * 125
         for _ in range(20):
             one.socket.transport.write(ping * 2_000)
-            await asyncio.sleep(0)
-        await eventually(lambda: one.socket.transport.get_write_buffer_size() == 0)
+            await let_others_run()
+        await until(lambda: one.socket.transport.get_write_buffer_size() == 0)
         assert serving.transport.get_write_buffer_size() < 1_000_000
         one.socket.transport.abort()  # else it waits for the server's farewell, and reads nothing
 
@@ -157,7 +152,7 @@ async def test_a_client_that_does_not_read_slows_its_model_down(served: Served, 
     async with talk(served, compression=None) as one:
         one.socket.transport.pause_reading()
         await one.ask()
-        await eventually(lambda: taken)
+        await until(lambda: taken)
         for _ in range(50):
             await served.get("/models")  # of the same backend, which so has time to send more
         assert taken < 512
@@ -184,7 +179,7 @@ async def test_who_answers_pings_stays(backend: ReplayBackend, monkeypatch):
         bounded.BoundedWebSocket, "handle_pong", lambda self, frame: (pongs.append(frame), taken(self, frame))
     )
     async with serve(HttpBackend("replay", backend.url, "k")) as served, talk(served) as one:
-        await eventually(lambda: len(pongs) > 3)
+        await until(lambda: len(pongs) > 3)
         assert (await one.made())["status"] == "completed"
 
 
@@ -212,7 +207,7 @@ async def test_a_client_that_leaves_ends_what_is_made_for_it(served: Served, bac
         else:
             one.socket.transport.abort()
         await asyncio.wait_for(backend.left.wait(), 30)
-    await eventually(lambda: not served.engine.runs)
+    await until(lambda: not served.engine.runs)
 
     _, stored = await served.get(f"/responses/{begun[0]['response']['id']}")
     assert (stored["status"], stored["output_text"]) == ("cancelled", "Once")
@@ -225,7 +220,7 @@ async def test_what_waited_is_not_begun_after_its_client_has_left(served: Served
             await one.ask()
         await one.until("response.output_text.delta")
     await asyncio.wait_for(backend.left.wait(), 30)
-    await eventually(lambda: not served.engine.runs)
+    await until(lambda: not served.engine.runs)
     assert len(backend.requests) == 1
 
 
@@ -289,7 +284,7 @@ async def test_what_is_being_made_is_finished_when_the_server_stops(patient: Ser
         await one.ask(stream_id="a")
         await one.until("response.output_text.delta")
         patient.host.stop(30)
-        await eventually(lambda: not patient.engine.accepts_work)
+        await until(lambda: not patient.engine.accepts_work)
         (late,) = await one.create(stream_id="b")
         slow.go.set()
         heard = await one.until("response.completed")
@@ -316,7 +311,7 @@ async def test_a_server_that_stops_takes_no_more_sockets(patient: Served, backen
         await one.ask()
         await one.until("response.output_text.delta")
         patient.host.stop(30)
-        await eventually(lambda: not patient.engine.accepts_work)
+        await until(lambda: not patient.engine.accepts_work)
         with pytest.raises(InvalidStatus) as caught:
             async with talk(patient):
                 pass

@@ -268,7 +268,7 @@ async def test_a_path_without_the_prefix_of_the_api_comes_with_advice(served: Se
     with pytest.raises(InvalidStatus) as caught:
         await connect(served.url.replace("http://", "ws://").removesuffix("/v1") + "/responses")
     message = json.loads(caught.value.response.body)["error"]["message"]
-    assert message == "Unknown request URL: GET /responses. The base URL of the API ends in /v1."
+    assert message.startswith("Unknown request URL: GET /responses. ") and message.endswith(" ends in /v1.")
 
 
 async def test_a_server_that_has_it_switched_off_answers_426(backend: ReplayBackend):

@@ -39,7 +39,7 @@ async def test_a_lane_that_cannot_be_is_refused(served: Served, name):
     async with talk(served) as one:
         error = await one.refusal(stream_id=name)
     assert (error["code"], error["param"]) == ("invalid_stream_id", "stream_id")
-    assert error["message"].startswith("The 'stream_id' field must be a non-empty string")
+    assert error["message"].startswith("The 'stream_id' field ")
 
 
 async def test_in_a_lane_one_response_ends_before_the_next_begins(served: Served, backend: ReplayBackend):

@@ -131,7 +131,7 @@ async def test_a_directory_that_cannot_be_written_is_an_error_of_the_store(tmp_p
     (tmp_path / "files").write_text("no directory")
     store = SqliteStore.open("sqlite://")
     blobs = blobs_of(store, Settings(file_storage=f"{tmp_path}/files"), part_turns())
-    with pytest.raises(StoreError, match="The directory of file_storage failed: not a directory"):
+    with pytest.raises(StoreError, match="file_storage failed: not a directory"):
         await blobs.write(blobs.new_name(), pieces(b"x"), "t")
     await store.close()
 
@@ -197,7 +197,7 @@ async def test_a_cancelled_upload_to_a_directory_ends_only_after_its_thread(
         may_write.wait(10)
         written.append(file.write(part))  # to another file, if this one was closed meanwhile
 
-    monkeypatch.setattr(directory, "_write", slow)
+    monkeypatch.setattr(directory, "write_part", slow)
     blobs = directory.DirectoryBlobs(tmp_path, part_turns())
     upload = asyncio.create_task(blobs.write(blobs.new_name(), pieces(b"content"), "t"))
     assert await asyncio.to_thread(writing.wait, 10)

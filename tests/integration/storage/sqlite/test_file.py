@@ -139,7 +139,7 @@ async def test_the_address_stays_as_the_operator_wrote_it(monkeypatch: pytest.Mo
 
 
 def test_a_folder_is_refused(tmp_path: Path) -> None:
-    assert refusal(tmp_path) == "is a folder; use the path of a file in it"
+    assert refusal(tmp_path).startswith("is a folder")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -16,6 +16,7 @@ from antiphon.storage.operations import responses
 from antiphon.storage.operations.step import FEW_BYTES, FEW_ITEMS
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.testing.store.making import T, new_response
+from tests.support.waiting import let_others_run, until
 
 
 @pytest.fixture
@@ -87,7 +88,7 @@ async def test_a_large_read_waits_for_its_turn_and_small_ones_do_not(store: Sqli
         await store.save(response)
     await reads.enter("another")
     waiting = asyncio.create_task(store.load(T, big.id))
-    await asyncio.sleep(0)
+    await let_others_run()
     assert await store.load(T, small.id) is not None
     assert await store.load(T, big.id, few=True) == replace(big, input=(), output=(), is_partial=True)
     assert (reads.waiting, waiting.done()) == (1, False)
@@ -95,7 +96,7 @@ async def test_a_large_read_waits_for_its_turn_and_small_ones_do_not(store: Sqli
         await store.history(T, big.id)
     reads.leave("another")
     assert await waiting is not None
-    await asyncio.sleep(0)
+    await let_others_run()
     assert reads.in_use == 0
 
 
@@ -105,10 +106,9 @@ async def test_a_read_that_nobody_waits_for_any_more_holds_its_place_until_it_en
     big = large()
     await store.save(big)
     left = asyncio.create_task(store.load(T, big.id))
-    while not reads.in_use:
-        await asyncio.sleep(0)
+    await until(lambda: reads.in_use)
     left.cancel()
     assert await store.load(T, big.id) is not None
     assert left.cancelled()
-    await asyncio.sleep(0)
+    await let_others_run()
     assert reads.in_use == 0

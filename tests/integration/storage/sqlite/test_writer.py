@@ -25,7 +25,7 @@ async def test_no_more_waits_than_may(monkeypatch: pytest.MonkeyPatch) -> None:
     doing = [writer.submit(act, 0)]
     assert await asyncio.to_thread(begun.wait, 30)
     doing += [writer.submit(act, number) for number in (1, 2, 3)]
-    with pytest.raises(StoreError, match=r"^The store is overloaded: too many writes are waiting\.$"):
+    with pytest.raises(StoreError, match=r"overloaded: too many writes "):
         writer.submit(act, 4)
     go.set()
     assert await asyncio.gather(*doing) == [0, 1, 2, 3]

@@ -28,6 +28,7 @@ from tests.support.images_server import images_server
 from tests.support.replay import STREAM, Answer, ReplayBackend, delta, sse, text
 from tests.support.server import Served, serve
 from tests.support.tools import MCP, Servers, Web
+from tests.support.waiting import eventually
 
 TRANSPORT = {"stream", "stream_options"}
 """What a request says of how it is answered, and a request that was built again does not."""
@@ -47,9 +48,7 @@ async def facts_of(served: Served, response_id: str) -> Facts:
 
 async def settled(served: Served, count: int) -> list[dict[str, Any]]:
     """The newest rows, once there are so many: facts of what is not stored come a little later."""
-    while len(found := (await page(served))["data"]) < count:
-        await asyncio.sleep(0.01)
-    return list(found)
+    return list((await eventually(lambda: page(served), lambda one: len(one["data"]) >= count))["data"])
 
 
 async def calls_of(served: Served, response_id: str) -> list[dict[str, Any]]:
@@ -111,8 +110,9 @@ async def test_a_webhook_that_did_not_receive_the_end_is_noted(stateful: Served)
     await store.put_endpoint(WebhookEndpoint("we_1", "", *place, now, now, "whsec_secret"))
     for _ in range(2):
         queued = await stateful.sdk.responses.create(model="m", input="Hi", background=True)
-        while (found := await reader(stateful).details(None, queued.id))["summary"]["status"] != "completed":
-            await asyncio.sleep(0.01)
+        found = await eventually(
+            partial(reader(stateful).details, None, queued.id), lambda found: found["summary"]["status"] == "completed"
+        )
     said = "The webhook 'billing' is not yet delivered: 0 attempts so far."
     assert [note for note in found["notes"] if "webhook" in note["code"]] == [{"code": "webhook_pending", "text": said}]
     (newest, _) = await store.list_deliveries("", 9)

@@ -15,6 +15,7 @@ from antiphon.upstream.scripted import ScriptedBackend
 from tests.support.code import AUTO, OUTPUTS, SHELL, coder, container_of, logs, running_code, settings
 from tests.support.keys import issued
 from tests.support.server import Served, serve
+from tests.support.waiting import until
 
 CANARY = "canary-4711"
 
@@ -180,11 +181,9 @@ async def test_a_deleted_container_ends_its_call(served: Served, monkeypatch: py
     monkeypatch.setattr("antiphon.tools.code.holds.RENEW_EVERY", 0.1)
     container = (await served.sdk.containers.create(name="mine")).id
     running = asyncio.create_task(run(served.sdk, "open('a', 'w').write('1')\nimport time; time.sleep(100)", container))
-    async with asyncio.timeout(30):
-        while (
-            not served.engine.shared.usage().get("code_calls") or not served.engine.shared.usage()["code_calls"].in_use
-        ):
-            await asyncio.sleep(0.01)
+    await until(
+        lambda: served.engine.shared.usage().get("code_calls") and served.engine.shared.usage()["code_calls"].in_use
+    )
     await served.sdk.containers.delete(container)
 
     response = await running

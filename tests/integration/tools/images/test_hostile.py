@@ -14,6 +14,7 @@ from antiphon.tools.images.content import MOST_BYTES
 from antiphon.upstream.demo.painting import paint
 from tests.integration.server.test_image_generation import CALL, DONE, create, image_of, serving
 from tests.support.images_server import images_server
+from tests.support.waiting import let_others_run
 
 Answer = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -36,7 +37,7 @@ async def endless(request: web.Request) -> web.StreamResponse:
     with pytest.raises(ConnectionError):
         while True:
             await stream.write(b"x" * 1_000_000)
-            await asyncio.sleep(0)
+            await let_others_run()
     return stream
 
 

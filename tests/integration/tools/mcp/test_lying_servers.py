@@ -159,13 +159,13 @@ async def test_a_list_that_never_ends_is_given_up(monkeypatch: pytest.MonkeyPatc
     pages = count()
     async with raw(lambda method, params: page(GOOD, nextCursor=str(next(pages)))) as server, using() as servers:
         listing = await servers.list(at(server.url))
-    assert listing.error == "The MCP server 'tests' returned a list of tools with more than 50 pages."
+    assert listing.error.endswith(" more than 50 pages.")
 
 
 async def test_a_list_that_leads_in_a_circle_is_given_up_at_once() -> None:
     async with raw(lambda method, params: page(GOOD, nextCursor="again")) as server, using() as servers:
         listing = await servers.list(at(server.url))
-    assert listing.error == "The MCP server 'tests' returned a list of tools with a circular cursor."
+    assert listing.error.endswith(" a circular cursor.")
     assert server.asked.count("tools/list") == 2
 
 
@@ -210,9 +210,7 @@ async def test_an_answer_that_was_packed_unasked_is_not_unpacked() -> None:
 
     async with raw(say) as server, using() as servers:
         listing = await servers.list(at(server.url))
-    assert (
-        listing.error == "The MCP server 'tests' failed: its response is compressed, which the request did not accept."
-    )
+    assert "its response is compressed" in listing.error
     assert {request.headers["accept-encoding"] for request in server.requests} == {"identity"}
 
 

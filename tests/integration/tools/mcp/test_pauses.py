@@ -50,7 +50,7 @@ async def test_a_server_that_hangs_costs_the_limit_once_and_not_each_user(monkey
         outcome = await call(servers, at(server.url), "good")
         assert server.asked == asked
     assert first.error == "The MCP server 'tests' did not answer within 0.5 seconds."
-    assert second.error == "The MCP server 'tests' did not answer in time. Try again in a moment."
+    assert "did not answer in time" in second.error
     assert outcome.fields["error"]["message"] == second.error
 
 

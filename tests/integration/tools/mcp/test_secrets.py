@@ -233,9 +233,8 @@ async def test_a_name_is_looked_up_and_looked_at_for_every_connection() -> None:
             outcome = await call(servers, named, "x")
     assert first.error == ""
     assert {request.host for request in server.requests} == {named.server_url.split("/")[2]}
-    assert outcome.fields["error"]["message"] == (
-        "The MCP server 'tests' failed: its address is private, which the setting `outgoing_networks` does not permit."
-    )
+    assert "its address is private" in outcome.fields["error"]["message"]
+    assert "`outgoing_networks`" in outcome.fields["error"]["message"]
 
 
 @pytest.mark.parametrize(("shown", "is_right"), [("mcp.example", True), ("other.example", False)])
@@ -246,7 +245,9 @@ async def test_a_server_at_a_checked_address_must_still_show_that_it_has_the_nam
         return ["127.0.0.1"]
 
     context, file = certificate(tmp_path, shown, timedelta(days=1))
-    monkeypatch.setattr("antiphon.tools.mcp.session._tls", lambda: ssl.create_default_context(cafile=str(file)))
+    monkeypatch.setattr(
+        "antiphon.tools.mcp.session.trusted_roots", lambda: ssl.create_default_context(cafile=str(file))
+    )
     async with raw(lambda method, params: {"tools": []}, context) as server:
         named = at(server.url.replace("127.0.0.1", "mcp.example"), **LENT)
         async with using(reach=Reach(HERE.networks, look_up=look_up)) as servers:
@@ -255,5 +256,5 @@ async def test_a_server_at_a_checked_address_must_still_show_that_it_has_the_nam
         assert listing.error == ""
         assert {request.host.partition(":")[0] for request in server.requests} == {"mcp.example"}
     else:
-        assert listing.error == "The MCP server 'tests' failed: its TLS certificate was rejected."
+        assert listing.error.endswith("its TLS certificate was rejected.")
         assert server.requests == []

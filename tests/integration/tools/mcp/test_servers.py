@@ -12,6 +12,7 @@ from antiphon.protocol.items.content import InputImage, InputText
 from antiphon.protocol.tools import McpTool
 from tests.integration.tools.mcp.support import at, call, names, program, using
 from tests.support.mcp_server import PNG, TOOLS, McpServer, mcp_serving, tool
+from tests.support.waiting import eventually, let_others_run
 
 WAYS: dict[str, Callable[[McpServer], str]] = {
     "streamable http": lambda server: server.url,
@@ -225,10 +226,8 @@ async def test_a_server_that_says_that_its_tools_have_changed_is_asked_anew(way:
     async with mcp_serving(is_old=is_old) as server, using() as servers:
         asked = at(WAYS[way](server))
         await servers.list(asked)
-        async with asyncio.timeout(30):
-            while names((await servers.list(asked)).tools) != ["new"]:
-                await server.change(tool("new", "A new one."))
-                await asyncio.sleep(0.01)
+        await server.change(tool("new", "A new one."))
+        await eventually(lambda: servers.list(asked), lambda one: names(one.tools) == ["new"])
 
 
 async def test_other_credentials_and_other_tenants_ask_for_themselves() -> None:
@@ -247,7 +246,7 @@ async def test_whoever_stops_waiting_for_a_list_leaves_it_to_the_others() -> Non
     async with mcp_serving() as server, using() as servers:
         impatient = asyncio.create_task(servers.list(at(server.url)))
         patient = asyncio.create_task(servers.list(at(server.url)))
-        await asyncio.sleep(0)
+        await let_others_run()
         impatient.cancel()
         assert len((await patient).tools) == len(TOOLS)
         assert impatient.cancelled()

@@ -14,6 +14,7 @@ from starlette.responses import Response
 from antiphon.protocol.tools import McpTool
 from tests.integration.tools.mcp.support import at, call, program, using
 from tests.support.mcp_server import TOOLS, McpServer, mcp_serving, tool
+from tests.support.waiting import let_others_run, until
 
 WAYS: dict[str, Callable[[McpServer], str]] = {
     "streamable http": lambda server: server.url,
@@ -40,9 +41,7 @@ async def test_a_session_is_shared_by_the_same_server_credentials_and_tenant_and
 async def test_a_session_that_nobody_uses_is_closed() -> None:
     async with mcp_serving(is_old=True) as server, using(idle=0.05) as servers:
         await call(servers, at(server.url), "add", a=1, b=1)
-        async with asyncio.timeout(30):
-            while not any(headers[":method"] == "DELETE" for headers in server.headers):
-                await asyncio.sleep(0.01)
+        await until(lambda: any(headers[":method"] == "DELETE" for headers in server.headers))
         outcome = await call(servers, at(server.url), "add", a=1, b=1)
     assert outcome.fields["output"] == "2"
     assert begun(server) == 2
@@ -116,9 +115,7 @@ async def test_a_caller_who_goes_away_takes_only_their_own_call_along(way: str, 
 async def test_closing_ends_every_program_and_every_call() -> None:
     async with using(program()) as servers:
         calling = asyncio.create_task(call(servers, McpTool(server_label="program"), "slow"))
-        async with asyncio.timeout(20):
-            while not children():
-                await asyncio.sleep(0.01)
+        await until(children)
         await servers.close()
         assert children() == []
         assert (await calling).is_failed
@@ -147,7 +144,7 @@ async def test_everybody_gets_their_own_answer_however_many_go_away(way: str) ->
         tasks = {nonce: asyncio.create_task(call(servers, asked, "echo", text=nonce)) for nonce in calls}
         for nonce, goes in calls.items():
             if goes:
-                await asyncio.sleep(chance.random() / 200)
+                await let_others_run(chance.randrange(40))
                 tasks[nonce].cancel()
         await asyncio.wait(set(tasks.values()))
         answers = {nonce: task.result().fields["output"] for nonce, task in tasks.items() if not task.cancelled()}
@@ -185,7 +182,7 @@ async def test_an_event_that_is_too_long_ends_the_call_and_not_the_server() -> N
         asked = at(server.sse_url)
         outcome = await call(servers, asked, "big", size=3_000_000)
         after = await call(servers, asked, "add", a=1, b=1)
-    assert outcome.fields["error"]["message"] == "The MCP server 'tests' failed: the connection was closed."
+    assert outcome.fields["error"]["message"].endswith("the connection was closed.")
     assert after.fields["output"] == "2"
 
 
@@ -200,9 +197,9 @@ async def test_a_server_that_asks_to_be_asked_all_the_time_is_asked_at_a_pace() 
         server.answer = brief
         began = monotonic()
         await call(servers, at(server.url), "add", a=1, b=1)
-        await asyncio.sleep(0.5)
+        await until(lambda: sum(headers[":method"] == "GET" for headers in server.headers) >= 4)
         took = monotonic() - began
-    assert sum(headers[":method"] == "GET" for headers in server.headers) <= took / 0.2 + 1
+    assert took >= 3 * 0.2
 
 
 @pytest.mark.parametrize("is_old", [False, True])

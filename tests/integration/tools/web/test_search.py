@@ -17,6 +17,7 @@ from antiphon.tools.web.engine import MAX_ANSWER, SearchEngine
 from antiphon.tools.web.providers import PROVIDERS
 from antiphon.tools.web.tool import WebSearch
 from tests.support.small_web import KEY, SmallWeb
+from tests.support.waiting import until
 
 NAMES = ("searxng", "brave", "tavily")
 
@@ -298,8 +299,7 @@ async def test_one_query_that_fails_does_not_fail_the_others(web: SmallWeb) -> N
 async def test_a_search_can_be_cancelled(web: SmallWeb) -> None:
     async with searching(web, url=f"{web.site}/slow") as tool:
         task = asyncio.create_task(tool.run(asking({"query": "harbour"})))
-        while not web.asked:
-            await asyncio.sleep(0)
+        await until(lambda: web.asked)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
@@ -322,10 +322,10 @@ async def test_the_operator_is_told_once_that_the_provider_is_gone_and_once_that
         for failing in (None, lambda: http.Response(status=401), lambda: http.Response(status=503), None, None):
             web.failing = failing
             await tool.run(asking({"query": "harbour"}))
-    assert [(one.levelname, one.getMessage()) for one in caplog.records] == [
-        ("WARNING", "The web search with brave failed: the provider rejected this server's key (status 401)."),
-        ("INFO", "The web search with brave works again."),
-    ]
+    failed, works = caplog.records
+    assert (failed.levelname, works.levelname) == ("WARNING", "INFO")
+    assert "with brave failed: " in failed.getMessage() and failed.getMessage().endswith(" key (status 401).")
+    assert works.getMessage().endswith(" with brave works again.")
 
 
 async def test_a_query_that_is_not_understood_says_nothing_of_the_provider(

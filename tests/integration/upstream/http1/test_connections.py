@@ -13,6 +13,7 @@ from antiphon.upstream.http1.filters import Inflate
 from antiphon.upstream.http1.pool import ConnectionPool, Exchange
 from antiphon.upstream.http1.response import BrokenError, ProtocolError, SilenceError
 from tests.support.speaking import Speak, chunked, heard, reset, speaking
+from tests.support.waiting import let_others_run, until
 from tests.unit.upstream.http1.cases import EVIL, OK
 from tests.unit.upstream.http1.wire import asked, pool_at, request
 
@@ -24,13 +25,6 @@ def whole(body: bytes, *fields: bytes) -> bytes:
     """A response with a length."""
     lines = b"".join(field + b"\r\n" for field in fields)
     return OK + lines + b"Content-Length: %d\r\n\r\n" % len(body) + body
-
-
-async def until(is_so: Callable[[], bool]) -> None:
-    """Let the loop turn until something is so."""
-    async with asyncio.timeout(5):
-        while not is_so():
-            await asyncio.sleep(0.001)
 
 
 class Line:
@@ -440,7 +434,7 @@ async def test_a_response_without_an_end_behind_its_done_is_closed_soon(
             while drips:
                 writer.write(chunked(b"x"))
                 await writer.drain()
-                await asyncio.sleep(0.001)
+                await let_others_run()
             await reader.read()
         finally:
             left.set()
@@ -500,7 +494,7 @@ async def test_of_several_addresses_each_is_tried(monkeypatch: pytest.MonkeyPatc
     async def look_up(*_: object) -> list[str]:
         return ["127.0.0.2", "127.0.0.1"]
 
-    monkeypatch.setattr("antiphon.upstream.http1.connect._look_up", look_up)
+    monkeypatch.setattr("antiphon.upstream.http1.connect.look_up", look_up)
     async with lined(lambda *_: whole(b"hi")) as (_, url, _pool):
         named = url.replace("127.0.0.1", "two.test")
         async with pool_at(named) as pool:
@@ -515,7 +509,7 @@ async def test_a_name_without_an_answer_is_given_up_in_time_and_looked_up_once(m
         await asyncio.Event().wait()
         return []
 
-    monkeypatch.setattr("antiphon.upstream.http1.connect._look_up", look_up)
+    monkeypatch.setattr("antiphon.upstream.http1.connect.look_up", look_up)
     async with pool_at("http://slow.test/v1", connect_timeout=0.05) as pool:
         asking = [asked(pool, "http://slow.test/v1", "/x") for _ in range(5)]
         failed = await asyncio.gather(*asking, return_exceptions=True)
@@ -534,7 +528,7 @@ async def test_closing_the_pool_during_a_look_up_is_an_error_and_cancels_no_task
         await asyncio.Event().wait()
         return []
 
-    monkeypatch.setattr("antiphon.upstream.http1.connect._look_up", look_up)
+    monkeypatch.setattr("antiphon.upstream.http1.connect.look_up", look_up)
     async with pool_at("http://slow.test/v1") as pool:
         asking = [asyncio.create_task(asked(pool, "http://slow.test/v1", "/x")) for _ in range(3)]
         await looking.wait()
@@ -567,7 +561,7 @@ async def test_a_compressed_body_is_read_no_faster_than_it_is_inflated() -> None
         await until(lambda: connection.is_paused)
         for _ in range(100):
             await anext(exchange)
-            await asyncio.sleep(0)  # whatever the loop has to read comes now
+            await let_others_run()  # whatever the loop has to read comes now
 
         assert connection.is_paused
         assert sum(taken) < 4 * MAX_HELD

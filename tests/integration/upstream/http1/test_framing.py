@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from tests.support.speaking import heard, reset, speaking
+from tests.support.waiting import let_others_run
 from tests.unit.upstream.http1.cases import CASES, OK, Case
 from tests.unit.upstream.http1.wire import asked, parsed, pool_at
 
@@ -35,7 +36,7 @@ class Backend:
             if self.case.ending == "fin":
                 return
             if self.case.ending == "reset":
-                await asyncio.sleep(0)
+                await let_others_run()
                 reset(writer)
 
 

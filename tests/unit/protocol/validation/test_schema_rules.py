@@ -117,7 +117,7 @@ def test_a_schema_that_is_not_strict_may_be_loose(schema: dict[str, Any], strict
 def test_a_reference_out_of_the_schema_is_refused(target: Any, strict: bool) -> None:
     words = wrong(closed(a={"type": "array", "items": {"$ref": target}}), strict)
     place = "In context=('properties', 'a', 'items'), "
-    assert words == f"{place}$ref must point into the schema itself, got '{target}'."
+    assert words.startswith(f"{place}$ref ") and words.endswith(f"got '{target}'.")
 
 
 def test_what_looks_like_a_reference_inside_data_is_none() -> None:

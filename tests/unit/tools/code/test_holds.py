@@ -9,6 +9,7 @@ from antiphon.storage.records.containers import ContainerQuota, StoredContainer
 from antiphon.tools.code import holds
 from antiphon.tools.code.holds import BusyError, Hold, LostHoldError, Queues
 from tests.support.containers import MemoryContainers
+from tests.support.waiting import let_others_run
 
 ID = "cntr_1"
 
@@ -36,8 +37,7 @@ def fails(store: MemoryContainers, monkeypatch: pytest.MonkeyPatch, times: int) 
 
 async def turns(count: int) -> str:
     """Work that takes so many turns of the loop."""
-    for _ in range(count):
-        await asyncio.sleep(0)
+    await let_others_run(count)
     return "done"
 
 
@@ -99,7 +99,7 @@ async def test_calls_of_one_container_come_in_their_order() -> None:
     async def call(number: int) -> None:
         async with queues.turn(ID):
             order.append(number)
-            await asyncio.sleep(0)
+            await let_others_run()
             order.append(number)
 
     await asyncio.gather(*map(call, range(4)))

@@ -25,6 +25,7 @@ from antiphon.tools.code.tool import (
 )
 from tests.support.containers import MemoryContainers, MemoryContent
 from tests.support.fake_machines import PNG, FakeSandbox
+from tests.support.waiting import let_others_run, until
 
 AUTO = CodeInterpreterTool(container={"type": "auto"})
 SHELL = ShellTool(environment={"type": "container_auto"})
@@ -50,9 +51,7 @@ class Bench:
     async def begin(self, code: str, container: str = ID, tenant: str = "") -> "asyncio.Task[ToolResult]":
         """Begin a call, and wait until its code runs."""
         task = asyncio.create_task(self.code(code, container, tenant))
-        async with asyncio.timeout(10):
-            while not any(one.is_running for one in self.sandbox.machines):
-                await asyncio.sleep(0)
+        await until(lambda: any(one.is_running for one in self.sandbox.machines))
         return task
 
 
@@ -212,7 +211,7 @@ async def test_a_call_waits_for_another_worker_that_holds_the_container(bench: B
     other = Bench(bench)
     first = await bench.begin("wait()")
     second = asyncio.create_task(other.code("2"))
-    await asyncio.sleep(0)
+    await let_others_run()
     assert not other.sandbox.machines
 
     bench.sandbox.machines[0].gate.set()
@@ -354,20 +353,18 @@ async def test_the_kernel_of_a_tenant_that_was_idle_for_longest_makes_room() -> 
 async def test_many_calls_of_one_tenant_leave_a_slot_for_the_next() -> None:
     bench = Bench(running=3)
     ours = [asyncio.create_task(bench.code("wait()", f"cntr_{n}", "loud")) for n in range(5)]
-    async with asyncio.timeout(10):
-        while bench.tools.state("").waiting < 3:
-            await asyncio.sleep(0)
+    await until(lambda: bench.tools.state("").waiting >= 3)
 
     assert logs(await bench.code("1", "cntr_q", "quiet")) == ["1"]
 
     for _ in range(5):
         for machine in bench.sandbox.machines:
             machine.gate.set()
-        await asyncio.sleep(0)
+        await let_others_run()
     while not all(one.done() for one in ours):
         for machine in bench.sandbox.machines:
             machine.gate.set()
-        await asyncio.sleep(0)
+        await let_others_run()
     await bench.tools.close()
 
 
@@ -386,8 +383,8 @@ async def test_too_many_waiting_calls_are_rejected(monkeypatch: pytest.MonkeyPat
 
 async def test_files_beyond_the_limits_are_left_out_by_name(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     await bench.code("files['old'] = b'1'")
+    monkeypatch.setattr("antiphon.tools.code.tool.MOST_BYTES", 10)
     limited = Bench(bench)
-    monkeypatch.setattr(limited.tools._files, "_quota", replace(limited.tools._quota, files=100, size=10))
 
     result = await limited.code("files['a'] = b'12345'; files['b'] = b'1234567'; files['c'] = b'1234'")
 

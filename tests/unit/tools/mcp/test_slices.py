@@ -6,6 +6,7 @@ import pytest
 
 from antiphon.tools.mcp import slices
 from antiphon.tools.mcp.slices import in_slices
+from tests.support.waiting import let_others_run
 
 
 async def test_others_have_the_loop_between_two_slices(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -20,7 +21,7 @@ async def test_others_have_the_loop_between_two_slices(monkeypatch: pytest.Monke
         nonlocal turns
         while True:
             turns += 1
-            await asyncio.sleep(0)
+            await let_others_run()
 
     monkeypatch.setattr(slices, "monotonic", clock)
     beside = asyncio.create_task(other())
@@ -30,7 +31,7 @@ async def test_others_have_the_loop_between_two_slices(monkeypatch: pytest.Monke
 
 
 async def test_a_short_list_is_read_at_once() -> None:
-    beside = asyncio.create_task(asyncio.sleep(0))
+    beside = asyncio.create_task(let_others_run())
     assert [one async for one in in_slices("abc")] == ["a", "b", "c"]
     assert not beside.done()
     await beside

@@ -167,9 +167,7 @@ async def test_the_newest_of_the_users_statements_counts():
     ],
 )
 async def test_it_says_nothing_else_about_the_user(told, asked):
-    assert await answered(told, asked) == (
-        f"I am demo, Antiphon's scripted model. I received 3 messages. You said: {asked}"
-    )
+    assert (await answered(told, asked)).endswith(f" 3 messages. You said: {asked}")
 
 
 async def test_it_streams_word_by_word():

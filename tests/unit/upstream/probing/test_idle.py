@@ -10,6 +10,7 @@ from antiphon.upstream.options import BackendOptions
 from antiphon.upstream.probing.answers import Answer
 from antiphon.upstream.probing.idle import MOST_INTERRUPTIONS, BusyError, WhenIdle
 from tests.support.engine import listed
+from tests.support.waiting import let_others_run, until
 
 DONE = Answer(200)
 
@@ -52,8 +53,7 @@ async def test_a_probe_waits_until_the_users_requests_have_ended() -> None:
     state, probe = backend(), Probe()
     state.slots.take("user")
     asking = asyncio.create_task(WhenIdle(state, 0.001)(probe))
-    for _ in range(100):
-        await asyncio.sleep(0)
+    await let_others_run(100)
     assert probe.sent == 0
 
     state.slots.leave("user")
@@ -69,8 +69,7 @@ async def test_a_probe_makes_room_for_a_users_request_and_is_sent_again(concurre
     await probe.begun.wait()
 
     await asyncio.wait_for(state.slots.enter("user"), 5)  # where one slot is all there is, the probe gives it up
-    while not (probe.cancelled and state.slots.in_use == 1):
-        await asyncio.sleep(0)
+    await until(lambda: probe.cancelled and state.slots.in_use == 1)
 
     probe.begun.clear()
     state.slots.leave("user")

@@ -1,0 +1,74 @@
+"""Where tests wait: for something to become so, or for other tasks to take their turns, never for time to pass.
+
+`tests/unit/test_tests.py` allows `sleep` only here.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+import pytest
+from openai import AsyncOpenAI
+from openai.types.responses import Response
+
+PATIENCE = 30.0
+"""Seconds after which what was expected is given up."""
+TURNS = 50
+"""Turns of the loop in which most things become so; after them it is asked only now and then."""
+PAUSE = 0.005
+"""Seconds between two questions from then on."""
+
+T = TypeVar("T")
+
+
+class LoopClock:
+    """The clock of the running event loop (asyncio's own), which a test moves forward instead of waiting."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        loop, self._ahead = asyncio.get_running_loop(), 0.0
+        real = loop.time
+        monkeypatch.setattr(loop, "time", lambda: real() + self._ahead)
+
+    def advance(self, seconds: float) -> None:
+        """Let so much time have passed: timers that are due by then run in the next turn."""
+        self._ahead += seconds
+
+
+async def let_others_run(turns: int = 1) -> None:
+    """Let every task that is ready take so many turns of the loop."""
+    for _ in range(turns):
+        await asyncio.sleep(0)
+
+
+async def eventually(ask: Callable[[], Awaitable[T]], is_so: Callable[[T], object] = bool) -> T:
+    """Ask again until the answer is so, and return it.
+
+    Raises:
+        TimeoutError: it is not so after half a minute.
+    """
+    asked = 0
+    async with asyncio.timeout(PATIENCE):
+        while not is_so(answer := await ask()):
+            asked += 1
+            await asyncio.sleep(0 if asked < TURNS else PAUSE)
+    return answer
+
+
+async def until(holds: Callable[[], T]) -> T:
+    """Let other tasks, threads and processes run until something holds, and return it.
+
+    Raises:
+        TimeoutError: it does not hold after half a minute.
+    """
+
+    async def ask() -> T:
+        return holds()
+
+    return await eventually(ask)
+
+
+async def ended(sdk: AsyncOpenAI, response_id: str) -> Response:
+    """Retrieve a background response until it has ended."""
+    return await eventually(
+        lambda: sdk.responses.retrieve(response_id), lambda one: one.status not in ("queued", "in_progress")
+    )
