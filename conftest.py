@@ -5,7 +5,7 @@ from importlib.util import find_spec
 
 import pytest
 
-pytest_plugins = ["tests.support.levels", "tests.support.cpu.plugin"]
+pytest_plugins = ["tests.support.levels", "tests.support.cpu.plugin", "tests.support.skips", "tests.support.timeouts"]
 
 
 def pytest_configure(config: pytest.Config) -> None:

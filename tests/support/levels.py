@@ -4,7 +4,7 @@ A test is wide if it says so (`@pytest.mark.wide`), or if it repeats on PostgreS
 names files or folders runs all of their tests, unless it names a level.
 """
 
-from collections.abc import Iterable
+from typing import Any
 
 import pytest
 
@@ -29,16 +29,26 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--level", choices=LEVELS, help="run the tests of one level: test, wide or all; default: test")
 
 
-def level_of(config: pytest.Config) -> str:
-    """The level that a run asks for, or that its paths mean."""
-    if config.option.level:
-        return str(config.option.level)
-    if config.args_source != pytest.Config.ArgsSource.ARGS:
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Decide the level, once: workers get paths and options from here, and cannot tell who named them."""
+    config.addinivalue_line("markers", "wide: costs more than 0.2 CPU seconds; `make test-wide` runs it")
+    if config.option.level is None:
+        config.option.level = _meant(config)
+
+
+def _meant(config: pytest.Config) -> str:
+    """The level that the paths of a run mean."""
+    if not _names_paths(config):
         return "test"
     return "system" if all(path.startswith("tests/system") for path in config.args) else "all"
 
 
-def starts_all_of(config: pytest.Config, level: str) -> bool:
+def _names_paths(config: pytest.Config) -> bool:
+    return config.args_source == pytest.Config.ArgsSource.ARGS
+
+
+def runs_all_of(config: pytest.Config, level: str) -> bool:
     """Whether a run leaves out no test of its level, so that its cost can be compared with a budget."""
     option = config.option
     choices = ("keyword", "markexpr", "deselect", "ignore", "ignore_glob", "lf", "last_failed", "maxfail")
@@ -46,7 +56,7 @@ def starts_all_of(config: pytest.Config, level: str) -> bool:
         return False
     if level == "system":
         return [path.rstrip("/") for path in config.args] == ["tests/system"]
-    return config.args_source != pytest.Config.ArgsSource.ARGS
+    return not _names_paths(config)
 
 
 def is_twin(item: pytest.Item) -> bool:
@@ -62,19 +72,31 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if is_twin(item):
             item.add_marker("wide")
-    level = level_of(config)
+    level = config.option.level
     if level in {"test", "wide"}:
-        others = [item for item in items if (item.get_closest_marker("wide") is not None) != (level == "wide")]
-        _leave_out(config, items, others)
+        left = [item for item in items if (item.get_closest_marker("wide") is not None) != (level == "wide")]
+        kept = {*items} - {*left}
+        items[:] = [item for item in items if item in kept]
+        config.hook.pytest_deselected(items=left)
+        _left_out[0] = len(left)
 
 
-def _leave_out(config: pytest.Config, items: list[pytest.Item], others: Iterable[pytest.Item]) -> None:
-    left = {*others}
-    items[:] = [item for item in items if item not in left]
-    config.hook.pytest_deselected(items=[*left])
-    if hasattr(config, "workeroutput"):
-        config.workeroutput["left_out"] = len(left)
+_left_out = [0]
+"""How many tests of the other level this process has found; every worker finds the same ones."""
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "wide: costs more than 0.2 CPU seconds; `make test-wide` runs it")
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if output := getattr(session.config, "workeroutput", None):
+        output["left_out"] = _left_out[0]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    _left_out[0] = getattr(node, "workeroutput", {}).get("left_out", _left_out[0])
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say what `make test` leaves out."""
+    if terminalreporter.config.option.level == "test" and _left_out[0]:
+        terminalreporter.write_line(f"{_left_out[0]:,} tests are left to `make test-wide`.")

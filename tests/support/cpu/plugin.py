@@ -14,7 +14,7 @@ import pytest
 from tests.support.cpu import clock
 from tests.support.cpu.budgets import BUDGETS, TOLERANCE, TOO_DEAR, Spent, dearest, is_too_dear, unmarked
 from tests.support.cpu.calibration import EVERY, Calibration, factor
-from tests.support.levels import level_of, starts_all_of
+from tests.support.levels import runs_all_of
 
 MOST_LINES = 20
 """Slow tests without the marker that a run lists."""
@@ -100,8 +100,8 @@ class Report(Meter):
         self._config = config
         self._has_workers = False
         self._lost = 0
-        self._level = level_of(config)
-        self._is_whole = starts_all_of(config, self._level)
+        self._level = str(config.option.level)
+        self._is_whole = runs_all_of(config, self._level)
         self._slowness = 1.0
 
     @pytest.hookimpl(optionalhook=True)
