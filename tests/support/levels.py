@@ -1,7 +1,7 @@
 """Which tests belong to which level: `make test` runs `test`, `make test-wide` runs `wide`, together they are `all`.
 
-A test is wide if it says so (`@pytest.mark.wide`), or if it repeats on PostgreSQL what no replicas race for. A run that
-names files or folders runs all of their tests, unless it names a level.
+A test is wide if it says so (`@pytest.mark.wide`, or `wide("postgres")` if only that twin is), or if it repeats on
+PostgreSQL what no replicas race for. A run that names files or folders runs all their tests, unless it names a level.
 """
 
 from typing import Any
@@ -32,7 +32,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
     """Decide the level, once: workers get paths and options from here, and cannot tell who named them."""
-    config.addinivalue_line("markers", "wide: costs more than 0.2 CPU seconds; `make test-wide` runs it")
+    config.addinivalue_line(
+        "markers", "wide(store): needs more than 0.2 CPU s, or does on that store; `make test-wide` runs it"
+    )
     if config.option.level is None:
         config.option.level = _meant(config)
 
@@ -59,26 +61,25 @@ def runs_all_of(config: pytest.Config, level: str) -> bool:
     return not _names_paths(config)
 
 
-def is_twin(item: pytest.Item) -> bool:
-    """Whether a test repeats on PostgreSQL what another does on SQLite, and no replicas race there."""
-    choices = getattr(item, "callspec", None)
-    if choices is None or choices.params.get("store_url") != "postgres":
-        return False
-    return not item.nodeid.startswith(tuple(f"tests/integration/{place}" for place in RACING))
+def is_wide(item: pytest.Item) -> bool:
+    """Whether `make test` leaves a test out. A marker may name the one store on which the test is that dear."""
+    store = getattr(getattr(item, "callspec", None), "params", {}).get("store_url")
+    marked = any(not marker.args or store in marker.args for marker in item.iter_markers("wide"))
+    return marked or (store == "postgres" and not item.nodeid.startswith(_RACING))
+
+
+_RACING = tuple(f"tests/integration/{place}" for place in RACING)
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    for item in items:
-        if is_twin(item):
-            item.add_marker("wide")
-    level = config.option.level
-    if level in {"test", "wide"}:
-        left = [item for item in items if (item.get_closest_marker("wide") is not None) != (level == "wide")]
-        kept = {*items} - {*left}
-        items[:] = [item for item in items if item in kept]
-        config.hook.pytest_deselected(items=left)
-        _left_out[0] = len(left)
+    if (level := config.option.level) in {"test", "wide"}:
+        sides: dict[bool, list[pytest.Item]] = {True: [], False: []}
+        for item in items:
+            sides[is_wide(item) == (level == "wide")].append(item)
+        items[:] = sides[True]
+        config.hook.pytest_deselected(items=sides[False])
+        _left_out[0] = len(sides[False])
 
 
 _left_out = [0]

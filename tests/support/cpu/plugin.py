@@ -14,7 +14,7 @@ import pytest
 from tests.support.cpu import clock
 from tests.support.cpu.budgets import BUDGETS, TOLERANCE, TOO_DEAR, Spent, dearest, is_too_dear, unmarked
 from tests.support.cpu.calibration import EVERY, Calibration, factor
-from tests.support.levels import runs_all_of
+from tests.support.levels import is_wide, runs_all_of
 
 MOST_LINES = 20
 """Slow tests without the marker that a run lists."""
@@ -52,7 +52,7 @@ class Meter:
                 clock.refresh()
             ended = clock.spent()
             self.spent.items[item.nodeid] = ended - begun - (self._shared - shared)
-            if item.get_closest_marker("wide"):
+            if is_wide(item):
                 self.spent.wide.add(item.nodeid)
             if ended - self._sliced > EVERY:
                 self._calibration.run()
