@@ -33,8 +33,8 @@ class Spent:
     """Seconds of the calibration loop, which are not part of `seconds`."""
     items: dict[str, float] = field(default_factory=dict)
     """By test."""
-    wide: set[str] = field(default_factory=set)
-    """The tests with the marker."""
+    excused: set[str] = field(default_factory=set)
+    """The tests with the marker, and the loops: many cases may take longer than one."""
 
     def add(self, other: "Spent") -> None:
         """Count another process."""
@@ -42,7 +42,7 @@ class Spent:
         self.rounds += other.rounds
         self.calibrated += other.calibrated
         self.items |= other.items
-        self.wide |= other.wide
+        self.excused |= other.excused
 
 
 def is_too_dear(level: str, seconds: float) -> bool:
@@ -60,6 +60,6 @@ def unmarked(spent: Spent, slowness: float) -> list[tuple[str, float]]:
     slow = {
         test: seconds
         for test, seconds in spent.items.items()
-        if seconds / slowness > SLOW and test not in spent.wide and not test.startswith("tests/system")
+        if seconds / slowness > SLOW and test not in spent.excused and not test.startswith("tests/system")
     }
     return dearest(slow, len(slow))

@@ -52,8 +52,8 @@ class Meter:
                 clock.refresh()
             ended = clock.spent()
             self.spent.items[item.nodeid] = ended - begun - (self._shared - shared)
-            if is_wide(item):
-                self.spent.wide.add(item.nodeid)
+            if is_wide(item) or hasattr(getattr(item, "function", None), "cases"):
+                self.spent.excused.add(item.nodeid)
             if ended - self._sliced > EVERY:
                 self._calibration.run()
                 self._sliced = ended
@@ -88,7 +88,7 @@ class Worker(Meter):
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self) -> None:
-        spent = asdict(self.total(with_children=True)) | {"wide": [*self.spent.wide]}
+        spent = asdict(self.total(with_children=True)) | {"excused": [*self.spent.excused]}
         self._config.workeroutput["cpu"] = spent  # type: ignore[attr-defined]
 
 
@@ -111,7 +111,7 @@ class Report(Meter):
         if sent is None:
             self._lost += 1
         else:
-            self.spent.add(Spent(**sent | {"wide": set(sent["wide"])}))
+            self.spent.add(Spent(**sent | {"excused": set(sent["excused"])}))
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, object, object]:

@@ -15,6 +15,7 @@ from antiphon.conformance.report import Result
 from antiphon.conformance.requirement import Verdict
 from antiphon.conformance.run import Tried, results
 from antiphon.conformance.trial import Steps, Trial
+from tests.support.cases import each
 from tests.unit.conformance.exchanges import Answer, Reply, Script, error, play, says
 from tests.unit.conformance.exchanges.bodies import RESPONSE
 from tests.unit.conformance.test_report import report
@@ -94,7 +95,7 @@ def test_a_server_that_breaks_down_over_hosted_tools_is_judged_once_for_each_too
     assert found["responses:hosted:code-order"].blocked_by == "responses:hosted:code-item"
 
 
-@pytest.mark.parametrize("id", REQUIREMENTS)
+@each("id", REQUIREMENTS)
 def test_every_need_is_a_requirement_and_leads_to_a_root(id: str) -> None:
     for need in needs_of(id):
         assert id not in with_needs(set(need))

@@ -35,7 +35,7 @@ def test_the_dearest_come_first() -> None:
 
 def test_a_slow_test_is_listed_unless_it_is_marked_or_starts_processes() -> None:
     spent = Spent(items={"tests/unit/a": 0.5, "tests/unit/b": 0.5, "tests/system/c": 9.0, "tests/unit/d": 0.1})
-    spent.wide = {"tests/unit/b"}
+    spent.excused = {"tests/unit/b"}
 
     assert unmarked(spent, slowness=1.0) == [("tests/unit/a", 0.5)]
     assert unmarked(spent, slowness=3.0) == []
