@@ -246,6 +246,7 @@ async def test_what_is_remembered_is_bounded(stores: Sequence[SqlStore], monkeyp
     assert max(sizes) == 5
 
 
+@pytest.mark.wide
 async def test_a_deletion_that_a_failover_lost_hides_no_other(postgres: Postgres, clock: Clock) -> None:
     """A standby takes over without the last commit, and then as much is deleted there as before."""
     url = await postgres.database()

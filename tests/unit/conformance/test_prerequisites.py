@@ -57,6 +57,7 @@ CONSTANT: dict[str, Answer] = {
 }
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("answer", CONSTANT.values(), ids=CONSTANT)
 def test_a_server_that_answers_everything_alike_keeps_nothing(answer: Answer) -> None:
     found = judged(Forever([answer])).values()
@@ -65,6 +66,7 @@ def test_a_server_that_answers_everything_alike_keeps_nothing(answer: Answer) ->
     assert not report(*found).conforms
 
 
+@pytest.mark.wide
 def test_a_server_that_refuses_every_creation_is_broken_at_the_root_and_excused_of_nothing() -> None:
     found = judged(Forever([error("Unknown parameter: 'priority'.", 400, "unknown_parameter", "priority")]))
     roots = {cause.failed.id: len(cause.blocked) for cause in report(*found.values()).causes}
@@ -84,6 +86,7 @@ def without_hosted_tools(request: Request) -> Answer:
     return error("Boom.", 500) if types - {"function"} else says(RESPONSE)
 
 
+@pytest.mark.wide
 def test_a_server_that_breaks_down_over_hosted_tools_is_judged_once_for_each_tool() -> None:
     found = judged(Forever([without_hosted_tools]))
     mcp = {one.id.rpartition(":")[2]: one for one in found.values() if one.area == "responses:mcp"}

@@ -76,6 +76,7 @@ runs = st.lists(st.one_of(texts, usual), max_size=6)
 views = st.builds(View, obfuscation=st.booleans(), logprobs=st.booleans(), summary=st.booleans())
 
 
+@pytest.mark.wide
 @thorough
 @given(st.lists(st.one_of(runs, chunks.map(lambda chunk: [chunk])), max_size=6), last_chunks, views, st.booleans())
 def test_any_stream_is_told_as_if_each_chunk_was_read_alone(
@@ -100,6 +101,7 @@ MIXED = sse(
 )
 
 
+@pytest.mark.wide
 def test_a_stream_cut_at_any_byte_is_told_as_if_each_chunk_was_read_alone() -> None:
     alone = told([MIXED], OneByOne)
     for place in range(len(MIXED)):
