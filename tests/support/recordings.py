@@ -7,7 +7,10 @@ BESIDE = Path(__file__).parents[2].parent / "shared" / "recordings"
 
 FOLDER = Path(os.environ.get("ANTIPHON_RECORDINGS") or BESIDE)
 
-MISSING = "no recordings: ANTIPHON_RECORDINGS names none, and ../shared/recordings is not there"
+MISSING = (
+    "no recordings of real backends, which do not belong to this repository: "
+    "nothing to do, or set ANTIPHON_RECORDINGS to a folder with chat/*.sse and responses/*.sse"
+)
 
 
 def recorded(pattern: str, api: str = "chat") -> list[Path]:

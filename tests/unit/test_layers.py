@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.cases import each
+
 SOURCE = Path(__file__).parents[2] / "src"
 BASES = {"upstream.backend", "storage.contract", "storage.records", "tools.base", "sandbox.contract"}
 
@@ -199,14 +201,12 @@ def cycle(graph: Mapping[str, set[str]]) -> list[str]:
     return []
 
 
-@pytest.mark.parametrize("module", sorted(MODULES))
+@each("module", sorted(MODULES))
 def test_a_file_imports_only_what_lies_below_it(module: str) -> None:
     assert trespasses(module, MODULES[module].read_text()) == []
 
 
-@pytest.mark.parametrize(
-    "module", sorted(name for name in MODULES if f"{name}.".startswith(tuple(f"{s}." for s in SANS_IO)))
-)
+@each("module", sorted(name for name in MODULES if f"{name}.".startswith(tuple(f"{s}." for s in SANS_IO))))
 def test_the_translation_never_waits_and_never_touches_a_clock_or_a_socket(module: str) -> None:
     assert waits(MODULES[module].read_text()) == []
 
@@ -219,7 +219,7 @@ def test_a_circle_of_imports_is_seen() -> None:
     assert cycle({"runs.run": {"runs.plan"}, "runs.plan": {"runs.run"}}) != []
 
 
-@pytest.mark.parametrize("module", sorted(name for name in MODULES if room_of(name) in BY_THE_GATEWAY))
+@each("module", sorted(name for name in MODULES if room_of(name) in BY_THE_GATEWAY))
 def test_the_server_and_the_library_enter_the_core_by_the_gateway(module: str) -> None:
     assert shortcuts(module, MODULES[module].read_text()) == []
 

@@ -159,6 +159,7 @@ async def test_who_needs_no_key_goes_on_while_the_store_is_away(store: Asked) ->
     assert not await keys.are_needed()
 
 
+@pytest.mark.wide
 async def test_a_failure_for_which_nobody_waits_any_more_is_not_reported(
     store: Asked, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -64,6 +64,7 @@ async def test_a_key_without_a_limit_of_tokens_reserves_none() -> None:
     await store.close()
 
 
+@pytest.mark.wide
 def test_a_slot_costs_a_request_few_calls() -> None:
     _, calls = keys.slot()
 

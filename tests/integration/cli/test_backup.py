@@ -78,6 +78,7 @@ async def is_searched(store: Store) -> None:
     assert await put(store, new_file(T, b"another")) is not None
 
 
+@pytest.mark.wide
 async def test_a_backup_under_load_has_everything_that_was_acknowledged_before_it(tmp_path: Path) -> None:
     path, copy = tmp_path / "a.db", tmp_path / "backups" / "a.backup"
     copy.parent.mkdir()
@@ -254,6 +255,7 @@ async def test_a_backup_keeps_api_keys(tmp_path: Path) -> None:
         assert await store.api_keys() == keys
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("is_superuser", [True, False])
 async def test_the_command_that_is_printed_backs_up_and_restores_postgresql(
     tmp_path: Path, postgres: Postgres, is_superuser: bool

@@ -91,6 +91,7 @@ async def test_a_file_with_a_mistake_is_refused_and_the_old_settings_stay(
     assert done.err.count("The settings were not reloaded") == 1
 
 
+@pytest.mark.wide
 async def test_a_setting_that_needs_a_new_start_is_named_until_it_is_as_it_was(
     tmp_path: Path, backend: ReplayBackend
 ) -> None:

@@ -110,6 +110,7 @@ async def test_the_curl_line_works_as_it_stands(tmp_path: Path, backend: ReplayB
     assert told["model"] == "it's m"
 
 
+@pytest.mark.wide
 async def test_responses_outlive_the_server(tmp_path: Path, backend: ReplayBackend) -> None:
     flags = ("--port", "0", "--backend", backend.url, "--store", f"sqlite:///{tmp_path}/mine.db")
     async with serving(tmp_path, *flags) as server, AsyncOpenAI(base_url=server.url, api_key="x") as sdk:

@@ -109,6 +109,7 @@ async def test_a_damaged_store_is_said_to_be(tmp_path: Path) -> None:
     assert "Traceback" not in done.err
 
 
+@pytest.mark.wide
 async def test_a_password_is_never_shown(tmp_path: Path, postgres: Postgres) -> None:
     url = (await postgres.database()).replace("postgres@", "postgres:sk-secret@")
     for command in (["migrate"], ["db", "check"], ["purge"], ["webhooks", "deliveries"]):

@@ -29,6 +29,7 @@ def folder(tmp_path: Path) -> Path:
     return found
 
 
+@pytest.mark.wide
 async def test_a_folder_is_added_once_and_then_what_has_changed(tmp_path: Path, folder: Path) -> None:
     first = await stores(tmp_path, "add", str(folder))
     assert (first.code, first.out.split(": ")[1]) == (0, "2 added, 0 unchanged, 0 failed.\n")
@@ -43,6 +44,7 @@ async def test_a_folder_is_added_once_and_then_what_has_changed(tmp_path: Path, 
     assert sorted(line.split("  ")[1] for line in found.out.splitlines()) == ["berlin.txt", "deep/rome.md"]
 
 
+@pytest.mark.wide
 async def test_a_file_that_cannot_be_read_is_named_and_tried_again(tmp_path: Path, folder: Path) -> None:
     (folder / "broken.pdf").write_bytes(b"%PDF-1.7 broken")
     first = await stores(tmp_path, "add", str(folder), "--into", "mine")
@@ -55,6 +57,7 @@ async def test_a_file_that_cannot_be_read_is_named_and_tried_again(tmp_path: Pat
     assert (second.code, "1 added, 2 unchanged, 0 failed." in second.out) == (0, True)
 
 
+@pytest.mark.wide
 async def test_stores_are_listed_and_reindexed(tmp_path: Path, folder: Path) -> None:
     assert "There are no vector stores" in (await stores(tmp_path, "list")).out
     await stores(tmp_path, "add", str(folder))

@@ -263,6 +263,7 @@ async def test_what_is_misused_is_said_on_one_line(tmp_path: Path, url: str, arg
     assert words in done.err
 
 
+@pytest.mark.wide
 async def test_a_report_is_kept_in_the_store_for_the_console(tmp_path: Path, url: str) -> None:
     place = f"sqlite:///{tmp_path}/kept.db"
     done = await antiphon(tmp_path, "verify", "--base-url", url, *MODELS, "--save", "--store", place, "--name", "mine")

@@ -151,6 +151,7 @@ def test_every_mutation_is_tried_but_for_those_that_do_nothing() -> None:
     assert all(PATH.read_text().count(name) == 1 for name in INERT)
 
 
+@pytest.mark.wide
 async def test_the_fake_as_it_is_breaks_only_what_it_does_not_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

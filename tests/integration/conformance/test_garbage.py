@@ -17,6 +17,7 @@ from tests.support.chance import examples
 from tests.unit.conformance.exchanges import Answer, play, says
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("kind", GARBAGE.values(), ids=GARBAGE)
 async def test_garbage_is_reported(kind: Kind, caplog: pytest.LogCaptureFixture) -> None:
     async with answering(kind) as url:
@@ -101,6 +102,7 @@ SAID = {
 """Areas that judge headers and single keys, of which an empty list of models has some."""
 
 
+@pytest.mark.wide
 async def test_who_says_yes_to_everything_is_believed_in_nothing() -> None:
     async with answering(whole(b'{"object": "list", "data": []}')) as url:
         report = await judge(Plan(base_url=url, requirements=chosen(), model="demo", limit=5.0))

@@ -11,6 +11,7 @@ from antiphon.upstream.options import BackendOptions
 from tests.support.server import serve
 
 
+@pytest.mark.wide
 async def test_nothing_of_the_protocol_is_broken_by_a_second_server_between(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

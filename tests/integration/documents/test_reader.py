@@ -21,6 +21,7 @@ async def test_a_file_becomes_a_document() -> None:
     assert found == Document("[Page 1]\nfirst\n\n[Page 2]\nsecond\n\n", 2, is_cut=False, kind="pdf")
 
 
+@pytest.mark.wide
 async def test_every_format_is_read_within_the_limits_of_the_process() -> None:
     reader = DocumentReader()
     for name, content in text_of_all_kinds("Größe 人人生而自由").items():
@@ -40,17 +41,20 @@ async def test_pages_become_images_of_the_size_that_is_requested() -> None:
     assert images[0] != images[1]
 
 
+@pytest.mark.wide
 async def test_the_same_page_is_the_same_image() -> None:
     reader = DocumentReader()
     first, second = [await reader.pages(pdf("one"), first=0, count=1, pixels=1024) for _ in range(2)]
     assert first == second
 
 
+@pytest.mark.wide
 async def test_a_long_text_is_cut() -> None:
     found = await DocumentReader().read(b"word " * (LONGEST // 5 + 1), "a.txt")
     assert (len(found.text), found.is_cut) == (LONGEST, True)
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize(
     ("bomb", "words"),
     [

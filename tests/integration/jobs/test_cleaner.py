@@ -52,6 +52,7 @@ async def count(store: Store) -> int:
     return (await store.inspect())["responses"]
 
 
+@pytest.mark.wide("postgres")
 async def test_it_deletes_what_has_expired_once_a_minute(store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     store, upkeep = await opened(store_url), Upkeep()
     await fill(store, 3, 2)

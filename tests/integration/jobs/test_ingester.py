@@ -37,6 +37,7 @@ async def ended(served: Served, store: str, file: str) -> StoreFile:
     return found
 
 
+@pytest.mark.wide("postgres")
 @pytest.mark.parametrize(
     ("bound", "value", "code", "words"),
     [
@@ -99,6 +100,7 @@ async def test_a_store_with_a_model_has_vectors_and_a_failure_of_it_fails_the_fi
     )
 
 
+@pytest.mark.wide("postgres")
 async def test_a_new_version_that_fails_in_the_middle_leaves_no_chunks_and_the_old_one_stays(
     stateful: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -124,6 +126,7 @@ async def test_a_new_version_that_fails_in_the_middle_leaves_no_chunks_and_the_o
     assert kept.chunks == old.chunks
 
 
+@pytest.mark.wide("postgres")
 async def test_a_file_that_the_worker_owns_and_does_not_know_of_waits_again(stateful: Served) -> None:
     other = await attached(stateful)  # it is loaded and looks every second from now on
     await ended(stateful, *other)
@@ -136,6 +139,7 @@ async def test_a_file_that_the_worker_owns_and_does_not_know_of_waits_again(stat
     assert (await ended(stateful, store, file)).status == "completed"
 
 
+@pytest.mark.wide("postgres")
 async def test_a_file_that_expires_before_it_is_read_fails(stateful: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     store, file = await attached(stateful)
     await ended(stateful, store, file)
@@ -270,6 +274,7 @@ async def test_a_file_larger_than_the_memory_for_requests_is_ingested(backend: R
         assert served.engine.memory.left == served.engine.memory.size
 
 
+@pytest.mark.wide("postgres")
 async def test_the_same_content_in_many_stores_is_read_once(stateful: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its text is kept by the digest of the content, unless the name of another file says that it is something else."""
     names, real = [], DocumentReader.read

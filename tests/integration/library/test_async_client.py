@@ -132,6 +132,7 @@ async def test_leaving_a_stream_early_ends_the_backends_work(backend: ReplayBack
         await asyncio.wait_for(backend.left.wait(), 30)
 
 
+@pytest.mark.wide
 async def test_a_stream_that_nobody_refers_to_ends_the_backends_work(backend: ReplayBackend) -> None:
     backend.script = lambda request: Answer([sse(delta(content="Once"), done=False)], wait=asyncio.Event())
     async with AsyncAntiphon(backend=backend.url) as client:
@@ -345,6 +346,7 @@ def store_threads() -> int:
     return sum(thread.name == "antiphon-store" for thread in threading.enumerate())
 
 
+@pytest.mark.wide
 async def test_an_opening_that_is_cancelled_leaves_nothing(store_url: str) -> None:
     async with AsyncAntiphon(store=store_url) as first:
         await first.responses.create(model="demo", input="Hi")  # what is loaded once is open

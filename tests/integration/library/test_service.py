@@ -9,6 +9,7 @@ from antiphon import Antiphon, AsyncAntiphon, ClientError, ConfigError, asgi, as
 from antiphon.config import BackendConfig, ModelConfig, Settings
 from antiphon.upstream.demo.backend import DemoBackend
 from antiphon.upstream.scripted import ScriptedBackend
+from tests.support.cases import each
 from tests.support.engine import said
 from tests.support.replay import ReplayBackend
 
@@ -70,8 +71,8 @@ async def test_a_url_has_a_key(backend: ReplayBackend) -> None:
     assert b"Bearer sk-mine" in backend.heads[0]
 
 
-@pytest.mark.parametrize("make", [Antiphon, AsyncAntiphon, http_client, async_http_client])
-@pytest.mark.parametrize("name", [*SERVER_ONLY, *OF_CONNECTIONS])
+@each("make", [Antiphon, AsyncAntiphon, http_client, async_http_client])
+@each("name", [*SERVER_ONLY, *OF_CONNECTIONS])
 def test_clients_reject_settings_of_a_server(make: Any, name: str) -> None:
     value = (SERVER_ONLY | OF_CONNECTIONS)[name]
     with pytest.raises(ConfigError, match=f"`{name}` has no effect here"):

@@ -189,6 +189,7 @@ def test_its_thread_ends_with_it() -> None:
         client.responses.create(model="demo", input="Hi")
 
 
+@pytest.mark.wide
 def test_a_client_that_nobody_refers_to_ends_its_thread() -> None:
     before = threads()
     responses = Antiphon().responses
@@ -198,6 +199,7 @@ def test_a_client_that_nobody_refers_to_ends_its_thread() -> None:
     assert threads() == before
 
 
+@pytest.mark.wide
 def test_a_stream_keeps_its_client_open() -> None:
     stream = Antiphon().responses.create(model="demo", input="Hi", stream=True)
     gc.collect()

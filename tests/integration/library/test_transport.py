@@ -45,6 +45,7 @@ def waiting(backend: ReplayBackend) -> None:
     backend.script = lambda request: Answer([sse(delta(content="Once"), done=False)], wait=asyncio.Event())
 
 
+@pytest.mark.wide
 def test_the_sdk_creates_chains_streams_and_lists(sdk: OpenAI) -> None:
     first = sdk.responses.create(model="demo", input="My name is Ada.")
     question = {"model": "demo", "input": "What is my name?", "previous_response_id": first.id}
@@ -176,6 +177,7 @@ async def test_it_needs_no_api_key_of_a_store_that_has_some(tmp_path: Path) -> N
         assert (await client.responses.create(model="demo", input="Hi")).status == "completed"
 
 
+@pytest.mark.wide
 def test_its_thread_ends_with_the_client() -> None:
     gc.collect()
     before = threading.active_count()
@@ -190,6 +192,7 @@ def test_its_thread_ends_with_the_client() -> None:
     assert threading.active_count() == before
 
 
+@pytest.mark.wide
 def test_a_reader_that_is_slow_holds_the_model_up() -> None:
     words = [f"{number} " for number in range(5_000)]
     backend = ScriptedBackend([said(*words)], models=["m"])

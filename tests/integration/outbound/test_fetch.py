@@ -252,6 +252,7 @@ async def test_a_page_that_says_that_it_is_big_is_not_begun() -> None:
         assert (await trouble(fetcher.fetch(site.url("/a"), HTML)))[0] == "too_big"
 
 
+@pytest.mark.wide
 async def test_a_small_body_that_is_huge_inside_is_cut_off() -> None:
     bomb = gzip.compress(200_000_000 * b"x", 9)
     async with small_web(a=page(bomb, content_encoding="gzip")) as (site, fetcher):

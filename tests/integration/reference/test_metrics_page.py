@@ -5,13 +5,13 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
 import yaml
 
 from antiphon.telemetry.code import code_metrics
 from antiphon.telemetry.kinds import Metric
 from antiphon.telemetry.metrics import Measures, known
 from antiphon.telemetry.process import process_metrics
+from tests.support.cases import each
 from tests.support.engine import engine
 from tests.support.pages import table
 from tests.support.server import Served
@@ -85,7 +85,7 @@ async def test_every_query_of_the_dashboard_names_a_metric_that_there_is(served:
     assert hidden == set(), "add a panel to deploy/grafana.json"
 
 
-@pytest.mark.parametrize(("query", "legend"), list(queries()))
+@each(("query", "legend"), list(queries()))
 def test_every_query_picks_and_groups_by_labels_that_there_are(query: str, legend: str) -> None:
     groups = {label.strip() for found in GROUPED.findall(query) for label in found.split(",")}
 

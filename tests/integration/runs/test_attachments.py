@@ -157,6 +157,7 @@ async def test_files_work_in_every_kind_of_request(way: str) -> None:
     assert TEXT in said(model)
 
 
+@pytest.mark.wide
 async def test_a_model_that_sees_receives_the_pages_as_images_beside_the_text() -> None:
     model = backend()
     async with serving(model) as served:
@@ -377,6 +378,7 @@ async def test_rows_of_a_sheet_are_cut_and_the_model_is_told() -> None:
     assert "Only the first 1,000 of 1,500 rows are shown." in said(model)
 
 
+@pytest.mark.wide
 async def test_the_memory_of_files_is_released_with_the_response() -> None:
     async with serving(backend()) as served:
         free = served.engine.memory.left

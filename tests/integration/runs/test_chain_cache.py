@@ -224,6 +224,7 @@ CONVERSATION = StoredConversation("conv_1", NOW, b"{}")
 WHATEVER_IT_COSTS = {"suppress_health_check": list(HealthCheck)}
 
 
+@pytest.mark.wide
 @examples(150, **WHATEVER_IT_COSTS)
 @given(scripts, st.sampled_from([*REPLAYING, *REPLAYING, *DIALECTS]), st.sampled_from([0, 20_000, 2**26]))
 def test_a_remembered_chain_is_the_chain(script: list[Any], dialect: str, room: int) -> None:
@@ -265,6 +266,7 @@ async def test_a_long_remembered_chain_is_the_chain(dialect: str) -> None:
     await asyncio.gather(*(store.close() for store in stores))
 
 
+@pytest.mark.wide
 @examples(20, **WHATEVER_IT_COSTS)
 @given(scripts)
 def test_it_is_so_on_postgres(postgres: Postgres, script: list[Any]) -> None:
@@ -348,6 +350,7 @@ async def test_what_is_remembered_is_bounded() -> None:
     await store.close()
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("text", ["hello", "a b" * 3000, "a b" * 3000 + "😀", "яы" * 3000, "漢字" * 3000])
 async def test_as_many_bytes_are_counted_as_are_taken(text: str) -> None:
     store, chains, dialect = SqliteStore.open("sqlite://", now=lambda: NOW), ChainCache(2**30), DIALECTS["generic"]

@@ -82,6 +82,7 @@ async def test_every_field_is_absent_or_null_as_openai_s_is() -> None:
     assert found - DIFFERENCES.keys() == set()
 
 
+@pytest.mark.wide
 def test_whatever_a_backend_says_no_field_differs() -> None:
     events = [event for path in recordings("*.sse") for event in translate(path.read_bytes()).events]
 

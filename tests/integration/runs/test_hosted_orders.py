@@ -242,6 +242,7 @@ async def test_the_events_come_in_the_same_order(path: Path) -> None:
     assert order(events) == order(recorded)
 
 
+@pytest.mark.wide
 async def test_the_items_of_tools_have_the_same_fields() -> None:
     differing: set[tuple[str, str, str]] = set()
     for path in FILES:

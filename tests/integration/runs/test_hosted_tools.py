@@ -483,6 +483,7 @@ async def test_usage_is_that_of_all_calls_of_the_model() -> None:
     assert (await ask(made, tools=[MCP]))["usage"]["total_tokens"] == 24
 
 
+@pytest.mark.wide
 async def test_ten_thousand_tools_are_found_by_searching() -> None:
     made, backend = engine(
         called("tool_search", '{"query": "tool_9876"}'), called("dice__tool_9876", "{}"), said("Ok.")

@@ -110,6 +110,7 @@ asyncio.run(main())
 BOTH_BESIDE = "[('json_repair', False), ('jsonschema_rs', False)]"
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize(
     ("answers", "request_of", "shown"),
     [

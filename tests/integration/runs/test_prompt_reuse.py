@@ -105,6 +105,7 @@ async def test_a_session_of_thirty_turns_reuses_95_percent_of_its_prompts(dialec
     judge(*await session(dialect, BEGINNING, is_stored=is_stored))
 
 
+@pytest.mark.wide
 @pytest.mark.skipif(not RECORDED.is_dir(), reason="no requests of clients beside the recordings")
 @pytest.mark.parametrize("name", ["apply-patch", "model-gpt-5.6-sol", "shell-workspace-write"])
 async def test_a_session_that_begins_with_a_request_of_codex_does_so_too(name: str) -> None:

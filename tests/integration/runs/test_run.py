@@ -271,6 +271,7 @@ def deltas(answer: list[Any]) -> Iterator[dict[str, Any]]:
                 yield choice["delta"]
 
 
+@pytest.mark.wide
 @examples(60)
 @given(
     st.lists(chunks, max_size=6),
@@ -321,6 +322,7 @@ async def collect(run: Run) -> list[Any]:
     return [plainly(event) async for batch in run.events() for event in batch]
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("body", [{}, {"tools": [{"type": "function", "name": "look"}]}], ids=["text", "call"])
 async def test_a_request_leaves_nothing_to_the_collector(body: dict[str, Any]) -> None:
     answers = called() if body else said("Hello ", "there")

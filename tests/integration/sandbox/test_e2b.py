@@ -28,6 +28,7 @@ async def sandbox(service: FakeE2B) -> AsyncIterator[E2B]:
     await remote.close()
 
 
+@pytest.mark.wide
 async def test_it_keeps_the_contract(service: FakeE2B) -> None:
     await check_sandbox(E2B(service.url, KEY, "template"))
     assert service.boxes == {}
@@ -52,6 +53,7 @@ async def test_figures_and_values_come_from_results(service: FakeE2B, sandbox: E
     assert result.figures == (b"\x89PNG\r\n\x1a\n",)
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize(
     "line",
     [
@@ -72,6 +74,7 @@ async def test_an_invalid_line_loses_the_machine(service: FakeE2B, sandbox: E2B,
         await machine.run_code("", 10)
 
 
+@pytest.mark.wide
 async def test_endless_lines_are_cut(service: FakeE2B, sandbox: E2B) -> None:
     machine = await sandbox.start(LIMITS)
     service.lines = [b'{"type": "stdout", "text": "%s"}\n' % (b"x" * 100_000)] * 2_000

@@ -42,6 +42,7 @@ async def store(store_url: str) -> AsyncIterator[Store]:
     await opened.close()
 
 
+@pytest.mark.wide
 @given(st.lists(attributes, min_size=1, max_size=5), st.lists(filters, min_size=1, max_size=8))
 @examples(40, suppress_health_check=list(HealthCheck))
 async def test_the_database_finds_what_the_reference_finds(

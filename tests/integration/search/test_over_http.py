@@ -18,6 +18,7 @@ def embedded(request: dict[str, Any]) -> Any:
     return {"object": "list", "data": [{"index": n, "embedding": one} for n, one in enumerate(found)]}
 
 
+@pytest.mark.wide
 async def test_a_query_finds_what_means_the_same(store_url: str) -> None:
     backend = ScriptedBackend(embedded, models=["e"])
     async with serve(backend, store=store_url) as served:
@@ -51,6 +52,7 @@ async def test_a_model_that_cannot_embed_fails_the_search_with_its_reason() -> N
             await stores.search(store, query="cat")
 
 
+@pytest.mark.wide("postgres")
 async def test_tokens_of_embeddings_are_charged_to_the_key_that_attached_the_file_or_asked(store_url: str) -> None:
     """As a backend reports them, for files that are ingested later too."""
 

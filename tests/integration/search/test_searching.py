@@ -362,6 +362,7 @@ async def test_an_unknown_model_is_an_error_at_once() -> None:
         await Embedder("nobody", made.router, made.observers, pauses=(0, 0)).embed(["cat"], T)
 
 
+@pytest.mark.wide("postgres")
 async def test_a_large_store_is_searched_beside_the_event_loop(store: Store, offload: Offload) -> None:
     words = [f"cat number{n}" for n in range(2100)]
     file = IndexedFile(T, "vs_1", "file-1", 1, "a.txt")

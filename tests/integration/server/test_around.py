@@ -105,6 +105,7 @@ def is_worth_fuzzing(operation: str, mode: schemathesis.GenerationMode) -> bool:
     )
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize(
     ("operation", "mode"),
     [(operation, mode) for operation in OPERATIONS for mode in MODES if is_worth_fuzzing(operation, mode)],

@@ -286,6 +286,7 @@ async def test_row_11_an_error_in_the_stream_is_told_as_one(said: list[dict[str,
         assert events[-1]["response"]["error"]["code"] == "server_error"
 
 
+@pytest.mark.wide
 async def test_row_12_a_reset_after_any_byte_ends_the_stream_by_an_event() -> None:
     whole = text(*["Twelve", "words", "say", "it."])
     body = HEAD + chunked(whole) + b"0\r\n\r\n"
@@ -330,6 +331,7 @@ async def test_row_12_what_was_said_before_a_reset_is_kept() -> None:
     assert "Half of it" in json.dumps(stored["output"])
 
 
+@pytest.mark.wide
 async def test_row_13_an_end_without_a_reason_is_never_completed() -> None:
     cut_short = Answer([sse(delta(content="Half"), done=False)])
     async with pair(lambda _: cut_short, lambda _: cut_short) as two:

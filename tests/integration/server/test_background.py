@@ -65,6 +65,7 @@ async def test_items_that_are_done_are_shown_before_the_end(stateful: Served, ba
     assert done["output"][0] == shown[1]["output"][0]
 
 
+@pytest.mark.wide("postgres")
 async def test_its_stream_begins_queued_and_can_be_replayed_byte_for_byte_from_anywhere(
     stateful: Served, backend: ReplayBackend
 ) -> None:
@@ -163,6 +164,7 @@ async def test_one_that_waits_in_the_queue_can_be_cancelled(stateful: Served, ba
     assert backend.requests == []
 
 
+@pytest.mark.wide("postgres")
 async def test_one_that_has_ended_is_cancelled_to_no_effect(stateful: Served, backend: ReplayBackend) -> None:
     backend.script = lambda request: Answer([text("Hi")])
     made = await stateful.sdk.responses.create(**BODY)
@@ -172,6 +174,7 @@ async def test_one_that_has_ended_is_cancelled_to_no_effect(stateful: Served, ba
     assert (await stateful.get(f"/responses/{made.id}"))[1] == done
 
 
+@pytest.mark.wide
 async def test_cancelling_and_ending_at_once_has_one_end(stateful: Served, backend: ReplayBackend) -> None:
     """Hundreds of races on each store: who is first wins, and everybody is told the same."""
     ends: list[str] = []

@@ -38,6 +38,7 @@ async def wrong_answers(served: Served, path: str, table: dict[str, tuple[Any, A
     return wrong
 
 
+@pytest.mark.wide
 async def test_every_bad_request_is_refused_exactly(served: Served, backend: ReplayBackend) -> None:
     assert await wrong_answers(served, "/responses", REFUSED) == {}
     assert backend.requests == []

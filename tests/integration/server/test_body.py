@@ -46,6 +46,7 @@ async def test_the_same_request_is_the_same_however_it_is_packed(served: Served,
     assert (await send(served, other, idempotency_key="k", content_encoding=coding))[0] == 422
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("coding", COMPRESS)
 async def test_a_bomb_is_refused_before_it_is_made(served: Served, backend: ReplayBackend, coding: str) -> None:
     bomb = COMPRESS[coding](bytes(2000 * MEGABYTE)) if coding == "zstd" else gzip.compress(bytes(200 * MEGABYTE))
@@ -61,6 +62,7 @@ async def test_a_bomb_is_refused_before_it_is_made(served: Served, backend: Repl
     assert backend.requests == []
 
 
+@pytest.mark.wide
 async def test_others_are_answered_while_a_bomb_is_inflated(served: Served) -> None:
     bomb = gzip.compress(bytes(31 * MEGABYTE))
     answered = []

@@ -73,6 +73,7 @@ async def held(served: Served, key: ApiKey, room: int) -> bool:
     return (await store.take(key.id, key.limits, 0, claim)).is_granted
 
 
+@pytest.mark.wide("postgres")
 async def test_every_endpoint_counts_what_its_answer_costs_by_model(backend: ReplayBackend, store_url: str) -> None:
     store = await open_store(store_url)
     key = await issue(store)
@@ -100,6 +101,7 @@ async def test_every_endpoint_counts_what_its_answer_costs_by_model(backend: Rep
     assert [(one["object"], one["model"], "api_key_id" in one) for one in by_day] == [("usage.day", "m", False)]
 
 
+@pytest.mark.wide
 async def test_two_hundred_at_once_spend_no_more_than_the_budget(backend: ReplayBackend, store_url: str) -> None:
     """Each is expected to cost 1,000 output tokens and some input, which is more than it costs in the end."""
     store = await open_store(store_url)
@@ -119,6 +121,7 @@ async def test_two_hundred_at_once_spend_no_more_than_the_budget(backend: Replay
     assert row["requests"] == done == len(backend.requests)
 
 
+@pytest.mark.wide
 async def test_several_answers_or_two_bounds_are_no_way_around_a_budget(backend: ReplayBackend, store_url: str) -> None:
     """The budget has room for 1,000 output tokens."""
     store = await open_store(store_url)

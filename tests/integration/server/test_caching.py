@@ -146,6 +146,7 @@ async def test_a_websocket_shares_the_cache_with_everybody(stateful: Served, bac
     assert len(backend.requests) == 2
 
 
+@pytest.mark.wide
 async def test_two_hundred_equal_requests_over_http_make_one_call(stateful: Served, backend: ReplayBackend) -> None:
     go = asyncio.Event()
 

@@ -90,6 +90,7 @@ async def test_what_failed_is_tried_anew(stateful: Served, backend: ReplayBacken
     assert b"response.completed" in (await post(stateful, BODY | {"stream": True}, "other"))[1]
 
 
+@pytest.mark.wide("postgres")
 async def test_a_client_that_leaves_frees_its_key(stateful: Served, backend: ReplayBackend) -> None:
     backend.script = lambda request: Answer([sse(delta(content="Once"), done=False)], wait=asyncio.Event())
     headers = {"idempotency-key": "key"}

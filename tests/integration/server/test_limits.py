@@ -81,6 +81,7 @@ async def test_a_model_that_is_not_allowed_is_as_one_that_is_not_there(backend: 
 # Requests.
 
 
+@pytest.mark.wide("postgres")
 async def test_two_hundred_at_once_on_a_limit_of_ten_are_ten(backend: ReplayBackend, store_url: str) -> None:
     async with holding(backend, store_url, requests_per_minute=10) as (served, _):
         answers = await asyncio.gather(*(served.post("/responses", json=HI) for _ in range(200)))
@@ -92,6 +93,7 @@ async def test_two_hundred_at_once_on_a_limit_of_ten_are_ten(backend: ReplayBack
     assert (error["type"], error["param"], error["code"]) == ("requests", None, "rate_limit_exceeded")
 
 
+@pytest.mark.wide("postgres")
 async def test_several_replicas_together_grant_no_more(store_url: str) -> None:
     stores = [await open_store(store_url) for _ in range(3)]
     for limits in ({"requests_per_minute": 10}, {"tokens_per_minute": 1000}, {"tokens_per_day": 1000}):
@@ -233,6 +235,7 @@ FIVE_AND_THREE = requests(1, 5, 3)
 """What the echo says of "You said: Hi"."""
 
 
+@pytest.mark.wide("postgres")
 async def test_every_way_of_asking_is_counted_once(backend: ReplayBackend, store_url: str) -> None:
     async with holding(backend, store_url) as (served, _):
         sdk = served.sdk
@@ -268,6 +271,7 @@ async def test_a_request_that_is_sent_again_with_its_key_is_counted_once(backend
         assert await used(served) == requests(1, 5, 1)
 
 
+@pytest.mark.wide("postgres")
 async def test_a_background_response_that_is_cancelled_gives_back_what_it_took(
     backend: ReplayBackend, store_url: str
 ) -> None:
@@ -294,6 +298,7 @@ async def test_a_background_response_that_is_cancelled_gives_back_what_it_took(
         assert level.tokens_today < 100
 
 
+@pytest.mark.wide
 async def test_what_a_client_leaves_is_counted_as_far_as_it_was_told(backend: ReplayBackend, store_url: str) -> None:
     never, told = asyncio.Event(), []
 

@@ -103,15 +103,18 @@ async def check_all(paths: list[Path], check: Any) -> None:
                 await asyncio.gather(*(check(served, path) for path in chosen[start : start + AT_ONCE]))
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("number", range(SHARES))
 async def test_every_recorded_stream_is_sound_at_the_client_and_in_the_store(number: int) -> None:
     await check_all(share(STREAMS, number), check_stream)
 
 
+@pytest.mark.wide
 async def test_every_recorded_plain_answer_reads_as_a_response() -> None:
     await check_all(of_one_choice(PLAIN), check_plain)
 
 
+@pytest.mark.wide
 async def test_the_sdk_reads_recorded_streams_by_its_own_helper() -> None:
     async with ReplayBackend(sent).serve() as backend, serve(HttpBackend("replay", backend.url)) as served:
         for path in [path for path in share(STREAMS, 0) if expected_status(path) == "completed"]:

@@ -264,6 +264,7 @@ def endpoints(house: House) -> set[str]:
     return {f"{method} {path}" for path, methods in routes_of(house.served) for method in methods - {"WEBSOCKET"}}
 
 
+@pytest.mark.wide
 async def test_a_foreign_id_in_a_path_is_as_one_that_never_was(house: House, backend: ReplayBackend) -> None:
     owned = await own(house, backend)
     theirs = json.loads((await house.ask("POST", "/v1/conversations", house.stranger, {}))[2])["id"]
@@ -391,6 +392,7 @@ def bodies(owned: Owned) -> Iterator[tuple[str, str, Any]]:
             yield "/v1/responses/compact", foreign, {**HI, **given}
 
 
+@pytest.mark.wide("postgres")
 async def test_a_foreign_file_in_an_input_is_as_one_that_never_was(house: House, backend: ReplayBackend) -> None:
     owned = await own(house, backend)
     asked = len(backend.requests)
@@ -403,6 +405,7 @@ async def test_a_foreign_file_in_an_input_is_as_one_that_never_was(house: House,
     assert len(backend.requests) == asked
 
 
+@pytest.mark.wide
 async def test_a_foreign_id_in_a_body_is_as_one_that_never_was(house: House, backend: ReplayBackend) -> None:
     owned = await own(house, backend)
     asked = len(backend.requests)
@@ -416,6 +419,7 @@ async def test_a_foreign_id_in_a_body_is_as_one_that_never_was(house: House, bac
     await all_is_there(house, owned)
 
 
+@pytest.mark.wide("postgres")
 async def test_a_foreign_id_on_a_websocket_is_as_one_that_never_was(house: House, backend: ReplayBackend) -> None:
     owned = await own(house, backend)
     asked = len(backend.requests)
@@ -473,6 +477,7 @@ async def test_what_is_cached_for_one_is_asked_anew_for_another(house: House, ba
     assert (said, len(backend.requests)) == (["miss", "miss", "hit", "hit"], 2)
 
 
+@pytest.mark.wide("postgres")
 async def test_lists_hold_what_is_ones_own(house: House, backend: ReplayBackend) -> None:
     await own(house, backend)
     await house.served.engine.meter.settle()
@@ -487,6 +492,7 @@ async def test_lists_hold_what_is_ones_own(house: House, backend: ReplayBackend)
     assert (len(mine), theirs) == (5, [])
 
 
+@pytest.mark.wide("postgres")
 async def test_lists_of_the_console_hold_what_is_of_the_keys_tenant(house: House, backend: ReplayBackend) -> None:
     await own(house, backend)
     store = house.served.engine.store

@@ -48,6 +48,7 @@ async def test_a_request_never_chooses_where_it_goes_or_with_which_key(
     assert not any(b"stolen" in head or canary.url.encode() in head for head in backend.heads)
 
 
+@pytest.mark.wide
 async def test_after_cancelled_requests_everyone_still_hears_his_own(served: Served, backend: ReplayBackend) -> None:
     dice = random.Random(26)
     wait = asyncio.Event()

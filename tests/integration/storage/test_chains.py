@@ -250,6 +250,7 @@ async def test_what_is_remembered_is_bounded(
     assert len(ends) - 5 <= len(walks) < len(ends)
 
 
+@pytest.mark.wide
 async def test_a_deletion_that_a_failover_lost_hides_no_other(postgres: Postgres, clock: Clock) -> None:
     """A standby takes over without the last commit, and then as much is deleted there as before."""
     url = await postgres.database()

@@ -149,6 +149,7 @@ async def all_pages(store: Store, tenant: str, query: FactsQuery) -> list[str]:
         query = replace(query, after=after)
 
 
+@pytest.mark.wide
 @examples(25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(rows, min_size=6, max_size=9), filters, st.integers(1, 4), st.integers(2, 9), st.booleans())
 async def test_a_list_finds_what_a_look_at_all_rows_finds(

@@ -180,6 +180,7 @@ def test_a_histogram_without_values_has_no_quantile() -> None:
     assert quantile([0] * 24, 0.5) is None
 
 
+@pytest.mark.wide("postgres")
 async def test_late_responses_that_come_in_any_order_from_several_servers_are_counted_once(
     store: Store, store_url: str
 ) -> None:

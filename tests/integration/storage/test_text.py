@@ -49,6 +49,7 @@ async def test_odd_text_comes_back_as_it_went(stateful: Served, backend: ReplayB
     assert (await stateful.get(f"/conversations/{conversation['id']}"))[1]["metadata"] == {"a": text[:512]}
 
 
+@pytest.mark.wide("postgres")
 async def test_any_text_comes_back(stateful: Served, backend: ReplayBackend) -> None:
     """Texts of any characters that JSON can say."""
     dice = random.Random(7)
@@ -59,6 +60,7 @@ async def test_any_text_comes_back(stateful: Served, backend: ReplayBackend) -> 
         )
 
 
+@pytest.mark.wide
 async def test_ten_megabytes_come_back(stateful: Served, backend: ReplayBackend) -> None:
     text = "\U0001f600x\x00" * 500_000 + "y" * 7_485_760
     assert len(text.encode()) == 10_485_760

@@ -3,6 +3,8 @@
 import inspect
 from pathlib import Path
 
+import pytest
+
 from antiphon.storage.contract import Store
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.telemetry.metrics import Measures
@@ -15,6 +17,7 @@ def test_every_method_of_a_store_is_timed_that_asks_it_anything() -> None:
     assert methods - {"close", "inspect"} == READS | WRITES
 
 
+@pytest.mark.wide
 async def test_a_timed_store_keeps_every_promise(tmp_path: Path) -> None:
     measures = Measures()
     await check_store(lambda: timed(SqliteStore.open(f"sqlite://{tmp_path}/a.db"), measures))

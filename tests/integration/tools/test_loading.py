@@ -3,7 +3,10 @@
 import subprocess
 import sys
 
+import pytest
 
+
+@pytest.mark.wide
 def test_a_server_without_code_loads_nothing_of_it() -> None:
     program = (
         "import sys, antiphon.application.server\n"

@@ -19,6 +19,7 @@ RING = Keyring([OLD])
 BLOB = RING.seal({"family": "mistral", "reasoning": {"thinking": "why"}}, "")
 
 
+@pytest.mark.wide
 @given(st.dictionaries(st.text(st.characters(codec="utf-8")), JSON))
 def test_what_was_sealed_comes_back(state: dict[str, object]) -> None:
     blob = RING.seal(state, "acme")

@@ -15,6 +15,7 @@ from antiphon.protocol.response import Response, Usage
 from antiphon.testing import assert_event_stream
 from antiphon.translation.wire import AnswerReader, Finish, conclude
 from antiphon.translation.writer import ResponseWriter, View
+from tests.support.cases import each
 from tests.support.engine import said
 from tests.support.recordings import MISSING, recorded
 from tests.support.replay import sse
@@ -54,7 +55,7 @@ def bare(output: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 @pytest.mark.skipif(not STREAMS, reason=MISSING)
-@pytest.mark.parametrize("path", STREAMS, ids=lambda path: path.stem)
+@each("path", STREAMS, ids=lambda path: path.stem)
 def test_what_a_real_backend_said_is_told_again_word_for_word(path: Path) -> None:
     kept, ending, output = hear(path.read_bytes())
     if kept is None:

@@ -3,6 +3,7 @@
 from typing import Any
 
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -82,6 +83,7 @@ def test_every_field_is_either_varied_here_or_said_not_to_count() -> None:
     assert DELIVERY.keys() == MAY_DIFFER.keys()
 
 
+@pytest.mark.wide
 @given(bodies(FIELDS), st.sampled_from(sorted(FIELDS)), st.data())
 def test_any_single_field_that_differs_makes_another_key(body: dict[str, Any], name: str, data: st.DataObject) -> None:
     before = {"model": "m", "input": "Hi", **body}

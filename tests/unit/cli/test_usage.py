@@ -9,6 +9,7 @@ import typer.main
 
 from antiphon.cli.main import app
 from antiphon.cli.usage import usage_message
+from tests.support.cases import each
 from tests.unit.reference.test_cli_page import COMMANDS
 
 ROOT: Any = typer.main.get_command(app)
@@ -29,7 +30,7 @@ def wrong(*arguments: str) -> str:
     return usage_message(caught.value)
 
 
-@pytest.mark.parametrize("name", HELPED)
+@each("name", HELPED)
 def test_the_help_of_every_command_is_plain(name: str) -> None:
     shown = help_of(name)
 
@@ -39,7 +40,7 @@ def test_the_help_of_every_command_is_plain(name: str) -> None:
     )
 
 
-@pytest.mark.parametrize("name", HELPED)
+@each("name", HELPED)
 def test_every_help_text_is_a_sentence_and_every_value_has_a_name(name: str) -> None:
     command = HELPED[name]
 

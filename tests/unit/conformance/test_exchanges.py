@@ -2,11 +2,10 @@
 
 from types import ModuleType
 
-import pytest
-
 from antiphon.conformance import areas
 from antiphon.conformance.areas import CASES, REQUIREMENTS, TABLES, modules_of
 from antiphon.conformance.case import cases_of
+from tests.support.cases import each
 from tests.unit.conformance import exchanges
 from tests.unit.conformance.exchanges import Shown, play
 
@@ -19,7 +18,7 @@ def test_every_requirement_has_an_exchange_that_keeps_it_and_one_that_breaks_it(
     assert EXCHANGES.keys() == REQUIREMENTS.keys(), "correct EXCHANGES in tests/unit/conformance/exchanges"
 
 
-@pytest.mark.parametrize("id", EXCHANGES)
+@each("id", EXCHANGES)
 def test_a_requirement_is_kept_by_the_one_and_broken_by_the_other(id: str) -> None:
     shown = EXCHANGES[id]
     good, bad = play(shown.case, shown.good), play(shown.case, shown.bad)
@@ -46,7 +45,7 @@ def area_of(module: ModuleType) -> str:
     return ":".join(module.__name__.split(".")[-2:]).replace("_", "-")
 
 
-@pytest.mark.parametrize("module", modules_of(areas.__name__), ids=area_of)
+@each("module", modules_of(areas.__name__), ids=area_of)
 def test_a_file_has_the_requirements_of_its_area(module: ModuleType) -> None:
     assert {requirement.area for requirement in module.TABLE} == {area_of(module)}
 

@@ -168,6 +168,7 @@ def test_the_table_by_area_counts_what_passed_of_what_was_judged() -> None:
     assert "stream-✕ 0/1✕ 0/1---" in rows
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("outcome", ["passed", "failed", "blocked", "not offered", "skipped"])
 def test_every_requirement_is_on_the_page_once(outcome: str) -> None:
     parsed = assert_sound(to_html(full(outcome)))
@@ -198,6 +199,7 @@ def test_an_empty_report_is_a_page() -> None:
     assert not parsed.named("nav")
 
 
+@pytest.mark.wide
 def test_thousands_of_results_and_very_long_words_are_no_matter() -> None:
     shown = Shown(request="x" * 4000, answer="y" * 4000)
     many = [

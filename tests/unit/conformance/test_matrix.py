@@ -81,6 +81,7 @@ def test_rows_in_which_the_servers_do_the_same_can_be_left_out() -> None:
     assert page.named("input")[0].attributes["type"] == "checkbox"
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("reports", [[], [report()], [report(), report()], [full()], [full(), full("failed")] * 4])
 def test_any_number_of_servers_and_requirements_makes_a_page(reports: list[Report]) -> None:
     page = assert_sound(matrix_html(reports))

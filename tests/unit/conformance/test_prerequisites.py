@@ -15,6 +15,7 @@ from antiphon.conformance.report import Result
 from antiphon.conformance.requirement import Verdict
 from antiphon.conformance.run import Tried, results
 from antiphon.conformance.trial import Steps, Trial
+from tests.support.cases import each
 from tests.unit.conformance.exchanges import Answer, Reply, Script, error, play, says
 from tests.unit.conformance.exchanges.bodies import RESPONSE
 from tests.unit.conformance.test_report import report
@@ -56,6 +57,7 @@ CONSTANT: dict[str, Answer] = {
 }
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("answer", CONSTANT.values(), ids=CONSTANT)
 def test_a_server_that_answers_everything_alike_keeps_nothing(answer: Answer) -> None:
     found = judged(Forever([answer])).values()
@@ -64,6 +66,7 @@ def test_a_server_that_answers_everything_alike_keeps_nothing(answer: Answer) ->
     assert not report(*found).conforms
 
 
+@pytest.mark.wide
 def test_a_server_that_refuses_every_creation_is_broken_at_the_root_and_excused_of_nothing() -> None:
     found = judged(Forever([error("Unknown parameter: 'priority'.", 400, "unknown_parameter", "priority")]))
     roots = {cause.failed.id: len(cause.blocked) for cause in report(*found.values()).causes}
@@ -83,6 +86,7 @@ def without_hosted_tools(request: Request) -> Answer:
     return error("Boom.", 500) if types - {"function"} else says(RESPONSE)
 
 
+@pytest.mark.wide
 def test_a_server_that_breaks_down_over_hosted_tools_is_judged_once_for_each_tool() -> None:
     found = judged(Forever([without_hosted_tools]))
     mcp = {one.id.rpartition(":")[2]: one for one in found.values() if one.area == "responses:mcp"}
@@ -94,7 +98,7 @@ def test_a_server_that_breaks_down_over_hosted_tools_is_judged_once_for_each_too
     assert found["responses:hosted:code-order"].blocked_by == "responses:hosted:code-item"
 
 
-@pytest.mark.parametrize("id", REQUIREMENTS)
+@each("id", REQUIREMENTS)
 def test_every_need_is_a_requirement_and_leads_to_a_root(id: str) -> None:
     for need in needs_of(id):
         assert id not in with_needs(set(need))

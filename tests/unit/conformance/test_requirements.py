@@ -6,11 +6,12 @@ import pytest
 
 from antiphon.conformance.areas import REQUIREMENTS
 from antiphon.conformance.requirement import LEVELS, SECTIONS, SOURCES, Requirement, capability, explained, must
+from tests.support.cases import each
 
 FORM = re.compile(r"(chat|responses|transport):[a-z]+(-[a-z]+)*:[a-z0-9]+(-[a-z0-9]+)*")
 
 
-@pytest.mark.parametrize("requirement", REQUIREMENTS.values(), ids=lambda requirement: requirement.id)
+@each("requirement", REQUIREMENTS.values(), ids=lambda requirement: requirement.id)
 def test_a_requirement_says_in_one_sentence_what_it_asks_and_who_asks_it(requirement: Requirement) -> None:
     assert FORM.fullmatch(requirement.id)
     assert requirement.level in LEVELS

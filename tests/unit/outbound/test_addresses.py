@@ -3,6 +3,7 @@
 import pytest
 
 from antiphon.outbound.ssrf import is_public
+from tests.support.cases import each
 
 PUBLIC = ["8.8.8.8", "1.1.1.1", "2606:4700:4700::1111", "2001:4860:4860::8888", "64:ff9b::808:808", "::ffff:8.8.8.8"]
 PRIVATE = [
@@ -21,7 +22,7 @@ def test_a_public_address_is_public(address: str) -> None:
     assert is_public(address)
 
 
-@pytest.mark.parametrize("address", PRIVATE)
+@each("address", PRIVATE)
 def test_a_private_address_is_not_however_it_is_packed(address: str) -> None:
     assert not is_public(address)
 

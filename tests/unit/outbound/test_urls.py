@@ -3,6 +3,7 @@
 import pytest
 
 from antiphon.outbound.ssrf import read_url
+from tests.support.cases import each
 
 READ = [
     ("https://example.com", "https://example.com"),
@@ -67,7 +68,7 @@ def test_a_url_is_read_as_it_will_be_asked_for(text: str, read: str) -> None:
     assert str(read_url(text)) == read
 
 
-@pytest.mark.parametrize("text", NOT_READ)
+@each("text", NOT_READ)
 def test_what_programs_may_read_in_different_ways_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"\w"):
         read_url(text)

@@ -18,6 +18,7 @@ def test_a_text_that_fits_is_not_objected_to_however_long() -> None:
     assert misfit(lark('start: ("a" | "b")+'), "ab" * 50_000) == ""
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("rule", ['"x" | r{}', '("x" ("y" (r{})? )* )+', "[[[[[r{}]]]]]"])
 def test_rules_that_refer_to_each_other_without_end_do_not_end_the_process(rule: str) -> None:
     rules = "\n".join(f"r{i}: {rule.format(i + 1)}" for i in range(90_000 // (len(rule) + 10)))

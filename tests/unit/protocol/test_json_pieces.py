@@ -4,6 +4,7 @@ import json
 from unittest.mock import patch
 
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,6 +17,7 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.wide
 @given(JSON)
 def test_the_bytes_are_those_of_pythons_encoder(data: object) -> None:
     encoder = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
@@ -24,6 +26,7 @@ def test_the_bytes_are_those_of_pythons_encoder(data: object) -> None:
     assert joined == encoder.encode(data).encode("utf-8", "surrogatepass")
 
 
+@pytest.mark.wide
 @given(JSON.filter(lambda data: all(abs(one) < 2**63 for one in numbers(data))))
 def test_sorted_bytes_are_those_of_the_sorting_encoder(data: object) -> None:
     encode = msgspec.json.Encoder(order="sorted").encode

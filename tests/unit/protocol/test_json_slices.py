@@ -71,6 +71,7 @@ def test_the_errors_are_the_same(body: bytes, size: int, window: int) -> None:
     check(body, size, window)
 
 
+@pytest.mark.wide
 @given(JSON, st.data())
 def test_what_is_cut_off_has_the_same_error(data: object, chance: st.DataObject) -> None:
     body = written(data).encode()

@@ -10,12 +10,12 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-import pytest
 import typer
 import typer.core
 import typer.main
 
 from antiphon.cli.main import app
+from tests.support.cases import each
 from tests.support.pages import REFERENCE
 
 PAGE = REFERENCE / "cli.md"
@@ -245,7 +245,7 @@ def examples() -> list[str]:
     return [line.strip() for one in COMMANDS.values() for line in one.help.partition(EXAMPLES)[2].splitlines()]
 
 
-@pytest.mark.parametrize("line", examples())
+@each("line", examples())
 def test_every_example_is_a_valid_command_line(line: str) -> None:
     words = shlex.split(line.partition(" > ")[0])[1:]
     name = max((one for one in COMMANDS if words[: len(one.split())] == one.split()), key=len)

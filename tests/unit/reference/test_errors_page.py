@@ -6,6 +6,7 @@ from itertools import product
 from pathlib import Path
 from typing import get_args
 
+import pytest
 from openai.types.responses.response_steer_error_code import ResponseSteerErrorCode
 
 import antiphon
@@ -84,6 +85,7 @@ def _too_many(kind: str) -> Iterator[tuple]:
     yield refusals.empty, kind
 
 
+@pytest.mark.wide
 def test_every_error_that_the_source_makes_has_its_row_and_every_row_its_error() -> None:
     made = written() | worked_out() | {(400, "invalid_request_error", "context_length_exceeded")}
     assert listed() - made == set()

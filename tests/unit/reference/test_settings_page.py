@@ -25,6 +25,7 @@ from antiphon.cli.main import app
 from antiphon.config import PREFIX, BackendConfig, McpServerConfig, ModelConfig, PromptConfig, Settings, load_settings
 from antiphon.config.models import PriceConfig
 from antiphon.protocol.templates import variables_of
+from tests.support.cases import each
 from tests.support.described import Described, described
 from tests.support.pages import REFERENCE
 
@@ -349,7 +350,7 @@ SAMPLES = {
 """A value for the variable of each setting that does not accept 7."""
 
 
-@pytest.mark.parametrize("name", Settings.__struct_fields__)
+@each("name", Settings.__struct_fields__)
 def test_every_setting_is_read_from_the_variable_that_the_page_names(name: str) -> None:
     variable = PREFIX + name.upper()
     assert f"`{variable}`" in PAGE.read_text()

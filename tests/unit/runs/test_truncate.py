@@ -185,6 +185,7 @@ def test_it_ends_with_one_turn(items: list[InputItem]) -> None:
     assert len([place for place, item in enumerate(last) if is_by(item, "user") and not waits[place]]) <= 1
 
 
+@pytest.mark.wide
 def test_a_hundred_thousand_items_are_shortened_in_no_time() -> None:
     items = [CALL, *[user("a")] * 50_000, OUTPUT, *[user("b"), answer("c")] * 25_000]
     began = time.process_time()

@@ -67,6 +67,7 @@ def test_cosines_are_sorted_and_never_below_0() -> None:
     assert [score for _, score in found] == pytest.approx([1, math.sqrt(0.5), 0], abs=0.001)
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("count", [1000, 4000])
 def test_the_nearest_vectors_are_among_the_candidates(count: int) -> None:
     chance = random.Random(7)

@@ -41,6 +41,7 @@ def test_a_body_as_long_as_a_step_is_whole(coding: str, size: int) -> None:
     assert inflate(coding, COMPRESS[coding](noise)) == noise
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("coding", COMPRESS)
 def test_no_more_is_made_than_is_asked_for(coding: str) -> None:
     pieces = Inflater(coding).feed(COMPRESS[coding](bytes(100_000_000)))

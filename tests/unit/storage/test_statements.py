@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import antiphon.storage
+from tests.support.cases import each
 
 FOLDER = Path(antiphon.storage.__file__).parent
 ASKING = {"execute", "executemany", "executescript", "fetch", "fetchval", "fetchrow", "cursor", "prepare"}
@@ -24,7 +25,7 @@ def put_together(code: str) -> Iterator[str]:
                     yield ast.unparse(given)
 
 
-@pytest.mark.parametrize("path", sorted(FOLDER.rglob("*.py")), ids=lambda path: path.name)
+@each("path", sorted(FOLDER.rglob("*.py")), ids=lambda path: path.name)
 def test_a_statement_is_put_together_of_nothing_that_anybody_said(path: Path) -> None:
     made = put_together(path.read_text())
     assert [text for text in made if not text[2:].startswith(tuple(NUMBERS_OF_OURS))] == []

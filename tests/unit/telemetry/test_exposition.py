@@ -2,6 +2,7 @@
 
 import time
 
+import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from antiphon.telemetry.exposition import PIECE, exposition
@@ -65,6 +66,7 @@ def test_families_of_several_processes_become_one() -> None:
     assert both.count("c_total{") == 2
 
 
+@pytest.mark.wide
 def test_the_longest_text_comes_in_pieces_that_hold_up_nobody() -> None:
     measures = Measures()
     for number in range(MOST_MODELS):

@@ -13,6 +13,7 @@ from antiphon.translation.container_items import code_of, without_fence
 from antiphon.translation.hosted_call import APART, HostedCall, Result
 from antiphon.translation.hosted_items import streaming
 from antiphon.translation.writer import ResponseWriter, View
+from tests.support.cases import each
 
 CODE = Offer("python", "code_interpreter", "code_interpreter", is_hosted=True)
 SHELL = Offer("shell", "shell", "shell", is_hosted=True)
@@ -32,8 +33,8 @@ def writer(**view: Any) -> ResponseWriter:
 
 def called(made: ResponseWriter, offer: Offer, *deltas: str, status: Any = "completed") -> HostedCall:
     call = streaming(made, "call_1", offer)
-    for each in deltas:
-        call.add(each)
+    for delta in deltas:
+        call.add(delta)
     call.close(status)
     assert isinstance(call, HostedCall)
     return call
@@ -48,7 +49,7 @@ def pieces(told: list[dict[str, Any]]) -> list[str]:
     return [event["delta"] for event in told if event["type"].endswith("_code.delta")]
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "code"),
     [
         ('{"code": "a = 1\\nprint(a)"}', "a = 1\nprint(a)"),
@@ -69,7 +70,7 @@ def pieces(told: list[dict[str, Any]]) -> list[str]:
         ("42", ""),
     ],
 )
-@pytest.mark.parametrize("cut", [1, 3, 1000])
+@each("cut", [1, 3, 1000])
 def test_the_code_is_read_in_every_form_and_its_deltas_are_the_code(arguments: str, code: str, cut: int) -> None:
     made = writer()
     deltas = [arguments[at : at + cut] for at in range(0, len(arguments), cut)]

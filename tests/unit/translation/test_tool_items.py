@@ -304,6 +304,7 @@ def test_a_number_that_no_client_could_hold_is_left_out(timeout: str) -> None:
     assert item["action"]["timeout_ms"] is None
 
 
+@pytest.mark.wide
 def test_a_long_diff_costs_no_more_for_each_of_its_characters() -> None:
     text = "+x\n" * 30_000
     arguments = json.dumps({"type": "create_file", "path": "a", "diff": text})

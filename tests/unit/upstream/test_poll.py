@@ -211,6 +211,7 @@ def test_who_does_not_say_what_it_has_loaded_has_what_it_serves() -> None:
     assert LoadReport().has_loaded("anything")
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("family", REPORTS)
 @given(body=st.binary() | st.recursive(st.none() | st.integers() | st.text(), st.lists).map(json.dumps).map(str.encode))
 def test_whatever_a_backend_answers_it_is_read(family: str, body: bytes) -> None:

@@ -73,6 +73,7 @@ async def answered(served: Served, **body: Any) -> dict[str, Any]:
     return response
 
 
+@pytest.mark.wide
 async def test_it_is_up_to_date_when_the_last_event_comes(stateful: Served) -> None:
     conversation = await stateful.sdk.conversations.create()
     for number in range(30):

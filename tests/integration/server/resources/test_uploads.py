@@ -152,6 +152,7 @@ async def test_of_many_who_complete_an_upload_one_does(stateful: Served) -> None
     assert await stateful.engine.store.file_use("") == FileUse(1, 6)
 
 
+@pytest.mark.wide
 async def test_parts_that_are_too_much_are_refused(served: Served) -> None:
     upload = await create(served)
     status, told = await send(served, upload, b"1234567")

@@ -96,6 +96,7 @@ def shape(value: Any) -> Any:
     return type(value)
 
 
+@pytest.mark.wide
 async def test_the_sdk_without_asyncio_uploads_polls_searches_and_deletes(stateful: Served) -> None:
     def use() -> tuple[str, int, list[str], bool]:
         with openai.OpenAI(base_url=stateful.url, api_key="sk-test", max_retries=0) as sdk:

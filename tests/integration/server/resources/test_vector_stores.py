@@ -101,6 +101,7 @@ async def test_the_sdk_attaches_polls_changes_and_detaches_a_file(stateful: Serv
     assert (await stateful.sdk.vector_stores.retrieve(store)).usage_bytes == 0
 
 
+@pytest.mark.wide
 async def test_the_sdk_uploads_and_polls_files(stateful: Served) -> None:
     stores = stateful.sdk.vector_stores
     store = await made(stateful)
@@ -113,6 +114,7 @@ async def test_the_sdk_uploads_and_polls_files(stateful: Served) -> None:
     assert (await stores.retrieve(store)).file_counts.total == 3
 
 
+@pytest.mark.wide
 async def test_a_store_is_made_with_its_first_files(stateful: Served) -> None:
     ids = [await store_file(stateful, f"{PARIS} {i}") for i in range(3)]
     store = await made(stateful, file_ids=[*ids, ids[0]])
@@ -121,6 +123,7 @@ async def test_a_store_is_made_with_its_first_files(stateful: Served) -> None:
     assert listed == ids
 
 
+@pytest.mark.wide
 async def test_files_are_listed_by_their_status(stateful: Served) -> None:
     good, bad = await store_file(stateful, PARIS), await store_file(stateful, b"\xff\xfe\xff", "a.txt")
     store = await made(stateful, file_ids=[good, bad])
@@ -140,6 +143,7 @@ async def finished(served: Served, store: str) -> Any:
     return await eventually(lambda: stores.retrieve(store), lambda found: not found.file_counts.in_progress)
 
 
+@pytest.mark.wide
 async def test_the_sdk_attaches_a_batch_and_polls_it(stateful: Served) -> None:
     batches, store = stateful.sdk.vector_stores.file_batches, await made(stateful)
     ids = [await store_file(stateful, f"{PARIS} {i}") for i in range(4)]

@@ -44,6 +44,7 @@ async def test_a_binary_message_is_refused_and_ends_the_connection(served: Serve
     assert (heard["error"]["code"], code) == ("unsupported_message", 1003)
 
 
+@pytest.mark.wide
 async def test_a_message_that_is_too_large_ends_the_connection_and_says_why(served: Served, monkeypatch):
     async with talk(served) as one:
         with pytest.raises(ConnectionClosed):  # where the end is seen while sending
@@ -116,6 +117,7 @@ async def test_messages_that_are_whole_and_not_received_have_room_together(
             assert (await third.made("x" * 50_000))["status"] == "completed"
 
 
+@pytest.mark.wide
 async def test_who_reads_no_answers_to_its_pings_gets_no_more_of_them(served: Served):
     async with talk(served) as one:
         one.socket.transport.pause_reading()

@@ -294,6 +294,7 @@ async def test_a_large_compressed_message_in_fragments_is_understood(served: Ser
         assert f"You said: {words}" in text_of((await one.until(*ENDS))[-1]["response"])
 
 
+@pytest.mark.wide
 async def test_a_compressed_message_that_is_too_large_inside_ends_the_connection(served: Served):
     async with talk(served, compression="deflate") as one:
         with pytest.raises(ConnectionClosedError) as caught:

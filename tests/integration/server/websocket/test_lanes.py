@@ -97,6 +97,7 @@ async def test_a_33rd_name_is_refused_and_the_nameless_lane_is_not_counted(serve
     assert (again["status"], nameless["status"]) == ("completed", "completed")
 
 
+@pytest.mark.wide
 async def test_more_than_can_wait_is_refused_and_what_waits_is_answered(served: Served, backend: ReplayBackend):
     held = Held(backend)
     async with talk(served) as one:

@@ -138,10 +138,12 @@ async def url(postgres: Postgres) -> str:
     return await owned_by_a_role(postgres)
 
 
+@pytest.mark.wide
 async def test_an_ordinary_roles_store_keeps_every_promise(url: str) -> None:
     await check_store(lambda: PostgresStore.open(url))
 
 
+@pytest.mark.wide
 async def test_each_transaction_behind_a_pooler_says_what_it_sees(url: str) -> None:
     store = await PostgresStore.open(f"{url}&pooler=transaction")
     await fill(store, "one")
@@ -153,6 +155,7 @@ async def test_each_transaction_behind_a_pooler_says_what_it_sees(url: str) -> N
     await store.close()
 
 
+@pytest.mark.wide
 async def test_every_table_has_its_wall_or_its_reason(connection: Any) -> None:
     found = await connection.fetch(
         "SELECT relname, relrowsecurity AND relforcerowsecurity FROM pg_class "
@@ -162,6 +165,7 @@ async def test_every_table_has_its_wall_or_its_reason(connection: Any) -> None:
     assert {name for name, is_walled in found if not is_walled} == WITHOUT.keys()
 
 
+@pytest.mark.wide
 async def test_a_statement_sees_one_tenants_rows_whatever_it_says(connection: Any) -> None:
     tables = sorted(WALLED - {"webhook_deliveries"} - OF_THE_SERVER)
     several = {"sums": 6, "blobs": 2}  # a minute, an hour and four, by model and by key; a file's, and a part's
@@ -172,12 +176,14 @@ async def test_a_statement_sees_one_tenants_rows_whatever_it_says(connection: An
         assert [await rows(connection, table) for table in tables] == [count * one for one in each], told
 
 
+@pytest.mark.wide
 async def test_a_statement_for_a_tenant_sees_no_session_of_the_console(connection: Any) -> None:
     for told, count in (("=one", 0), ("=", 0), ("", 0), ("*", 2)):
         await see(connection, told)
         assert [await rows(connection, table) for table in sorted(OF_THE_SERVER)] == [count] * len(OF_THE_SERVER), told
 
 
+@pytest.mark.wide
 async def test_a_statement_changes_no_foreign_row_and_makes_none(connection: Any) -> None:
     make = "INSERT INTO conversations (id, tenant, created_at, metadata, next_position) VALUES ('c', 'other', 1, '', 0)"
     await see(connection, "=one")
@@ -191,6 +197,7 @@ async def test_a_statement_changes_no_foreign_row_and_makes_none(connection: Any
     assert await rows(connection, "responses") == 1
 
 
+@pytest.mark.wide
 async def test_what_is_told_for_one_request_is_told_anew_for_the_next(url: str) -> None:
     store = await PostgresStore.open(url, connections=2)
     made = [StoredResponse(new_id("resp"), 1, "completed", None, b"{}", tenant=f"t{n % 5}") for n in range(100)]

@@ -29,12 +29,14 @@ def response(id: str, **fields: object) -> StoredResponse:
     return StoredResponse(id=id, **given)  # type: ignore[arg-type]
 
 
+@pytest.mark.wide
 async def test_it_keeps_every_promise(postgres: Postgres) -> None:
     url = await postgres.database()
 
     await check_store(lambda: PostgresStore.open(url))
 
 
+@pytest.mark.wide
 async def test_two_stores_see_and_hear_each_other(postgres: Postgres) -> None:
     url = await postgres.database()
     one, other = await PostgresStore.open(url), await PostgresStore.open(url)
@@ -66,6 +68,7 @@ async def test_a_save_that_fails_fails_alone(postgres: Postgres) -> None:
     await store.close()
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize(("limit", "most"), [("BATCH_ITEMS", 10), ("BATCH_BYTES", 100)])
 async def test_no_statement_has_more_items_than_are_encoded_at_once(
     postgres: Postgres, monkeypatch: pytest.MonkeyPatch, limit: str, most: int
@@ -151,6 +154,7 @@ async def test_a_connection_that_is_killed_is_replaced(postgres: Postgres) -> No
     await store.close()
 
 
+@pytest.mark.wide
 async def test_a_standby_says_that_it_cannot_be_written(postgres: Postgres) -> None:
     url = await postgres.database()
     store = await PostgresStore.open(url)
@@ -198,6 +202,7 @@ async def test_an_empty_database_has_version_0(postgres: Postgres) -> None:
     await connection.close()
 
 
+@pytest.mark.wide
 async def test_many_that_open_an_empty_database_at_once_all_can(postgres: Postgres) -> None:
     url = await postgres.database()
     stores = await asyncio.gather(*(PostgresStore.open(url, connections=2) for _ in range(6)))

@@ -4,6 +4,8 @@ import asyncio
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.support.command import environment
 
 URL = "import asyncio, os, signal, sys, threading\nfrom antiphon.storage.open import open_store\nURL = sys.argv[1]\n"
@@ -79,9 +81,11 @@ async def output_of(program: str, folder: Path) -> tuple[str, str]:
     return out.decode().strip(), err.decode()
 
 
+@pytest.mark.wide
 async def test_children_of_a_process_that_is_writing_open_the_same_file(tmp_path: Path) -> None:
     assert await output_of(BUSY, tmp_path) == ("0", "")
 
 
+@pytest.mark.wide
 async def test_what_a_child_writes_after_its_parent_closed_the_file_is_kept(tmp_path: Path) -> None:
     assert await output_of(PARENT_CLOSES_FIRST, tmp_path) == ("row_of_the_child", "")

@@ -53,10 +53,12 @@ def another_program(path: Path) -> Iterator[sqlite3.Connection]:
         connection.close()
 
 
+@pytest.mark.wide
 async def test_a_store_in_a_file_keeps_every_promise(tmp_path: Path) -> None:
     await check_store(lambda: SqliteStore.open(f"sqlite://{tmp_path}/antiphon.db"))
 
 
+@pytest.mark.wide
 async def test_a_store_in_memory_keeps_every_promise_but_to_outlive_its_closing() -> None:
     await check_store(lambda: SqliteStore.open("sqlite://"), durable=False)
 

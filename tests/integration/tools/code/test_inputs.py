@@ -50,6 +50,7 @@ def read_by(model: ScriptedBackend) -> str:
     return str(model.requests[-1]["messages"][-1]["content"])
 
 
+@pytest.mark.wide
 async def test_code_reads_a_file_by_data_and_the_next_turn_does_not_copy_it_again(store_url: str) -> None:
     async with coding_server(store_url) as (served, model):
         first = await run(served.sdk, SUM.format(path="sales.csv"), by_data())
@@ -103,6 +104,7 @@ async def test_commands_read_the_files_and_a_later_command_does_not_copy_them_ag
     assert "sales.csv" not in read_by(model)
 
 
+@pytest.mark.wide
 async def test_another_server_does_not_copy_again(store_url: str) -> None:
     async with coding_server(store_url) as (one, _), coding_server(store_url) as (other, model):
         first = await run(one.sdk, "import os; os.rename('sales.csv', 'mine.csv')", by_data())
@@ -134,6 +136,7 @@ async def test_code_reads_a_file_by_url_and_an_image_by_data(store_url: str) -> 
     assert logs(response) == ["42"]
 
 
+@pytest.mark.wide
 async def test_a_file_that_the_tenant_has_no_room_for_is_left_out_by_name(store_url: str) -> None:
     text = b"a,b\n" * 100_000
     async with coding_server(store_url, max_stored_bytes=300_000) as (served, model):

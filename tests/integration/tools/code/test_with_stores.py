@@ -91,6 +91,7 @@ async def test_a_container_moves_to_another_server_with_its_files(store_url: str
         assert LOST_VARIABLES not in str(one.requests[1]["messages"])  # type: ignore[attr-defined]
 
 
+@pytest.mark.wide
 async def test_calls_of_two_servers_in_one_container_run_one_after_the_other(store_url: str) -> None:
     code = "import time\nbegan = time.time()\ntime.sleep(0.2)\nopen('log', 'a').write(f'{began} {time.time()}\\n')"
     async with coding_server(store_url) as one, coding_server(store_url) as other:
@@ -103,6 +104,7 @@ async def test_calls_of_two_servers_in_one_container_run_one_after_the_other(sto
     assert all(end <= begin for (_, end), (begin, _) in pairwise(times))
 
 
+@pytest.mark.wide
 async def test_no_call_is_lost_or_mixed_up_among_many_in_several_containers(store_url: str) -> None:
     opened = await open_store(store_url)
     keys = [(await issued(opened, f"tenant{n}"))[0] for n in range(3)]

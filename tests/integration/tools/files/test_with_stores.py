@@ -46,6 +46,7 @@ async def asked(sdk: AsyncOpenAI, *store_ids: str, **fields: Any) -> Any:
     return await sdk.responses.create(model="m", input="When?", tools=[tool], include=RESULTS)
 
 
+@pytest.mark.wide
 async def test_what_was_uploaded_is_found_and_cited(served: Served) -> None:
     store = await stocked(served.sdk, tides=TIDES, ports=PORTS)
 
@@ -60,6 +61,7 @@ async def test_what_was_uploaded_is_found_and_cited(served: Served) -> None:
     assert part.annotations[0].file_id == found.file_id
 
 
+@pytest.mark.wide
 async def test_a_filter_leaves_files_out(served: Served) -> None:
     store = await stocked(served.sdk, tides=TIDES, old=TIDES + " So it was in 1900.")
     for one in (await served.sdk.vector_stores.files.list(store)).data:
@@ -73,6 +75,7 @@ async def test_a_filter_leaves_files_out(served: Served) -> None:
     assert response.output[0].results[0].attributes == {"year": 2026}
 
 
+@pytest.mark.wide
 async def test_a_deleted_store_is_refused_and_its_files_are_found_no_more(served: Served) -> None:
     store, other = await stocked(served.sdk, tides=TIDES), await stocked(served.sdk, ports=PORTS)
     await served.sdk.vector_stores.delete(store)
@@ -84,6 +87,7 @@ async def test_a_deleted_store_is_refused_and_its_files_are_found_no_more(served
     assert TIDES not in response.to_json()
 
 
+@pytest.mark.wide
 async def test_no_tenant_searches_the_stores_of_another(store_url: str) -> None:
     opened = await open_store(store_url)
     owner, stranger = [(await issued(opened, name, role=Role.READ))[0] for name in ("owner", "stranger")]

@@ -292,6 +292,7 @@ async def size(servers: McpServers, url: str) -> int:
     return len((await servers.list(at(url))).tools[0]["input_schema"]["properties"])
 
 
+@pytest.mark.wide
 async def test_of_a_huge_list_nothing_but_its_json_is_held() -> None:
     schema = {"type": "object", "properties": {f"p{number}": {} for number in range(4321)}}
     listed = msgspec.json.encode({"tools": [{"name": "x", "inputSchema": schema}]}).decode()

@@ -43,6 +43,7 @@ async def test_tools_are_listed_and_called(way: str, is_old: bool) -> None:
     assert (outcome.said, outcome.fields, outcome.is_failed) == ("3", {"output": "3", "error": None}, False)
 
 
+@pytest.mark.wide
 async def test_a_program_of_the_settings_is_started_and_asked() -> None:
     async with using(program()) as servers:
         asked = McpTool(server_label="program")
@@ -53,6 +54,7 @@ async def test_a_program_of_the_settings_is_started_and_asked() -> None:
     assert outcome.fields == {"output": "hello\nworld", "error": None}
 
 
+@pytest.mark.wide
 async def test_a_program_that_starts_slowly_is_called_in_its_own_version(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("antiphon.tools.mcp.session.UNDERSTANDING", 0.01)  # no program starts so soon
     async with using(program()) as servers:

@@ -63,6 +63,7 @@ async def test_a_server_that_was_restarted_is_used_again(way: str, is_old: bool)
     assert server.counted == 1
 
 
+@pytest.mark.wide
 async def test_a_session_that_the_server_has_forgotten_is_opened_anew_and_the_call_made_once() -> None:
     async with mcp_serving(is_old=True) as server, using(list_ttl=0) as servers:
         asked = at(server.url)
@@ -112,6 +113,7 @@ async def test_a_caller_who_goes_away_takes_only_their_own_call_along(way: str, 
     assert server.asked.count("server/discover") == {"streamable http": 1, "events beside posts": 2}[way]
 
 
+@pytest.mark.wide
 async def test_closing_ends_every_program_and_every_call() -> None:
     async with using(program()) as servers:
         calling = asyncio.create_task(call(servers, McpTool(server_label="program"), "slow"))
@@ -126,6 +128,7 @@ def children() -> list[int]:
     return [int(one) for one in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()]
 
 
+@pytest.mark.wide
 async def test_a_session_of_events_carries_more_in_its_life_than_one_answer_may_have() -> None:
     async with mcp_serving() as server, using() as servers:
         asked = at(server.sse_url)

@@ -58,6 +58,7 @@ async def test_waiting_for_a_turn_is_not_counted_in_a_calls_time(monkeypatch: py
     assert [one.is_failed for one in (*outcomes, last)] == [True, True, False]
 
 
+@pytest.mark.wide
 @pytest.mark.usefixtures("few")
 async def test_sessions_that_nobody_uses_make_room_for_new_ones() -> None:
     shared = SharedResources()

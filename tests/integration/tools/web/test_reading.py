@@ -91,6 +91,7 @@ async def test_a_page_that_is_broken_is_read_or_refused(page: str | bytes) -> No
         assert str(error) == "it cannot be turned into text"
 
 
+@pytest.mark.wide
 async def test_a_page_that_would_take_all_memory_is_given_up() -> None:
     bomb = "<table><tr>" + "<td>x" * 1_000 + "<tr><td>y" * 400_000
     reader = Reader(memory=200_000_000)

@@ -541,6 +541,7 @@ async def test_closing_the_pool_during_a_look_up_is_an_error_and_cancels_no_task
 # What a body may be encoded in.
 
 
+@pytest.mark.wide
 async def test_a_compressed_body_is_read_no_faster_than_it_is_inflated() -> None:
     zeros = gzip.compress(bytes(200_000_000))
     taken: list[int] = []

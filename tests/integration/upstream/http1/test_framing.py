@@ -4,8 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-import pytest
-
+from tests.support.cases import each
 from tests.support.speaking import heard, reset, speaking
 from tests.support.waiting import let_others_run
 from tests.unit.upstream.http1.cases import CASES, OK, Case
@@ -47,7 +46,7 @@ async def before(case: Case) -> AsyncIterator[tuple[Backend, str]]:
         yield backend, url
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@each("case", CASES, ids=str)
 async def test_a_case_over_tcp_comes_out_as_it_must(case: Case) -> None:
     async with before(case) as (backend, url), pool_at(url) as pool:
         limit = 0.1 if case.outcome == "waits" else 5.0
@@ -67,7 +66,7 @@ async def test_a_case_over_tcp_comes_out_as_it_must(case: Case) -> None:
     assert backend.times_asked == 1
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@each("case", CASES, ids=str)
 def test_a_case_in_one_read_comes_out_as_it_must(case: Case) -> None:
     outcome, status, body = parsed([case.wire], case.ending)
 
@@ -76,7 +75,7 @@ def test_a_case_in_one_read_comes_out_as_it_must(case: Case) -> None:
         assert (status, body) == (case.status, case.body)
 
 
-@pytest.mark.parametrize("case", SHORT, ids=str)
+@each("case", SHORT, ids=str)
 def test_a_case_cut_in_two_anywhere_comes_out_the_same(case: Case) -> None:
     whole = parsed([case.wire], case.ending)
     for place in range(1, len(case.wire)):
@@ -86,7 +85,7 @@ def test_a_case_cut_in_two_anywhere_comes_out_the_same(case: Case) -> None:
             assert (status, body) == whole[1:]
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@each("case", CASES, ids=str)
 def test_a_case_byte_by_byte_comes_out_the_same(case: Case) -> None:
     wire = case.wire[:100_000]  # what is larger has failed by then
     outcome, status, body = parsed((wire[at : at + 1] for at in range(len(wire))), case.ending)

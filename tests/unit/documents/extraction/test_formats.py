@@ -10,6 +10,7 @@ from antiphon.documents.extraction.kinds import OLE
 from antiphon.documents.extraction.problem import INSTALL, Problem
 from antiphon.documents.extraction.tables import MOST_ROWS
 from antiphon.extras import command
+from tests.support.cases import each
 from tests.support.documents import (
     crowd,
     deep,
@@ -40,8 +41,8 @@ def problem(content: bytes, name: str = "") -> tuple[str, str, str]:
     return raised.value.code, raised.value.reason, raised.value.message
 
 
-@pytest.mark.parametrize("text", TEXTS)
-@pytest.mark.parametrize("name", text_of_all_kinds("x"))
+@each("text", TEXTS)
+@each("name", text_of_all_kinds("x"))
 def test_every_format_keeps_the_text_in_every_script(name: str, text: str) -> None:
     assert text in unescape(read(text_of_all_kinds(text)[name], name))
 

@@ -17,6 +17,7 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.wide
 @given(JSON)
 def test_all_json_is_read_as_python_reads_it(data: object) -> None:
     assert decode_json(json.dumps(data).encode()) == data
@@ -56,6 +57,7 @@ def test_a_deep_place_in_a_wide_body_is_found_quickly(wide: bytes) -> None:
     assert time.process_time() - start < 2
 
 
+@pytest.mark.wide
 def test_very_many_arrays_are_refused_before_they_are_made() -> None:
     decode_json(b"[" + b",".join([b"[]"] * (MAX_CONTAINERS - 1)) + b"]")
     with pytest.raises(ClientError, match="too many arrays and objects"):

@@ -148,6 +148,7 @@ SCHEMAS = st.recursive(
 )
 
 
+@pytest.mark.wide
 @given(st.dictionaries(st.sampled_from(["type", "properties", "required", "items", "anyOf", "$ref"]), SCHEMAS))
 def test_whatever_the_schema_it_is_taken_or_refused(schema: dict[str, Any]) -> None:
     for strict in (True, False):

@@ -183,6 +183,7 @@ def test_a_full_request_fits(cls: type[Struct], data: dict[str, Any]) -> None:
     assert walks(cls, data)
 
 
+@pytest.mark.wide
 @examples(400)
 @given(st.sampled_from(CASES), st.integers(1, 3), st.data())
 def test_the_walk_finds_something_wrong_exactly_where_msgspec_does(
@@ -200,6 +201,7 @@ def test_the_full_request_breaks_no_rule() -> None:
     assert decode_request(json.dumps(FULL).encode()).model == "m"
 
 
+@pytest.mark.wide
 @examples(200)
 @given(st.integers(1, 3), st.data())
 def test_a_full_request_with_anything_changed_is_taken_or_refused(mutations: int, data: st.DataObject) -> None:
@@ -212,6 +214,7 @@ def test_a_full_request_with_anything_changed_is_taken_or_refused(mutations: int
         assert not error.message.startswith("Invalid request")
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize(("cls", "data"), CASES)
 def test_every_value_in_every_place_is_judged_alike(cls: type[Struct], data: dict[str, Any]) -> None:
     differing = []

@@ -15,6 +15,7 @@ from antiphon.protocol.tools import AnyTool, Grammar
 from antiphon.protocol.validation.queries import decode_include, decode_input_items_query
 from antiphon.protocol.validation.refusals import listed
 from antiphon.protocol.validation.validate import decode_chat_request, decode_embeddings_request, decode_request
+from tests.support.cases import each
 
 GOOD = {"model": "m", "input": "hello"}
 FUNCTION = {"type": "function", "name": "look_up"}
@@ -629,7 +630,7 @@ REFUSED: dict[str, tuple[Any, tuple[str | None, str | None, str]]] = {
 }
 
 
-@pytest.mark.parametrize(("body", "expected"), REFUSED.values(), ids=REFUSED)
+@each(("body", "expected"), REFUSED.values(), ids=REFUSED)
 def test_a_bad_request_is_refused_exactly(body: Any, expected: tuple[str | None, str | None, str]) -> None:
     assert answer(body) == expected
 

@@ -44,6 +44,7 @@ def test_a_stream_that_fails_before_work_began_is_sound():
     assert_event_stream(numbered([created, error, failed]))
 
 
+@pytest.mark.wide
 def test_events_may_be_the_models_of_the_openai_package():
     adapter: TypeAdapter[Any] = TypeAdapter(ResponseStreamEvent)
     events = [

@@ -1,8 +1,7 @@
 """The rules and what breaks them, tied to each other both ways."""
 
-import pytest
-
 from antiphon.testing import RULES, Violation, check_event_stream
+from tests.support.cases import each
 from tests.unit.testing.events.mutations import MORE, MUTATIONS, Mutation
 from tests.unit.testing.events.streams import STREAMS
 
@@ -11,18 +10,18 @@ def test_every_rule_has_a_mutation_that_breaks_it_and_every_mutation_a_rule():
     assert MUTATIONS.keys() == RULES.keys()
 
 
-@pytest.mark.parametrize("rule", MUTATIONS)
+@each("rule", MUTATIONS)
 def test_a_mutation_breaks_its_rule_and_no_other(rule: str):
     broken = check_event_stream(MUTATIONS[rule].apply(STREAMS))
     assert [violation.rule for violation in broken] == [rule]
 
 
-@pytest.mark.parametrize(("rule", "mutation"), MORE)
+@each(("rule", "mutation"), MORE)
 def test_a_rule_is_broken_in_every_place_where_it_holds(rule: str, mutation: Mutation):
     assert rule in {violation.rule for violation in check_event_stream(mutation.apply(STREAMS))}
 
 
-@pytest.mark.parametrize("rule", RULES.values(), ids=lambda rule: rule.id)
+@each("rule", RULES.values(), ids=lambda rule: rule.id)
 def test_a_rule_says_in_one_sentence_what_it_asks_and_who_asks_it(rule):
     assert RULES[rule.id] is rule
     assert rule.sentence.endswith(".") and rule.sentence[0] in f"`{rule.sentence[0].upper()}"

@@ -9,6 +9,7 @@ from openai.types.chat.chat_completion_message_tool_call import ChatCompletionMe
 
 from antiphon.translation.from_chat.completion import CompletionFold, read_completion, read_object
 from antiphon.translation.wire import DONE, EventDecoder
+from tests.support.cases import each
 from tests.support.recordings import MISSING, recorded
 
 STREAMS = recorded("*.sse")
@@ -155,7 +156,7 @@ def test_a_plain_answer_has_the_fields_of_a_completion() -> None:
 
 
 @pytest.mark.skipif(not STREAMS, reason=MISSING)
-@pytest.mark.parametrize("path", STREAMS, ids=lambda path: path.name)
+@each("path", STREAMS, ids=lambda path: path.name)
 def test_a_recorded_stream_folds_into_all_that_it_says(path: Path) -> None:
     events, fold, is_ended, said = EventDecoder(), CompletionFold(), False, ""
     for data in [*events.feed(path.read_bytes()), *events.finish()]:
@@ -173,7 +174,7 @@ def test_a_recorded_stream_folds_into_all_that_it_says(path: Path) -> None:
     whole = completion["choices"][0]["message"]
     if not isinstance(whole["content"], list):
         assert (whole["content"] or "") == said
-    for each in whole.get("tool_calls") or ():
-        ChatCompletionMessageToolCall.model_validate(each)
+    for call in whole.get("tool_calls") or ():
+        ChatCompletionMessageToolCall.model_validate(call)
         if completion["choices"][0]["finish_reason"] != "length" and "truncation" not in path.name:
-            json.loads(each["function"]["arguments"] or "{}")
+            json.loads(call["function"]["arguments"] or "{}")

@@ -94,6 +94,7 @@ texts = st.builds(
 )
 
 
+@pytest.mark.wide
 @thorough
 @given(st.one_of(texts, answers), st.booleans(), st.sampled_from([None, {"https://tides.example": "tide"}]))
 def test_any_plain_answer_is_the_same_whichever_way_it_takes(answer: Any, preopened: bool, sources: Any) -> None:

@@ -39,6 +39,7 @@ def assert_sound(translation: Translation) -> None:
 # Whatever comes.
 
 
+@pytest.mark.wide
 @thorough
 @given(st.lists(chunks, max_size=8), st.lists(last_chunks, min_size=1, max_size=1), views, st.booleans(), st.booleans())
 def test_whatever_chunks_come_the_events_are_sound(
@@ -200,6 +201,7 @@ def unspaced(texts: Iterable[str]) -> str:
     return "".join("".join(texts).split())
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("seed", range(4))
 def test_no_character_is_hurt_by_reads_of_one_byte(seed: int) -> None:
     dice = random.Random(seed)
@@ -291,6 +293,7 @@ def test_a_stream_of_20000_chunks_holds_no_text_but_its_pieces(name: str, summar
     assert sum(isinstance(value, dict) and "token" in value for value in held_by(translation.chat)) <= 1
 
 
+@pytest.mark.wide
 def test_a_stream_of_20000_items_opens_and_closes_each_once() -> None:
     translation = begin()
     stuck = delta(tool_calls=[{"index": 0, "id": "call_a", "function": {"name": "tide_at", "arguments": '{"long": "'}}])

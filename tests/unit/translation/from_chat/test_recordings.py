@@ -16,6 +16,7 @@ import pytest
 
 from antiphon.testing import assert_event_stream, fold
 from antiphon.translation.wire import EventDecoder
+from tests.support.cases import each
 from tests.support.openai_types import OpenAITypes
 from tests.support.recordings import MISSING, recorded
 from tests.support.translate import Translation, at, at_random, bytewise, translate
@@ -157,7 +158,7 @@ def recorded_cuts(path: Path) -> list[int]:
     return json.loads(splits.read_text()) if splits.exists() else []
 
 
-@pytest.mark.parametrize("path", of_one_choice(STREAMS), ids=lambda path: path.stem)
+@each("path", of_one_choice(STREAMS), ids=lambda path: path.stem)
 def test_a_recorded_stream_keeps_its_words_in_sound_events(path: Path) -> None:
     translation = translate(path.read_bytes(), **options(path))
     check_form(translation)
@@ -165,7 +166,7 @@ def test_a_recorded_stream_keeps_its_words_in_sound_events(path: Path) -> None:
     check_usage(translation, path)
 
 
-@pytest.mark.parametrize("path", of_one_choice(PLAIN), ids=lambda path: path.stem)
+@each("path", of_one_choice(PLAIN), ids=lambda path: path.stem)
 def test_a_recorded_plain_answer_keeps_its_words_in_sound_events(path: Path) -> None:
     translation = translate(path.read_bytes(), is_json=True, **options(path))
     check_form(translation)
@@ -173,7 +174,7 @@ def test_a_recorded_plain_answer_keeps_its_words_in_sound_events(path: Path) -> 
     check_usage(translation, path)
 
 
-@pytest.mark.parametrize("path", STREAMS, ids=lambda path: path.stem)
+@each("path", STREAMS, ids=lambda path: path.stem)
 def test_a_recorded_stream_is_the_same_however_it_is_cut(path: Path) -> None:
     data = path.read_bytes()
     events = translate(data, **options(path)).events

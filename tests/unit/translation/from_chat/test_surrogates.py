@@ -50,6 +50,7 @@ def test_nothing_is_left_of_a_field_whose_characters_are_whole() -> None:
     assert joiner.halves == {}
 
 
+@pytest.mark.wide
 @given(st.text(), st.lists(st.integers(0, 30)))
 def test_any_text_comes_through_however_its_halves_are_cut(text: str, cuts: list[int]) -> None:
     halves = text.encode("utf-16-le", "surrogatepass")

@@ -21,6 +21,7 @@ from antiphon.translation.from_chat.decode import NARROWED, decode_chunk, decode
 from antiphon.translation.from_chat.reader import ChatStream
 from antiphon.translation.wire import AnswerReader, conclude, encode
 from antiphon.translation.writer import GrowingText, View
+from tests.support.cases import each
 from tests.support.chance import examples
 from tests.support.chunks import anything, chunks, last_chunks, odd_texts, some, wire
 from tests.support.recordings import MISSING
@@ -61,7 +62,7 @@ def told(parts: Iterable[bytes], kind: type[ChatStream] = ChatStream, view: View
 
 
 @pytest.mark.skipif(not STREAMS, reason=MISSING)
-@pytest.mark.parametrize("path", STREAMS, ids=lambda path: path.stem)
+@each("path", STREAMS, ids=lambda path: path.stem)
 def test_a_recorded_stream_is_told_as_if_each_chunk_was_read_alone(path: Path) -> None:
     data = path.read_bytes()
     alone = told([data], OneByOne, **options(path))
@@ -75,6 +76,7 @@ runs = st.lists(st.one_of(texts, usual), max_size=6)
 views = st.builds(View, obfuscation=st.booleans(), logprobs=st.booleans(), summary=st.booleans())
 
 
+@pytest.mark.wide
 @thorough
 @given(st.lists(st.one_of(runs, chunks.map(lambda chunk: [chunk])), max_size=6), last_chunks, views, st.booleans())
 def test_any_stream_is_told_as_if_each_chunk_was_read_alone(
@@ -99,6 +101,7 @@ MIXED = sse(
 )
 
 
+@pytest.mark.wide
 def test_a_stream_cut_at_any_byte_is_told_as_if_each_chunk_was_read_alone() -> None:
     alone = told([MIXED], OneByOne)
     for place in range(len(MIXED)):

@@ -10,10 +10,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from antiphon.testing import assert_event_stream, fold
 from antiphon.translation.writer import View
+from tests.support.cases import each
 from tests.support.translate import Translation, bytewise, translate
 
 TRACES = sorted((Path(__file__).parents[3] / "traces").glob("*.trace"))
@@ -46,20 +45,20 @@ def update(path: Path) -> None:
     path.write_text(head + RULE + "".join(map(render, run(head).events)))
 
 
-@pytest.mark.parametrize("path", TRACES, ids=lambda path: path.stem)
+@each("path", TRACES, ids=lambda path: path.stem)
 def test_a_trace_gives_exactly_its_events(path: Path) -> None:
     trace = path.read_text()
     assert "".join(map(render, run(trace).events)) == trace.partition(RULE)[2]
 
 
-@pytest.mark.parametrize("path", TRACES, ids=lambda path: path.stem)
+@each("path", TRACES, ids=lambda path: path.stem)
 def test_a_trace_is_sound_and_folds_into_its_response(path: Path) -> None:
     events = run(path.read_text()).events
     assert_event_stream(events)
     assert fold(events) == events[-1]["response"]
 
 
-@pytest.mark.parametrize("path", TRACES, ids=lambda path: path.stem)
+@each("path", TRACES, ids=lambda path: path.stem)
 def test_a_trace_is_the_same_one_byte_at_a_time(path: Path) -> None:
     trace = path.read_text()
     assert run(trace, bytewise).events == run(trace).events

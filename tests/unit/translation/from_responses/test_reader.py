@@ -498,6 +498,7 @@ def both_ways(item: dict[str, Any]) -> list[Passed]:
     return [check(pass_on(streamed(item))), check(pass_plain(response(item)))]
 
 
+@pytest.mark.wide
 @examples(300)
 @given(mangled())
 @example([{**deltas(LISTED)[0], "item": LISTED}, deltas(LISTED | {"tools": [], "error": "gone"})[-1], completed()])

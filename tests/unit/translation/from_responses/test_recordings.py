@@ -13,6 +13,7 @@ import pytest
 from antiphon.testing import assert_event_stream, fold
 from antiphon.translation.wire import EventDecoder
 from antiphon.translation.writer import View
+from tests.support.cases import each
 from tests.support.native import Passed, pass_on
 from tests.support.openai_types import OpenAITypes
 from tests.support.recordings import MISSING, recorded
@@ -92,7 +93,7 @@ def check(passed: Passed) -> None:
     assert {error for event in passed.events for error in TYPES.errors(event)} == set()
 
 
-@pytest.mark.parametrize("path", [*STREAMS, *PLAIN], ids=lambda path: path.name)
+@each("path", [*STREAMS, *PLAIN], ids=lambda path: path.name)
 def test_an_answer_is_passed_on_soundly_and_whole(path: Path) -> None:
     passed = pass_on(path.read_bytes(), is_json=path.suffix == ".json")
     meant = final(path)
@@ -128,14 +129,14 @@ def test_an_answer_that_breaks_off_anywhere_is_sound_and_has_failed(path: Path) 
         assert passed.response["status"] == "failed" or "response.completed" not in str(data[:-1])[-100:]
 
 
-@pytest.mark.parametrize("path", STREAMS, ids=lambda path: path.name)
+@each("path", STREAMS, ids=lambda path: path.name)
 def test_a_view_of_summaries_seals_and_padding_is_sound_too(path: Path) -> None:
     view = View(summary=True, encrypted=True, logprobs=False, obfuscation=True)
 
     check(pass_on(path.read_bytes(), view=view))
 
 
-@pytest.mark.parametrize("path", STREAMS, ids=lambda path: path.name)
+@each("path", STREAMS, ids=lambda path: path.name)
 def test_deltas_are_not_needed(path: Path) -> None:
     """A backend that says its items whole, or only in its final response, says the same."""
     decoder = EventDecoder()

@@ -81,6 +81,7 @@ def test_after_its_lesson_a_group_is_not_used_any_more(group: Any) -> None:
     assert group.name not in groups_in([projected(schema, {group.name})])
 
 
+@pytest.mark.wide
 def test_a_schema_may_nest_as_deep_as_it_likes() -> None:
     schema: dict[str, Any] = {"pattern": "x"}
     for _ in range(50_000):

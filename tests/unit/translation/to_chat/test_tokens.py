@@ -133,6 +133,7 @@ def test_a_longer_text_is_never_fewer_tokens(text: str, more: str) -> None:
     assert by_size(text) <= by_size(text + more) <= by_size(text) + by_size(more)
 
 
+@pytest.mark.wide
 @given(st.lists(json_values, max_size=5), st.lists(json_values, max_size=3), json_values)
 def test_more_messages_and_tools_are_more_tokens_whatever_they_are(messages: list, tools: list, more: Any) -> None:
     count = tokens_of({"messages": messages, "tools": tools})

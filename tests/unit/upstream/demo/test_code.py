@@ -52,6 +52,7 @@ def test_an_output_of_another_tool_is_not_reported_as_code() -> None:
     assert reported(["The weather is fine."]) == ""
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("text", ["```python\n" * 200_000, "Run: " * 400_000, "```python " * 200_000, "x" * 2_000_000])
 def test_a_long_text_takes_time_that_grows_with_its_length(text: str) -> None:
     begun = time.process_time()

@@ -85,6 +85,7 @@ def splits_of(path: Path) -> list[int]:
     return json.loads(splits.read_text()) if splits.exists() else []
 
 
+@pytest.mark.wide
 @pytest.mark.skipif(not STREAMS, reason=MISSING)
 def test_every_recording_arrives_as_it_was_sent_in_its_own_cuts_and_in_any() -> None:
     for path in [*STREAMS, *PLAIN]:

@@ -2,6 +2,8 @@
 
 import random
 
+import pytest
+
 from antiphon.translation.from_chat.text_calls.found import TextCall
 from antiphon.translation.from_chat.text_calls.reader import TextCallReader
 from tests.unit.translation.from_chat.text_calls.samples import OFFERS, SAMPLES
@@ -91,6 +93,7 @@ def document(dice: random.Random) -> str:
     return dice.choice(("\n\n", "\n")).join(parts)
 
 
+@pytest.mark.wide
 def test_no_text_that_quotes_calls_is_taken_for_one() -> None:
     dice = random.Random("mentions")
     for _ in range(COUNT):

@@ -71,18 +71,21 @@ def cut_texts(draw: st.DrawFn) -> list[str]:
     return [text[start:end] for start, end in pairwise([0, *places, len(text)])]
 
 
+@pytest.mark.wide
 @thorough
 @given(cut_texts())
 def test_the_cut_does_not_matter(parts: list[str]) -> None:
     assert found_in(*parts) == found_in("".join(parts))
 
 
+@pytest.mark.wide
 @thorough
 @given(cut_texts())
 def test_every_character_is_told_once_and_in_order(parts: list[str]) -> None:
     assert raw_of(*parts) == "".join(parts)
 
 
+@pytest.mark.wide
 @thorough
 @given(cut_texts())
 def test_what_is_no_whole_answer_loses_nothing_either(parts: list[str]) -> None:
@@ -101,6 +104,7 @@ def test_reasoning_loses_nothing(parts: list[str], is_answer: bool) -> None:
     assert is_answer or not calls
 
 
+@pytest.mark.wide
 @thorough
 @given(cut_texts(), cut_texts())
 def test_two_answers_at_once_have_nothing_to_do_with_each_other(ones: list[str], others: list[str]) -> None:
@@ -160,6 +164,7 @@ def steps(parts: list[str]) -> int:
     return count
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("beginning", BEGINNINGS)
 @pytest.mark.parametrize("unit", LONG.values(), ids=LONG.keys())
 def test_twice_the_text_takes_no_more_than_twice_the_steps(unit: str, beginning: str) -> None:

@@ -2,6 +2,7 @@
 
 from typing import Any, get_args
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,6 +28,7 @@ ways: st.SearchStrategy[TextCalls] = st.sampled_from(get_args(TextCalls))
 views = st.builds(View, summary=st.booleans(), encrypted=st.booleans(), obfuscation=st.booleans())
 
 
+@pytest.mark.wide
 @examples(200)
 @given(
     st.lists(said, max_size=10),
@@ -43,6 +45,7 @@ def test_whatever_comes_among_calls_the_events_are_sound(
     assert_sound(translate(data, view=view, offers=OFFERS, text_calls=way, preopened=preopened, only_one=only_one))
 
 
+@pytest.mark.wide
 @examples(200)
 @given(texts, ways)
 def test_a_plain_answer_has_what_a_streamed_one_has(words: str, way: TextCalls) -> None:

@@ -9,6 +9,7 @@ from antiphon.protocol.events import OutputTextDelta
 from antiphon.protocol.tool_bindings import Offer
 from antiphon.translation.wire import AnswerReader
 from antiphon.translation.writer import View
+from tests.support.cases import each
 from tests.support.replay import completion, delta, sse, text
 from tests.support.translate import Translation, begin, translate, translate_plain
 from tests.unit.translation.from_chat.text_calls.samples import CALL, OFFERS, SAMPLES, Sample
@@ -37,7 +38,7 @@ def deltas(translation: Translation) -> list[str]:
     return [event.delta for event in translation.writer.take() if isinstance(event, OutputTextDelta)]
 
 
-@pytest.mark.parametrize("sample", SAMPLES, ids=[f"{each.format}: {each.about}" for each in SAMPLES])
+@each("sample", SAMPLES, ids=[f"{each.format}: {each.about}" for each in SAMPLES])
 def test_a_plain_answer_has_the_items_of_a_streamed_one(sample: Sample) -> None:
     whole, streamed = translate_plain(plain(sample.text), **ON), translate(text(*sample.text), **ON)
     assert (

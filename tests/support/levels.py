@@ -1,0 +1,103 @@
+"""Which tests belong to which level: `make test` runs `test`, `make test-wide` runs `wide`, together they are `all`.
+
+A test is wide if it says so (`@pytest.mark.wide`, or `wide("postgres")` if only that twin is), or if it repeats on
+PostgreSQL what no replicas race for. A run that names files or folders runs all their tests, unless it names a level.
+"""
+
+from typing import Any
+
+import pytest
+
+LEVELS = ("test", "wide", "all", "system")
+
+RACING = (
+    "access/",
+    "jobs/",
+    "search/",
+    "sharing/",
+    "storage/",
+    "server/test_background.py",
+    "server/test_budgets.py",
+    "server/test_idempotency.py",
+    "server/test_limits.py",
+    "server/test_tenants.py",
+)
+"""Below tests/integration: where replicas race for what is stored, so that `make test` needs both databases."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--level", choices=LEVELS, help="run the tests of one level: test, wide or all; default: test")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Decide the level, once: workers get paths and options from here, and cannot tell who named them."""
+    config.addinivalue_line(
+        "markers", "wide(store): needs more than 0.2 CPU s, or does on that store; `make test-wide` runs it"
+    )
+    if config.option.level is None:
+        config.option.level = _meant(config)
+
+
+def _meant(config: pytest.Config) -> str:
+    """The level that the paths of a run mean."""
+    if not _names_paths(config):
+        return "test"
+    return "system" if all(path.startswith("tests/system") for path in config.args) else "all"
+
+
+def _names_paths(config: pytest.Config) -> bool:
+    return config.args_source == pytest.Config.ArgsSource.ARGS
+
+
+def runs_all_of(config: pytest.Config, level: str) -> bool:
+    """Whether a run leaves out no test of its level, so that its cost can be compared with a budget."""
+    option = config.option
+    choices = ("keyword", "markexpr", "deselect", "ignore", "ignore_glob", "lf", "last_failed", "maxfail")
+    if any(getattr(option, name, None) for name in choices):
+        return False
+    if level == "system":
+        return [path.rstrip("/") for path in config.args] == ["tests/system"]
+    return not _names_paths(config)
+
+
+def is_wide(item: pytest.Item) -> bool:
+    """Whether `make test` leaves a test out. A marker may name the one store on which the test is that dear."""
+    store = getattr(getattr(item, "callspec", None), "params", {}).get("store_url")
+    marked = any(not marker.args or store in marker.args for marker in item.iter_markers("wide"))
+    return marked or (store == "postgres" and not item.nodeid.startswith(_RACING))
+
+
+_RACING = tuple(f"tests/integration/{place}" for place in RACING)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if (level := config.option.level) in {"test", "wide"}:
+        sides: dict[bool, list[pytest.Item]] = {True: [], False: []}
+        for item in items:
+            sides[is_wide(item) == (level == "wide")].append(item)
+        items[:] = sides[True]
+        config.hook.pytest_deselected(items=sides[False])
+        _left_out[0] = len(sides[False])
+
+
+_left_out = [0]
+"""How many tests of the other level this process has found; every worker finds the same ones."""
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if output := getattr(session.config, "workeroutput", None):
+        output["left_out"] = _left_out[0]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    _left_out[0] = getattr(node, "workeroutput", {}).get("left_out", _left_out[0])
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say what `make test` leaves out."""
+    if terminalreporter.config.option.level == "test" and _left_out[0]:
+        terminalreporter.write_line(f"{_left_out[0]:,} tests are left to `make test-wide`.")
