@@ -40,6 +40,11 @@ async def let_others_run(turns: int = 1) -> None:
         await asyncio.sleep(0)
 
 
+async def drip(seconds: float) -> None:
+    """Pause between two pieces, in a server that is slow on purpose and would otherwise only burn CPU."""
+    await asyncio.sleep(seconds)
+
+
 async def eventually(ask: Callable[[], Awaitable[T]], is_so: Callable[[T], object] = bool) -> T:
     """Ask again until the answer is so, and return it.
 

@@ -43,7 +43,7 @@ OF_OTHERS = {
 """Private names of other packages."""
 
 SLEEPS = {
-    "support/waiting.py": 2,  # the one loop that waits, and the turns of the event loop
+    "support/waiting.py": 3,  # the one loop that waits, the turns of the loop, and a server that is slow on purpose
     "support/watched.py": 1,  # a thread that looks at a process every few milliseconds
 }
 

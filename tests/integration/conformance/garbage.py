@@ -6,7 +6,7 @@ import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 
-from tests.support.waiting import let_others_run
+from tests.support.waiting import drip
 
 Kind = Callable[[asyncio.StreamWriter], Awaitable[None]]
 
@@ -38,15 +38,15 @@ def unheard(raw: bytes) -> Kind:
     return send
 
 
-def endless(head: str, piece: bytes) -> Kind:
-    """Never come to an end."""
+def endless(head: str, piece: bytes, pause: float = 0.0) -> Kind:
+    """Never come to an end; `pause` is in seconds."""
 
     async def send(writer: asyncio.StreamWriter) -> None:
         writer.write(head.encode())
         while not writer.is_closing():
             writer.write(b"%x\r\n%b\r\n" % (len(piece), piece))
             await writer.drain()
-            await let_others_run()
+            await drip(pause)
 
     return send
 
@@ -92,7 +92,7 @@ GARBAGE: dict[str, Kind] = {
     "events without end": endless(
         CHUNKED.format("text/event-stream"), b'data: {"type": "response.created"}\n\n' * 99, 0.01
     ),
-    "one byte now and then": endless(CHUNKED.format("application/json"), b" "),
+    "one byte now and then": endless(CHUNKED.format("application/json"), b" ", 0.05),
     "events of wrong types": streamed(*(json.dumps(event).encode() for event in EVENTS)),
     "events that are no JSON": streamed(b"[DONE", b"", b"{", b"\xff"),
     "events of one value": streamed(b"null", b"1", b'"x"', b"[]"),

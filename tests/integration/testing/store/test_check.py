@@ -1119,17 +1119,11 @@ async def verdict(kind: type[SqliteStore], folder: Path, *, durable: bool = True
 async def test_a_broken_promise_is_named(
     kind: type[SqliteStore], promise: str, tmp_path: Path, migrated: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-<<<<<<< HEAD
-    """The other promises are left out; with them each of these takes half a second."""
-    alone = [one for one in check.PROMISES if str(one.__doc__).startswith(promise)]
-    monkeypatch.setattr(check, "PROMISES", alone)
-=======
     """The other promises are left out, and so are the migrations; with them each of these takes half a second."""
     (tmp_path / "a.db").write_bytes(migrated)
     (tmp_path / "a.db").chmod(0o600)
-    alone = [one for one in check._PROMISES if str(one.__doc__).startswith(promise)]
-    monkeypatch.setattr(check, "_PROMISES", alone)
->>>>>>> levels
+    alone = [one for one in check.PROMISES if str(one.__doc__).startswith(promise)]
+    monkeypatch.setattr(check, "PROMISES", alone)
     assert [line for line in await verdict(kind, tmp_path) if line.startswith(promise)] != []
 
 
