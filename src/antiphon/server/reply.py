@@ -31,11 +31,10 @@ LATE = 0.2
 COMMENT_AFTER = 15.0
 """Seconds of silence after which a comment goes out, for proxies."""
 
-SSE = [
-    (b"content-type", b"text/event-stream; charset=utf-8"),
-    (b"cache-control", b"no-cache"),
-    (b"x-accel-buffering", b"no"),
-]
+UNBUFFERED = (b"x-accel-buffering", b"no")
+"""The header of every stream: nginx then passes on each event as it arrives."""
+
+SSE = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"cache-control", b"no-cache"), UNBUFFERED]
 
 encode_json = msgspec.json.Encoder().encode
 

@@ -36,9 +36,12 @@ async def test_streams_pass_and_without_a_model_the_one_of_the_settings_is_asked
         stream: Any = await served.sdk.images.generate(prompt="a square", stream=True, partial_images=2)
         kinds = [event.type async for event in stream]
         await served.sdk.images.edit(prompt="x", image=("a.png", paint("x"), "image/png"))
+        asked = {"prompt": "a square", "stream": True}
+        async with served.http.post(f"{served.url}/images/generations", json=asked) as reply:
+            assert reply.headers["x-accel-buffering"] == "no"
 
     assert kinds == ["image_generation.partial_image"] * 2 + ["image_generation.completed"]
-    assert [fields["model"] for _, fields in images.requests] == ["painter", "painter"]
+    assert [fields["model"] for _, fields in images.requests] == ["painter"] * 3
 
 
 async def test_a_backend_that_lists_the_model_is_routed_to() -> None:

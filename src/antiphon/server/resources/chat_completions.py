@@ -28,8 +28,10 @@ from antiphon.protocol.validation.validate import (
     decode_update_completion,
 )
 from antiphon.server.admission import acquire, decoded
+from antiphon.server.asgi import RawHeaders
 from antiphon.server.reply import (
     BACKEND,
+    UNBUFFERED,
     DisconnectWatch,
     Endpoint,
     Reply,
@@ -44,7 +46,7 @@ from antiphon.server.request import HttpRequest
 
 CHAT = "/chat/completions"
 
-PASSED_HEADERS = ("content-type", "cache-control")
+_PASSED_HEADERS = ("content-type", "cache-control")
 
 REDIRECTING = frozenset(
     {
@@ -164,11 +166,17 @@ class _PassedOn:
         """The answer starts."""
         if self._lease is not None:
             self._tally = Tally(is_stream=headers.get("content-type", "").startswith("text/event-stream"))
-        passed = [(name.encode(), headers[name].encode()) for name in PASSED_HEADERS if name in headers]
-        await self._sink.start(status, [(BACKEND.encode(), plain_name(backend)), *passed])
+        await self._sink.start(status, passed_headers(backend, headers))
 
     async def write(self, part: bytes, *, more_body: bool = True) -> None:
         """A part of it arrives."""
         if self._tally is not None:
             self._tally.feed(part)
         await self._sink.write(part, more_body=more_body)
+
+
+def passed_headers(backend: str, headers: Mapping[str, str]) -> RawHeaders:
+    """Return the headers of a reply that is passed on: its backend, and the backend's headers that clients need."""
+    passed = [(name.encode(), headers[name].encode()) for name in _PASSED_HEADERS if name in headers]
+    is_stream = headers.get("content-type", "").startswith("text/event-stream")
+    return [(BACKEND.encode(), plain_name(backend)), *passed, *([UNBUFFERED] if is_stream else [])]

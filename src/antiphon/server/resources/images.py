@@ -13,9 +13,9 @@ from antiphon.protocol.validation import refusals
 from antiphon.protocol.validation.validate import LARGE, check_images_fields, decode_images_request
 from antiphon.server.admission import acquire, decoded
 from antiphon.server.multipart import FormParser, Head, boundary_of
-from antiphon.server.reply import BACKEND, DisconnectWatch, Endpoint, Reply, Resources, Sink, plain_name, stream_reply
+from antiphon.server.reply import DisconnectWatch, Endpoint, Reply, Resources, Sink, stream_reply
 from antiphon.server.request import HttpRequest
-from antiphon.server.resources.chat_completions import PASSED_HEADERS, check_redirects
+from antiphon.server.resources.chat_completions import check_redirects, passed_headers
 
 MOST_TEXT = 128 * 1024
 """Bytes of a field of a form that is text: a prompt has at most 32,000 characters."""
@@ -135,8 +135,7 @@ class _PassedOn:
 
     async def begin(self, status: int, backend: str, headers: Mapping[str, str]) -> None:
         """The answer starts."""
-        passed = [(name.encode(), headers[name].encode()) for name in PASSED_HEADERS if name in headers]
-        await self._sink.start(status, [(BACKEND.encode(), plain_name(backend)), *passed])
+        await self._sink.start(status, passed_headers(backend, headers))
 
     async def write(self, part: bytes, *, more_body: bool = True) -> None:
         """A part of it arrives."""
