@@ -15,7 +15,7 @@ MAX_LINE = 8000
 def is_handshake(method: bytes, version: str, headers: RawHeaders) -> bool:
     """Whether a request opens a WebSocket. Any other upgrade can be ignored: the request is answered without it."""
     found = dict(headers)
-    tokens = [token.strip().lower() for token in found.get(b"connection", b"").split(b",")]
+    tokens = [token.strip() for name, value in headers if name == b"connection" for token in value.lower().split(b",")]
     names_it = b"upgrade" in tokens and found.get(b"upgrade", b"").lower() == b"websocket"
     return names_it and (method, version) == (b"GET", "1.1") and not FRAMING & found.keys()
 
