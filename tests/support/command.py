@@ -51,12 +51,20 @@ def environment(home: Path, **variables: str) -> dict[str, str]:
 
 
 async def start(
-    home: Path, *arguments: str, program: Path | None = None, prelude: str = "", **variables: str
+    home: Path,
+    *arguments: str,
+    program: Path | None = None,
+    prelude: str = "",
+    python: str = sys.executable,
+    **variables: str,
 ) -> asyncio.subprocess.Process:
-    """Start the command, or a program that runs it; `prelude` is Python that its process runs first."""
+    """Start the command, or a program that runs it; `prelude` is Python that its process runs first.
+
+    `python` is the interpreter of its environment.
+    """
     run = ("-c", f"import runpy\n{prelude}\nrunpy.run_module('antiphon', run_name='__main__')")
     plain = (str(program),) if program else run if prelude else ("-m", "antiphon")
-    command = (sys.executable, "-W", "error", *plain, *arguments)
+    command = (python, "-W", "error", *plain, *arguments)
     return await asyncio.create_subprocess_exec(
         *command, cwd=home, env=environment(home, **variables), stdin=-3, stdout=-1, stderr=-1
     )
@@ -97,13 +105,15 @@ async def serving(
     *arguments: str,
     program: Path | None = None,
     meanwhile: Callable[[int], Awaitable[None]] | None = None,
+    python: str = sys.executable,
     **variables: str,
 ) -> AsyncIterator[Serving]:
     """Run `antiphon serve` until the end of the block; it is ready.
 
-    `program` is one that runs the command; `meanwhile` is done with the process's id before that is ready.
+    `program` is one that runs the command; `meanwhile` is done with the process's id before that is ready. `python` is
+    the interpreter of its environment.
     """
-    process = await start(home, "serve", *arguments, program=program, **variables)
+    process = await start(home, "serve", *arguments, program=program, python=python, **variables)
     assert process.stdout is not None
     server = Serving(process)
     try:
