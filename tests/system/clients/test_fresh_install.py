@@ -45,7 +45,7 @@ async def run(python: str, home: Path, *arguments: str) -> tuple[int, str, str]:
     return process.returncode or 0, out.decode(), err.decode()
 
 
-def test_the_installation_is_the_documented_one() -> None:
+async def test_the_installation_is_the_documented_one() -> None:
     assert fresh.DOCUMENTED in (ROOT / "docs/get-started/install.md").read_text()
 
 

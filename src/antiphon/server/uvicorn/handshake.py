@@ -24,7 +24,7 @@ def flaw_of(url: bytes, headers: RawHeaders) -> tuple[int, str] | None:
     """Return why a handshake is rejected before the library reads it: status and text; None if nothing is wrong.
 
     The library reports a long line and other characters than ASCII differently from version to version, and does not
-    send the header that tells a client the supported version.
+    send the header with the supported version.
     """
     if len(url) > MAX_LINE or any(len(name) + len(value) > MAX_LINE for name, value in headers):
         return 431, f"A line of the WebSocket handshake is longer than {MAX_LINE} bytes."
