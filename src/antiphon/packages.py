@@ -7,7 +7,6 @@ import sys
 from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib import import_module
-from importlib.metadata import packages_distributions, version
 from importlib.util import find_spec
 from pathlib import Path
 from traceback import walk_tb
@@ -75,8 +74,8 @@ def problem_with(name: str) -> str:
 
 def described(module: str) -> str:
     """Return the package that a module belongs to, with its version, such as `websockets 17.4`."""
-    package = _package_of(module)
-    return f"{package} {version(package)}" if package else module.partition(".")[0]
+    package, number = _package_of(module)
+    return f"{package} {number}" if package else module.partition(".")[0]
 
 
 @cache
@@ -89,10 +88,9 @@ def _explained(error: Exception, module: str) -> str:
     if not isinstance(error, ImportError):
         reason = f"{type(error).__name__}: {reason}"
     at_fault = next(iter([*_blamed(error)][::-1]), module)
-    package = _package_of(at_fault)
+    package, number = _package_of(at_fault)
     if not package:
         return f"{at_fault.partition('.')[0]} cannot be loaded: {reason}. Install it."
-    number = version(package)
     return (
         f"{package} {number} cannot be loaded: {reason}. Reinstall it (pip install --force-reinstall {package}), or "
         f"install an older version (pip install '{package}<{number}')."
@@ -117,10 +115,14 @@ def _module_at(filename: str) -> str:
     """Return the module of a file; empty for a file outside the path of imports."""
     path = Path(filename).with_suffix("")
     found = [path.relative_to(folder).parts for folder in filter(None, sys.path) if path.is_relative_to(folder)]
-    return ".".join(min(found, key=len, default=()))  # folders of imports can contain each other
+    shortest = sorted(found, key=len)[:1]  # folders of imports can contain each other
+    return ".".join(*shortest) if shortest else ""
 
 
-def _package_of(module: str) -> str:
-    """Return the distribution of a module; empty if none has it. Several can share the first name."""
+def _package_of(module: str) -> tuple[str, str]:
+    """Return the distribution of a module and its version; empty if none has it. Several can share the first name."""
+    from importlib.metadata import packages_distributions, version  # noqa: PLC0415 - with zip files and mail
+
     found: Sequence[str] = packages_distributions().get(module.partition(".")[0], ())
-    return max(found, key=lambda one: (f"{module}.".startswith(f"{one.replace('-', '.')}."), len(one)), default="")
+    best = max(found, key=lambda one: (f"{module}.".startswith(f"{one.replace('-', '.')}."), len(one)), default="")
+    return best, version(best) if best else ""

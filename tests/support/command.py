@@ -64,18 +64,21 @@ async def start(
     program: Path | None = None,
     prelude: str = "",
     is_fresh: bool = False,
+    python: str = sys.executable,
     **variables: str,
 ) -> Process:
     """Start the command, or a program that runs it; `prelude` is Python that its process runs first.
 
-    `is_fresh`: begin with an empty interpreter, as the other two always do.
+    `is_fresh`: begin with an empty interpreter, as the other two always do. `python` is an interpreter of another
+    environment.
     """
     told = environment(home, **variables)
-    if not (is_fresh or program or prelude or any(name.startswith(READ_AT_START) for name in variables)):
+    is_other = is_fresh or program or prelude or python != sys.executable
+    if not (is_other or any(name.startswith(READ_AT_START) for name in variables)):
         return await fork(arguments, home, told)
     run = ("-c", f"import runpy\n{prelude}\nrunpy.run_module('antiphon', run_name='__main__')")
     plain = (str(program),) if program else run if prelude else ("-m", "antiphon")
-    command = (sys.executable, "-W", "error", *plain, *arguments)
+    command = (python, "-W", "error", *plain, *arguments)
     return await asyncio.create_subprocess_exec(*command, cwd=home, env=told, stdin=-3, stdout=-1, stderr=-1)
 
 
@@ -117,13 +120,15 @@ async def serving(
     program: Path | None = None,
     is_fresh: bool = False,
     meanwhile: Callable[[int], Awaitable[None]] | None = None,
+    python: str = sys.executable,
     **variables: str,
 ) -> AsyncIterator[Serving]:
     """Run `antiphon serve` until the end of the block; it is ready.
 
-    `program` and `is_fresh` are those of `start`; `meanwhile` is done with the process's id before that is ready.
+    `program`, `is_fresh` and `python` are those of `start`; `meanwhile` is done with the process's id before that is
+    ready.
     """
-    process = await start(home, "serve", *arguments, program=program, is_fresh=is_fresh, **variables)
+    process = await start(home, "serve", *arguments, program=program, is_fresh=is_fresh, python=python, **variables)
     assert process.stdout is not None
     server = Serving(process)
     try:

@@ -35,7 +35,7 @@ SOURCES = {
     "chat-api": "OpenAI's reference of the Chat Completions API, with the types of the official SDKs.",
     "open-responses": "The rules of the Open Responses specification.",
     "sse": "Server-sent events in the HTML standard.",
-    "http": "HTTP: RFC 9110, RFC 9112 and the Fetch standard.",
+    "http": "HTTP and WebSocket: RFC 9110, RFC 9112, RFC 6455 and the Fetch standard.",
     "client": "What clients require, found by breaking one thing at a time.",
     "issue": "A thread in the issue tracker of a server or a client, in which users report a loss.",
 }

@@ -52,7 +52,7 @@ def collected() -> Iterator[Callable[[], int]]:
         gc.set_debug(0)
         found = [part for one in gc.garbage for part in (one, *gc.get_referents(one))]
         gc.garbage.clear()
-        return max((sys.getsizeof(part) for part in found if isinstance(part, bytes | str)), default=0)
+        return max((sys.getsizeof(part) for part in found if type(part) in (bytes, str)), default=0)
 
     gc.disable()
     gc.freeze()  # what other tests left is not looked through each time; nothing thaws it and not the collected tests

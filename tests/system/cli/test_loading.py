@@ -2,6 +2,7 @@
 
 import asyncio
 import inspect
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -109,7 +110,6 @@ NEEDLESS_FOR_A_SERVER = {
     "antiphon.upstream.demo",
     "antiphon.outbound.client",
     "antiphon.outbound.fetch",
-    "antiphon.server.uvicorn.websocket_limits",
     "antiphon.tools.mcp.session",
     "antiphon.tools.web",
     "antiphon.telemetry.otel",
@@ -137,17 +137,31 @@ NEEDLESS_FOR_A_SERVER = {
     "tiktoken",
     "tomllib",
     "typer",
-    "websockets",
     "yarl",
     "zipfile",
 }
 """What only some servers need, and those at their first use: of none of it has an idle one anything."""
 
 
-async def test_an_idle_server_loads_nothing_that_it_does_not_use(tmp_path: Path) -> None:
+WEBSOCKET = {"antiphon.server.uvicorn.websocket_limits", "websockets"}
+"""What a server loads at the start unless WebSocket mode is off: a library that fails is then found at the start."""
+
+BY_THE_LIBRARY = {"importlib.resources", "zipfile"}
+"""What the library for WebSockets loads, to read its own version."""
+
+
+@pytest.mark.parametrize(
+    ("setting", "loaded_too", "allowed"), [("true", WEBSOCKET, BY_THE_LIBRARY), ("false", set(), set())]
+)
+async def test_an_idle_server_loads_nothing_that_it_does_not_use(
+    tmp_path: Path, setting: str, loaded_too: set[str], allowed: set[str]
+) -> None:
     flags = ["serve", "--port", "0", "--store", "sqlite://", "--backend", "http://127.0.0.1:9/v1"]
     server = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", IDLE, *flags, cwd=tmp_path, stdout=asyncio.subprocess.PIPE
+        *(sys.executable, "-c", IDLE, *flags),
+        cwd=tmp_path,
+        stdout=asyncio.subprocess.PIPE,
+        env=os.environ | {"ANTIPHON_WEBSOCKET": setting},
     )
     assert server.stdout
     ready = await server.stdout.readline()
@@ -157,7 +171,7 @@ async def test_an_idle_server_loads_nothing_that_it_does_not_use(tmp_path: Path)
 
     loaded = set(rest.decode().partition("modules: ")[2].split())
     assert "antiphon.server.application" in loaded
-    assert loaded & NEEDLESS_FOR_A_SERVER == set()
+    assert loaded & (NEEDLESS_FOR_A_SERVER | WEBSOCKET) - allowed == loaded_too
 
 
 def serve_flags_by_typer(arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:

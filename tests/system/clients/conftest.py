@@ -1,6 +1,7 @@
 """The server as a process of its own, in front of a model that plays turns."""
 
 import signal
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -49,13 +50,21 @@ def local_tools(web: SmallWeb) -> str:
     return f'outgoing_networks = ["127.0.0.0/8"]\nweb_search = "{web.searxng}"\n'
 
 
+@pytest.fixture(scope="module")
+def python() -> str:
+    """The interpreter of the server's environment; a test file with another environment overrides this fixture."""
+    return sys.executable
+
+
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def url(acting: Model, settings: str, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
+async def url(
+    acting: Model, settings: str, python: str, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[str]:
     """The base URL of `antiphon serve`; at the end the server stops on request, and without a traceback."""
     home: Path = tmp_path_factory.mktemp("antiphon")
     (home / "antiphon.toml").write_text(settings)
     flags = ("--port", "0", "--backend", acting.url, "--store", f"sqlite:///{home}/antiphon.db")
-    async with serving(home, *flags) as server:
+    async with serving(home, *flags, python=python) as server:
         yield server.url
         done = await server.stop(signal.SIGTERM)
     assert done.code == 0

@@ -15,7 +15,7 @@ MAX_LINE = 8000
 def is_handshake(method: bytes, version: str, headers: RawHeaders) -> bool:
     """Whether a request opens a WebSocket. Any other upgrade can be ignored: the request is answered without it."""
     found = dict(headers)
-    tokens = [token.strip().lower() for token in found.get(b"connection", b"").split(b",")]
+    tokens = [token.strip() for name, value in headers if name == b"connection" for token in value.lower().split(b",")]
     names_it = b"upgrade" in tokens and found.get(b"upgrade", b"").lower() == b"websocket"
     return names_it and (method, version) == (b"GET", "1.1") and not FRAMING & found.keys()
 
@@ -24,7 +24,7 @@ def flaw_of(url: bytes, headers: RawHeaders) -> tuple[int, str] | None:
     """Return why a handshake is rejected before the library reads it: status and text; None if nothing is wrong.
 
     The library reports a long line and other characters than ASCII differently from version to version, and does not
-    send the header that tells a client the supported version.
+    send the header with the supported version.
     """
     if len(url) > MAX_LINE or any(len(name) + len(value) > MAX_LINE for name, value in headers):
         return 431, f"A line of the WebSocket handshake is longer than {MAX_LINE} bytes."

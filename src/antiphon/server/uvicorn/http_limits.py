@@ -260,7 +260,7 @@ class HttpConnection(ClosingConnection):
         return True
 
     def _open_websocket(self) -> None:
-        """Hand the connection over to a WebSocket; a client whose WebSocket cannot be opened receives a reply."""
+        """Hand the connection over to a WebSocket; if it cannot be opened, the client receives a reply."""
         lines = [b"%b: %b\r\n" % header for header in self._headers]
         head = b"%b %b HTTP/1.1\r\n%b\r\n" % (self._parser.get_method(), self._url, b"".join(lines))
         try:

@@ -79,6 +79,24 @@ async def test_a_message_in_very_many_fragments_ends_the_connection(served: Serv
         assert one.socket.close_code == 1009
 
 
+async def test_a_frame_that_is_too_large_ends_the_connection(served: Served, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(bounded, "MAX_FRAME", 100_000)
+    async with talk(served) as one:
+        one.socket.transport.write(b"\x81\xff" + (30_000_000).to_bytes(8, "big") + MASK + b" " * 110_000)
+        with pytest.raises(ConnectionClosed):
+            await one.hear()
+        assert one.socket.close_code == 1009
+        one.socket.transport.abort()
+
+
+async def test_a_message_can_have_more_bytes_than_each_of_its_frames(served: Served, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(bounded, "MAX_FRAME", 10_000)
+    body = json.dumps({"type": "response.create", "model": "m", "input": "x" * 50_000})
+    async with talk(served, compression=None) as one:
+        await one.socket.send(body[start : start + 5_000] for start in range(0, len(body), 5_000))
+        assert (await one.until("response.completed"))[-1]["type"] == "response.completed"
+
+
 async def test_messages_that_are_not_whole_have_room_together(backend: ReplayBackend):
     begun = b"\x01\xfe" + (60_000).to_bytes(2, "big") + MASK + b" " * 50_000
     async with serve(HttpBackend("replay", backend.url), memory=90_000) as served:

@@ -15,6 +15,16 @@ TABLE: Table = (
     should(
         "responses:websocket:refused-well", "issue codex#19821", "A server without WebSocket mode responds with 426."
     ),
+    should(
+        "responses:websocket:other-version",
+        "http RFC 6455 4.2.2",
+        "An upgrade with another `Sec-WebSocket-Version` fails with 426, which names the version 13.",
+    ),
+    should(
+        "responses:websocket:no-key",
+        "http RFC 6455 4.2.1",
+        "An upgrade without a `Sec-WebSocket-Key` fails with 400.",
+    ),
     must("responses:websocket:created", "spec 8", "`response.create` returns the events of a stream, to the last one."),
     must("responses:websocket:messages", "spec 8", "Each message is one JSON object, an event, without SSE framing."),
     must(
@@ -123,6 +133,21 @@ def an_upgrade_is_refused_well(trial: Trial) -> Steps:
     if exchange.status == 101:
         raise Stop("skipped", "WebSocket mode is available.")
     trial.expect("responses:websocket:refused-well", exchange.status == 426, exchange.came)
+
+
+UPGRADE = {"connection": "upgrade", "upgrade": "websocket"}
+
+
+@case("responses:websocket:other-version", "responses:websocket:no-key")
+def invalid_upgrades_are_answered(trial: Trial) -> Steps:
+    """Request a WebSocket in another version, and one without a key."""
+    events_of(trial, (yield from create(trial)))
+    key = {"sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ=="}
+    other = yield from trial.get("/responses", headers=UPGRADE | key | {"sec-websocket-version": "8"})
+    is_named = other.status == 426 and "13" in other.headers.get("sec-websocket-version", "")
+    trial.expect("responses:websocket:other-version", is_named, other.came)
+    bare = yield from trial.get("/responses", headers=UPGRADE | {"sec-websocket-version": "13"})
+    trial.expect("responses:websocket:no-key", bare.status == 400, bare.came)
 
 
 @case(

@@ -69,6 +69,18 @@ BOTH = hears(CUT, changed(EVENTS[-1], "response", "id", to="resp_2"))
 EXCHANGES: dict[str, Shown] = {
     **spoiled(websocket.an_upgrade_is_refused_well, [EMPTY, Answer(426)], [EMPTY, Answer(404)]),
     **shown(
+        websocket.invalid_upgrades_are_answered,
+        [FIRST, Answer(426, headers={"sec-websocket-version": "13"}), Answer(400)],
+        {
+            "responses:websocket:other-version": [FIRST, Answer(426), Answer(400)],
+            "responses:websocket:no-key": [
+                FIRST,
+                Answer(426, headers={"sec-websocket-version": "13"}),
+                Answer(0, fault="the connection was closed"),
+            ],
+        },
+    ),
+    **shown(
         websocket.responses_are_made_on_a_socket,
         [FIRST, SECOND],
         {
