@@ -23,6 +23,7 @@ from urllib.parse import urlsplit
 
 from websockets.asyncio.client import ClientConnection, connect
 
+from tests.support.cpu import clock
 from tests.support.programs import find, needs
 from tests.support.waiting import eventually
 
@@ -171,6 +172,7 @@ class Browser:
             command, stdin=nothing, stdout=nothing, stderr=subprocess.PIPE, start_new_session=True
         )
         atexit.register(self._end)
+        clock.watch(self._process.pid)
         assert self._process.stderr is not None
         said = iter(self._process.stderr)
         self.address = next((where[1].decode() for line in said if (where := LISTENING.search(line))), "")
