@@ -77,8 +77,9 @@ test-system: $(VENV)/.installed-test $(VENV)/.installed-docs ## run the tests th
 	@$(MAKE) --no-print-directory code-environment || echo "Without .venv-code the tests of pandas and Matplotlib are skipped."
 	$(call level,-n 4 --timeout 400 tests/system)
 
-test-nightly: $(VENV)/.installed-test ## run all unit and integration tests with ten times as many examples, chosen at random
+test-nightly: $(VENV)/.installed-test ## run all unit and integration tests with ten times as many examples, chosen at random, and what test-system leaves out
 	HYPOTHESIS_PROFILE=nightly $(PYTEST) -n 2 --level all --timeout 1200 $(ARGS)
+	$(PYTEST) -n 4 --level nightly --timeout 400 tests/system
 
 # The nemesis runs three times, for 110 s each; ANTIPHON_NEMESIS_SECONDS and ANTIPHON_SEED choose otherwise.
 test-faults: $(VENV)/.installed-test ## kill, stop and break servers, databases and disks for eight minutes; no acknowledged data may be lost

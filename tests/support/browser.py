@@ -8,8 +8,10 @@ import asyncio
 import atexit
 import base64
 import json
+import os
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 import threading
@@ -21,6 +23,7 @@ from urllib.parse import urlsplit
 
 from websockets.asyncio.client import ClientConnection, connect
 
+from tests.support.cpu import clock
 from tests.support.programs import find, needs
 from tests.support.waiting import eventually
 
@@ -164,8 +167,12 @@ class Browser:
     def __init__(self) -> None:
         self._profile = tempfile.mkdtemp(prefix="chromium-")
         command = [str(found), *FLAGS, "--remote-debugging-port=0", f"--user-data-dir={self._profile}", "about:blank"]
-        self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        nothing = subprocess.DEVNULL
+        self._process = subprocess.Popen(
+            command, stdin=nothing, stdout=nothing, stderr=subprocess.PIPE, start_new_session=True
+        )
         atexit.register(self._end)
+        clock.watch(self._process.pid)
         assert self._process.stderr is not None
         said = iter(self._process.stderr)
         self.address = next((where[1].decode() for line in said if (where := LISTENING.search(line))), "")
@@ -173,7 +180,9 @@ class Browser:
         threading.Thread(target=lambda: [*said], daemon=True).start()
 
     def _end(self) -> None:
-        self._process.kill()  # Chromium sometimes ignores SIGTERM; its profile is thrown away
+        # The command may be a script that waits for Chromium, which sometimes ignores SIGTERM.
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
         shutil.rmtree(self._profile, ignore_errors=True)
 

@@ -18,6 +18,8 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
+from tests.support.cpu import clock
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -36,11 +38,7 @@ class Forker:
                 pass_fds=[theirs.fileno()],
             )
         atexit.register(self.close)
-
-    @property
-    def pid(self) -> int:
-        """The process that all others are children of."""
-        return self._process.pid
+        clock.watch(self._process.pid)
 
     def start(self, arguments: Sequence[str], folder: Path, environment: Mapping[str, str], *files: int) -> int:
         """Start the command with these descriptors as standard input, output and error; return its process id."""

@@ -1,14 +1,18 @@
 """Which tests belong to which level: `make test` runs `test`, `make test-wide` runs `wide`, together they are `all`.
 
 A test is wide if it says so (`@pytest.mark.wide`, or `wide("postgres")` if only that twin is), or if it repeats on
-PostgreSQL what no replicas race for. A run that names files or folders runs all their tests, unless it names a level.
+PostgreSQL what no replicas race for. `make test-system` leaves what repeats a proof at a high price (marked `nightly`)
+to `make test-nightly`. A run that names files or folders runs all their tests, unless it names a level.
 """
 
 from typing import Any
 
 import pytest
 
-LEVELS = ("test", "wide", "all", "system")
+LEVELS = ("test", "wide", "all", "system", "nightly")
+
+SYSTEM = ["tests/system"]
+"""The paths of a run of the level `system`; one that names some of its folders runs all of their tests."""
 
 RACING = (
     "access/",
@@ -26,7 +30,9 @@ RACING = (
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--level", choices=LEVELS, help="run the tests of one level: test, wide or all; default: test")
+    parser.addoption(
+        "--level", choices=LEVELS, help="run the tests of one level: test, wide, all or nightly; default: test"
+    )
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -35,6 +41,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", "wide(store): needs more than 0.2 CPU s, or does on that store; `make test-wide` runs it"
     )
+    config.addinivalue_line("markers", "nightly: repeats a proof at a high price; `make test-nightly` runs it")
     if config.option.level is None:
         config.option.level = _meant(config)
 
@@ -43,7 +50,11 @@ def _meant(config: pytest.Config) -> str:
     """The level that the paths of a run mean."""
     if not _names_paths(config):
         return "test"
-    return "system" if all(path.startswith("tests/system") for path in config.args) else "all"
+    return "system" if _paths(config) == SYSTEM else "all"
+
+
+def _paths(config: pytest.Config) -> list[str]:
+    return [path.rstrip("/") for path in config.args]
 
 
 def _names_paths(config: pytest.Config) -> bool:
@@ -57,7 +68,7 @@ def runs_all_of(config: pytest.Config, level: str) -> bool:
     if any(getattr(option, name, None) for name in choices):
         return False
     if level == "system":
-        return [path.rstrip("/") for path in config.args] == ["tests/system"]
+        return _paths(config) == SYSTEM
     return not _names_paths(config)
 
 
@@ -68,15 +79,21 @@ def is_wide(item: pytest.Item) -> bool:
     return marked or (store == "postgres" and not item.nodeid.startswith(_RACING))
 
 
+def is_of(item: pytest.Item, level: str) -> bool:
+    """Whether a test of `tests/system` belongs to `system` or to `nightly`."""
+    return (item.get_closest_marker("nightly") is not None) == (level == "nightly")
+
+
 _RACING = tuple(f"tests/integration/{place}" for place in RACING)
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if (level := config.option.level) in {"test", "wide"}:
+    if (level := config.option.level) != "all":
         sides: dict[bool, list[pytest.Item]] = {True: [], False: []}
         for item in items:
-            sides[is_wide(item) == (level == "wide")].append(item)
+            belongs = is_wide(item) == (level == "wide") if level in {"test", "wide"} else is_of(item, level)
+            sides[belongs].append(item)
         items[:] = sides[True]
         config.hook.pytest_deselected(items=sides[False])
         _left_out[0] = len(sides[False])

@@ -43,7 +43,8 @@ class Meter:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
-        has_server = "postgres" in item.nodeid or "postgres" in getattr(item, "fixturenames", ())
+        needs = getattr(item, "fixturenames", ())
+        has_server = item.nodeid.startswith("tests/system") or "postgres" in item.nodeid or "postgres" in needs
         begun, shared = clock.spent(), self._shared
         try:
             return (yield)

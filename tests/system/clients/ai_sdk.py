@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.support import npm
+from tests.support.cpu import clock
 
 PINNED = Path(__file__).parent / "npm" / "ai-sdk"
 """The versions: npm's package.json and its lock. `ai-6` and `ai-7` are aliases of the two majors of `ai`."""
@@ -51,6 +52,7 @@ class _Node:
         command = [str(node), "--input-type=module", "--eval", SCRIPT.read_text()]
         self._process = subprocess.Popen(command, cwd=FOLDER, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         atexit.register(self.end)
+        clock.watch(self._process.pid)
 
     def ask(self, request: str) -> str:
         """Run a scenario to its end; return the line that answers, empty if the process ended."""

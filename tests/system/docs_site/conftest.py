@@ -10,8 +10,6 @@ import pytest
 
 from tests.support.site import ROOT
 
-LIMIT = 300
-
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -34,5 +32,5 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 str(ROOT / "docs"),
                 str(folder),
             ]
-            subprocess.run(command, check=True, timeout=LIMIT, capture_output=True)
+            subprocess.run(command, check=True, capture_output=True)
     return folder

@@ -9,7 +9,7 @@ import pytest
 from tests.support.browser import Page, a_page, needs_browser
 from tests.support.site import load
 
-pytestmark = pytest.mark.timeout(400)  # the first test builds the pages, on a machine that may be busy
+pytestmark = pytest.mark.timeout(1200)  # the first test builds the pages, on a machine that may be busy
 
 PAGES = [
     "index.html",
