@@ -56,7 +56,7 @@ test: $(VENV)/.installed-test ## run the unit and integration tests that are che
 
 # Tests that need more than 0.2 CPU seconds, and what repeats on PostgreSQL although no replicas race for it.
 test-wide: export HYPOTHESIS_PROFILE := wide
-test-wide: $(VENV)/.installed-test ## run the unit and integration tests that `make test` leaves out
+test-wide: $(VENV)/.installed-test ## run the unit and integration tests that `make test` omits
 	$(call level,-n 2 --level wide)
 
 # Tests of the tree itself (imports between packages, tables of requirements, pages): no version of a package changes them.

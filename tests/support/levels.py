@@ -5,6 +5,7 @@ PostgreSQL what no replicas race for. `make test-system` leaves what repeats a p
 to `make test-nightly`. A run that names files or folders runs all their tests, unless it names a level.
 """
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -70,6 +71,18 @@ def runs_all_of(config: pytest.Config, level: str) -> bool:
     if level == "system":
         return _paths(config) == SYSTEM
     return not _names_paths(config)
+
+
+_WIDE_WORDS = ("wide", "store_url", "stateful")
+"""A file in which none of them occurs has no wide test: the marker, and the fixtures that are there on both stores."""
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Import only the files that can have wide tests when only those run."""
+    if config.option.level != "wide" or collection_path.suffix != ".py":
+        return None
+    text = collection_path.read_text()
+    return None if any(word in text for word in _WIDE_WORDS) else True
 
 
 def is_wide(item: pytest.Item) -> bool:

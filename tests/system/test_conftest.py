@@ -32,6 +32,50 @@ def test_arguments_that_choose_no_test_are_named(choice: tuple[str, ...]) -> Non
     assert f"No test matches: -n 2 {' '.join(choice)}" in text
 
 
+def test_a_path_runs_all_tests_of_it_and_a_level_only_its_own() -> None:
+    places = ("tests/integration/server/test_caching.py", "tests/integration/server/test_idempotency.py")
+    counts = {}
+    for level in ("all", "test", "wide"):
+        code, text = run(
+            "-m", "pytest", "--collect-only", "-q", *places, *(("--level", level) if level != "all" else ())
+        )
+        assert code == 0
+        counts[level] = sum(int(line.rpartition(": ")[2]) for line in text.splitlines() if line.startswith("tests/"))
+
+    assert counts["all"] == counts["test"] + counts["wide"]
+    assert min(counts.values()) > 0
+
+
+def test_a_run_of_chosen_tests_is_not_judged_and_can_write_what_each_cost(tmp_path: Path) -> None:
+    code, text = run("-m", "pytest", "-n", "2", ANY, "--cpu", str(tmp_path / "cpu.tsv"))
+
+    assert code == 0
+    assert "CPU of" not in text
+    rows = [line.split("\t") for line in (tmp_path / "cpu.tsv").read_text().splitlines()]
+    assert all(float(seconds) >= 0 and test.startswith(ANY) for seconds, test in rows)
+    assert len(rows) > 10
+
+
+LEVEL = f"""
+import sys, pytest
+from tests.support import levels
+from tests.support.cpu import budgets
+levels.runs_all_of = lambda config, level: True
+budgets.BUDGETS = dict(all=(BUDGET, "a test"))
+sys.exit(pytest.main(["{ANY}", "-n", "0", "-W", "ignore::pytest.PytestAssertRewriteWarning"]))
+"""
+
+
+@pytest.mark.parametrize(("budget", "expected"), [(1000, 0), (0.01, 9)], ids=["within", "above"])
+def test_a_whole_level_above_its_budget_has_an_exit_code_of_its_own(budget: float, expected: int) -> None:
+    code, text = run("-c", LEVEL.replace("BUDGET,", f"{budget},"))
+
+    assert code == expected
+    assert "The ten dearest tests, in CPU seconds:" in text
+    assert "CPU of all: " in text
+    assert ("above the budget by more than 15%" in text) == (expected == 9)
+
+
 HIDDEN = f"""
 import importlib.util, sys, pytest
 find = importlib.util.find_spec
