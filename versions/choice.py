@@ -23,7 +23,7 @@ ITEMS_OF_A_FILE = 12
 ALWAYS = (
     "tests/integration/cli/test_commands.py",
     "tests/integration/server/websocket/test_connection.py",
-    "tests/system/cli/test_launch.py",
+    "tests/system/cli/test_launch.py::test_a_server_is_started_for_the_client_and_ends_with_it",
     "tests/system/clients/test_openai_sdk.py",
     "tests/system/test_examples.py::test_an_example_of_a_client_runs_against_the_server[sdk]",
 )

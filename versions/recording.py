@@ -25,7 +25,8 @@ _TOOL = 4  # a number that neither debuggers nor profilers nor coverage tools us
 _INSTALLED = re.compile(r"/site-packages/(\w+)")
 
 
-_OWNERS = {module: normal(owners[0]) for module, owners in packages_distributions().items()}
+_OWNERS = {module: [*map(normal, owners)] for module, owners in packages_distributions().items()}
+"""Module -> the distributions that have parts of it."""
 
 
 class Recorder:
@@ -47,15 +48,18 @@ class Recorder:
         sys.monitoring.set_events(_TOOL, events.PY_START | events.CALL)
 
     def _started(self, code: CodeType, offset: int) -> object:
-        if (found := _INSTALLED.search(code.co_filename)) and (owner := _OWNERS.get(found[1])):
-            self._now.add(f"{owner} {code.co_filename.rpartition('/site-packages/')[2]}:{code.co_qualname}")
+        if found := _INSTALLED.search(code.co_filename):
+            self._note(found[1], f"{code.co_filename[found.start() :]}:{code.co_qualname}")
         return sys.monitoring.DISABLE
 
     def _called(self, code: CodeType, offset: int, function: Callable[..., object], argument: object) -> object:
         module = getattr(function, "__module__", None) or type(getattr(function, "__self__", None)).__module__
-        if isinstance(module, str) and (owner := _OWNERS.get(module.partition(".")[0])):
-            self._now.add(f"{owner} {getattr(function, '__qualname__', '')}")
+        if isinstance(module, str):
+            self._note(module.partition(".")[0], getattr(function, "__qualname__", ""))
         return sys.monitoring.DISABLE
+
+    def _note(self, module: str, function: str) -> None:
+        self._now.update(f"{owner} {function}" for owner in _OWNERS.get(module, ()))
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
