@@ -5,7 +5,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from versions import uv
@@ -40,8 +40,10 @@ class Environment:
     pins: Pins
     what: str
     """What differs from the environment of `make test`."""
-    packages: frozenset[str] | None = field(default=None)
+    packages: frozenset[str] | None = None
     """Only the tests of these packages run; None runs the representative set."""
+    overrides: bool = False
+    """Whether a package gets its version even if another package, which only the tests need, has a range without it."""
 
     @property
     def program(self) -> Path:
@@ -59,9 +61,9 @@ class Environment:
         shutil.rmtree(folder, ignore_errors=True)
         uv.run("venv", "--python", str(self.python.program), str(folder))
         constraints.write_text(lines(self.pins))
-        # What users get decides, so the range of a package that only the tests need is overridden.
         uv.run(
-            *("pip", "install", "--python", str(self.program), "--override", str(constraints)),
+            *("pip", "install", "--python", str(self.program)),
+            *("--override" if self.overrides else "--constraint", str(constraints)),
             *("--build-constraint", str(constraints), "--editable", f"{ROOT}[test]"),
         )
         stamp.write_text(wanted)

@@ -81,6 +81,8 @@ class Recorder:
         return result
 
     def pytest_sessionfinish(self) -> None:
+        """Write what was noted."""
+        sys.monitoring.set_events(_TOOL, 0)
         record = {test: [self._seconds[test], *sorted(calls)] for test, calls in self._calls.items()}
         (self._folder / f"{os.getpid()}.json").write_text(json.dumps(record))
 
