@@ -4,7 +4,7 @@
 VENV := .venv
 BIN := $(VENV)/bin
 BENCH := .venv-bench
-LOWEST := .venv-lowest
+VERSIONS := .venv-versions
 RESOLVE := .venv-resolve
 CODE := .venv-code
 CODE_PACKAGES := numpy pandas matplotlib pillow openpyxl
@@ -31,7 +31,7 @@ $(info antiphon: $(VENV) exists and keeps its Python. PYTHON=$(PYTHON) is for ne
 endif
 endif
 
-.PHONY: help environment serve console screenshots test test-wide test-lowest test-resolve code-environment dist release test-system test-nightly test-faults test-clients test-backends check format bench bench-peers mutate trace code-figures docs diagrams constraints clean
+.PHONY: help environment serve console screenshots test test-wide test-versions test-resolve code-environment dist release test-system test-nightly test-faults test-clients test-backends check format bench bench-peers mutate trace code-figures docs diagrams constraints clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-28s %s\n", $$1, $$2 }'
@@ -59,12 +59,9 @@ test-wide: export HYPOTHESIS_PROFILE := wide
 test-wide: $(VENV)/.installed-test ## run the unit and integration tests that `make test` omits
 	$(call level,-n 2 --level wide)
 
-# Tests of the tree itself (imports between packages, tables of requirements, pages): no version of a package changes them.
-OF_THE_TREE := conformance docs reference test_diagrams.py test_docs.py test_layers.py test_plain_english.py
-
-# constraints-lowest.txt has the lower end of every range in pyproject.toml, and a virtual environment of its own.
-test-lowest: $(LOWEST)/.installed ## run the unit and integration tests with the lowest versions that pyproject.toml allows
-	$(LOWEST)/bin/python -m pytest -rsfE -n 2 --dist worksteal $(OF_THE_TREE:%=--ignore tests/unit/%) $(ARGS)
+# Each environment has a folder in .venv-versions; uv makes them, because pip cannot install against a package's own ranges.
+test-versions: $(VENV)/.installed-test $(RESOLVE)/.installed ## run chosen tests with the lowest and the newest versions, and on every installed Python
+	$(BIN)/python -m versions $(ARGS)
 
 # Asks the package registry, so the answer changes with its releases; .ci/run leaves it out.
 test-resolve: $(RESOLVE)/.installed ## check that other packages keep their newest versions when installed with Antiphon
@@ -158,7 +155,7 @@ constraints: ## renew constraints*.txt with the versions that pyproject.toml all
 	rm -rf $(VENV)-constraints
 
 clean: ## remove everything that the other commands created
-	rm -rf $(VENV) $(VENV)-constraints $(BENCH) $(LOWEST) $(RESOLVE) $(CODE) .clients .backends .peers docs/_build .mypy_cache .ruff_cache .pytest_cache .hypothesis dist console/node_modules src/antiphon/server/console/static
+	rm -rf $(VENV) $(VENV)-constraints $(BENCH) $(VERSIONS) $(RESOLVE) $(CODE) .clients .backends .peers docs/_build .mypy_cache .ruff_cache .pytest_cache .hypothesis dist console/node_modules src/antiphon/server/console/static
 
 $(BIN)/python:
 	@scripts/make-venv $(VENV)
@@ -166,13 +163,6 @@ $(BIN)/python:
 $(VENV)/.installed-%: pyproject.toml constraints.txt | $(BIN)/python
 	@echo "Installing Antiphon and what '$*' needs into $(VENV) ..."
 	@$(BIN)/python scripts/pip-install --editable '.[$*]'
-	@touch $@
-
-# With the oldest Python where there is one: the lowest versions have no wheels for the newest.
-$(LOWEST)/.installed: pyproject.toml constraints-lowest.txt
-	@PYTHON="$${PYTHON:-python3.11 python3.12 python3}" scripts/make-venv $(LOWEST)
-	@echo "Installing Antiphon with the lowest versions into $(LOWEST) ..."
-	@PIP_CONSTRAINT=constraints-lowest.txt $(LOWEST)/bin/python scripts/pip-install --editable '.[test]'
 	@touch $@
 
 $(RESOLVE)/.installed: pyproject.toml constraints.txt

@@ -114,13 +114,13 @@ _TOLD = ("code", "type", "error_type", "error", "message", "detail", "msg", "err
 
 _DEPTH = 8
 
+_DEEPEST_MESSAGE = 50
+"""Levels that are searched for a message. Python's own limit differs between versions, and depends on the caller."""
+
 
 def read_error(value: Any, *, status: int | None = None) -> BackendError:
     """Return the error that a backend's `error` value, string or whole body describes."""
-    try:
-        code, message = error_code(value), error_message(value)
-    except RecursionError:  # nested without a limit
-        code, message = "server_error", ""
+    code, message = error_code(value), error_message(value)
     return BackendError(
         f"The backend failed: {message}" if message else "The backend failed.",
         code=code,
@@ -129,15 +129,15 @@ def read_error(value: Any, *, status: int | None = None) -> BackendError:
     )
 
 
-def error_message(value: Any) -> str:
-    """Return the message inside an error value, however deep; empty without one."""
+def error_message(value: Any, depth: int = _DEEPEST_MESSAGE) -> str:
+    """Return the message inside an error value, in at most `depth` values around each other; empty without one."""
     if isinstance(value, str):
         return value[:2000]
-    if isinstance(value, list):
-        return "; ".join(filter(None, map(error_message, value)))[:2000]
-    if isinstance(value, dict):
+    if depth and isinstance(value, list):
+        return "; ".join(filter(None, (error_message(one, depth - 1) for one in value)))[:2000]
+    if depth and isinstance(value, dict):
         for name in ("error", "message", "detail", "msg", "error_description"):
-            if message := error_message(value.get(name)):
+            if message := error_message(value.get(name), depth - 1):
                 return message
     return ""
 

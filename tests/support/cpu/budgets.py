@@ -19,6 +19,7 @@ BUDGETS: Mapping[str, tuple[float, str]] = {
     "test": (225, "120 s on two cores: short enough to run before every commit"),
     "wide": (250, "what `test` leaves out, at about its price"),
     "system": (500, "most of it is processes that start"),
+    "versions": (170, "six environments; what installs them is not counted"),
 }
 """By level: CPU seconds on the reference of `calibration`, and the reason."""
 

@@ -5,9 +5,8 @@ releases the GIL once for each row that it steps over, and a busy event loop is 
 their items are stored by two statements with many rows, instead of hundreds with one row.
 """
 
-import re
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from itertools import chain, count
 from typing import Any, TypeVar
@@ -82,18 +81,18 @@ def _put_facts(connection: sqlite3.Connection, facts: Sequence[Facts]) -> None:
     _insert(connection, statement("put_facts"), [facts_row(one) for one in facts])
     late = [one for one in facts if one.flags & SUMMED]
     for text, response_id in late_sums(late) if late else ():
-        connection.execute(in_sqlite(text), (response_id,))
+        connection.execute(text, named((response_id,)))
 
 
 @cache
 def statement(query: str) -> str:
-    """Return a query in SQLite's dialect: parameters are `?1`, and rows are not locked, because there is one writer."""
-    return in_sqlite(queries_of("sqlite")[query].replace(" FOR UPDATE SKIP LOCKED", "").replace(" FOR UPDATE", ""))
+    """Return a query in SQLite's dialect: rows are not locked, because there is one writer."""
+    return queries_of("sqlite")[query].replace(" FOR UPDATE SKIP LOCKED", "").replace(" FOR UPDATE", "")
 
 
-def in_sqlite(text: str) -> str:
-    """Return a statement with SQLite's parameter style."""
-    return re.sub(r"\$(\d+)", r"?\1", text)
+def named(values: Sequence[Any]) -> Mapping[str, Any]:
+    """Return the values of `$1`, `$2` by name: to SQLite these are named parameters, whose names are `1` and `2`."""
+    return dict(zip(map(str, count(1)), values, strict=False))
 
 
 def _perform(connection: sqlite3.Connection, act: Operation[R], is_patient: bool = True) -> R:
@@ -102,12 +101,12 @@ def _perform(connection: sqlite3.Connection, act: Operation[R], is_patient: bool
         step = next(act)
         while True:
             if isinstance(step, Query):
-                rows = connection.execute(statement(step.query), step.values).fetchall()
+                rows = connection.execute(statement(step.query), named(step.values)).fetchall()
             elif isinstance(step, Composed):
-                rows = connection.execute(in_sqlite(step.text), step.values).fetchall()
+                rows = connection.execute(step.text, named(step.values)).fetchall()
             elif isinstance(step, QueryWhere):
-                text = in_sqlite(statement(step.query).replace("{where}", step.where))
-                rows = connection.execute(text, step.values).fetchall()
+                text = statement(step.query).replace("{where}", step.where)
+                rows = connection.execute(text, named(step.values)).fetchall()
             else:
                 _perform_other(connection, step, is_patient)
                 rows = ()
@@ -121,9 +120,9 @@ def _perform_other(
     connection: sqlite3.Connection, step: QueryMany | QueryInSlices | ReadSize, is_patient: bool
 ) -> None:
     if isinstance(step, QueryMany):
-        connection.executemany(statement(step.query), step.rows)
+        connection.executemany(statement(step.query), map(named, step.rows))
     elif isinstance(step, QueryInSlices):
-        cursor = connection.execute(statement(step.query), step.values)
+        cursor = connection.execute(statement(step.query), named(step.values))
         while rows := cursor.fetchmany(SLICE):
             step.take(rows)
     elif step.is_large and not is_patient:

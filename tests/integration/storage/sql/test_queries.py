@@ -36,7 +36,7 @@ def test_the_schema_knows_every_table_and_column_that_a_query_names() -> None:
         connection.execute(SCHEMA)  # of the second file
         for name in queries_of("sqlite"):
             query = statement(name).replace("{where}", "")
-            connection.execute(f"EXPLAIN {query}", (None,) * len(set(re.findall(r"\?\d+", query))))
+            connection.execute(f"EXPLAIN {query}", dict.fromkeys(re.findall(r"\$(\d+)", query)))
 
 
 def test_both_databases_have_the_same_queries_with_the_same_parameters() -> None:

@@ -15,7 +15,7 @@ from antiphon.ids import new_id
 from antiphon.storage.contract import Reservation, StoredItem, StoredResponse
 from antiphon.storage.operations.step import FEW_BYTES, FEW_ITEMS, ask
 from antiphon.storage.sql import QUERIES
-from antiphon.storage.sqlite.rows import perform_alone, statement
+from antiphon.storage.sqlite.rows import named, perform_alone, statement
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.testing import check_store
 from tests.support.waiting import let_others_run, until
@@ -245,7 +245,7 @@ async def test_no_query_reads_a_table_from_end_to_end(tmp_path: Path, store: Sql
     with another_program(tmp_path / "antiphon.db") as connection:
         for name in QUERIES.keys() - LOOK_AT_EVERYTHING - OF_THE_SECOND_FILE:
             query = statement(name).replace("{where}", "")
-            parameters = (None,) * len(set(re.findall(r"\?\d+", query)))
+            parameters = dict.fromkeys(re.findall(r"\$(\d+)", query))
             plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {query}", parameters)]
             big = "responses", "items", "events", "conversations", "conversation_items", "idempotency_keys"
             assert [step for step in plan if step in [f"SCAN {table}" for table in big]] == [], name
@@ -269,7 +269,7 @@ async def test_twice_the_turns_take_twice_the_steps(store: SqliteStore, tmp_path
 
         with another_program(tmp_path / "antiphon.db") as connection:
             connection.set_progress_handler(count, 1)
-            rows = connection.execute(statement("history"), (f"resp_{turns - 1}", "", 0)).fetchall()
+            rows = connection.execute(statement("history"), named((f"resp_{turns - 1}", "", 0))).fetchall()
         assert len(rows) == turns
         return taken
 
@@ -304,7 +304,7 @@ async def test_a_longer_queue_takes_no_more_steps_to_find_the_next_job(store: Sq
 
         with another_program(tmp_path / "antiphon.db") as connection:
             connection.set_progress_handler(count, 1)
-            assert len(connection.execute(statement("next_waiting"), (100, "w", 100)).fetchall()) == 1
+            assert len(connection.execute(statement("next_waiting"), named((100, "w", 100))).fetchall()) == 1
         return taken
 
     await queue(2)
