@@ -5,7 +5,8 @@ import time
 from collections.abc import Callable
 
 from antiphon.storage.sqlite.forks import new_gate
-from antiphon.storage.sqlite.rows import named, statement
+from antiphon.storage.sqlite.marks import bound
+from antiphon.storage.sqlite.rows import statement
 from antiphon.storage.sqlite.writer import store_error
 
 PATIENCE = 5.0
@@ -51,4 +52,4 @@ class SqlitePulse:
             self._connection = self._connect()
             # It does not wait for the disk: after a power failure, a heartbeat is useless anyway.
             self._connection.execute("PRAGMA synchronous = NORMAL")
-        self._connection.execute(statement("beat"), named((self._worker,)))
+        self._connection.execute(*bound(statement("beat"), (self._worker,)))

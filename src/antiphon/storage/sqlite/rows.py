@@ -6,7 +6,7 @@ their items are stored by two statements with many rows, instead of hundreds wit
 """
 
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import chain, count
 from typing import Any, TypeVar
@@ -25,12 +25,12 @@ from antiphon.storage.operations.step import (
     QueryWhere,
     R,
     ReadSize,
-    Rows,
 )
 from antiphon.storage.records import Facts, StoredResponse
 from antiphon.storage.records.facts import SUMMED
 from antiphon.storage.sql import queries_of
 from antiphon.storage.sql_store import MakeAct
+from antiphon.storage.sqlite.marks import bound, marked
 
 A = TypeVar("A")
 Doing = Callable[[sqlite3.Connection, Sequence[A]], Sequence[R]]
@@ -81,7 +81,7 @@ def _put_facts(connection: sqlite3.Connection, facts: Sequence[Facts]) -> None:
     _insert(connection, statement("put_facts"), [facts_row(one) for one in facts])
     late = [one for one in facts if one.flags & SUMMED]
     for text, response_id in late_sums(late) if late else ():
-        connection.execute(text, named((response_id,)))
+        connection.execute(*bound(text, (response_id,)))
 
 
 @cache
@@ -90,26 +90,21 @@ def statement(query: str) -> str:
     return queries_of("sqlite")[query].replace(" FOR UPDATE SKIP LOCKED", "").replace(" FOR UPDATE", "")
 
 
-def named(values: Sequence[Any]) -> Mapping[str, Any]:
-    """Return the values of `$1`, `$2` by name: to SQLite these are named parameters, whose names are `1` and `2`."""
-    return dict(zip(map(str, count(1)), values, strict=False))
-
-
 def _perform(connection: sqlite3.Connection, act: Operation[R], is_patient: bool = True) -> R:
-    rows: Rows = ()
     try:
         step = next(act)
         while True:
             if isinstance(step, Query):
-                rows = connection.execute(statement(step.query), named(step.values)).fetchall()
+                text, sort = marked(statement(step.query))
             elif isinstance(step, Composed):
-                rows = connection.execute(step.text, named(step.values)).fetchall()
+                text, sort = marked(step.text)
             elif isinstance(step, QueryWhere):
-                text = statement(step.query).replace("{where}", step.where)
-                rows = connection.execute(text, named(step.values)).fetchall()
+                text, sort = marked(statement(step.query).replace("{where}", step.where))
             else:
                 _perform_other(connection, step, is_patient)
-                rows = ()
+                step = act.send(())
+                continue
+            rows = connection.execute(text, sort(step.values) if sort else step.values).fetchall()
             step = act.send(rows)
     except StopIteration as done:
         result: R = done.value
@@ -120,9 +115,10 @@ def _perform_other(
     connection: sqlite3.Connection, step: QueryMany | QueryInSlices | ReadSize, is_patient: bool
 ) -> None:
     if isinstance(step, QueryMany):
-        connection.executemany(statement(step.query), map(named, step.rows))
+        text, sort = marked(statement(step.query))
+        connection.executemany(text, map(sort, step.rows) if sort else step.rows)
     elif isinstance(step, QueryInSlices):
-        cursor = connection.execute(statement(step.query), named(step.values))
+        cursor = connection.execute(*bound(statement(step.query), step.values))
         while rows := cursor.fetchmany(SLICE):
             step.take(rows)
     elif step.is_large and not is_patient:

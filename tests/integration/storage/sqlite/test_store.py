@@ -15,7 +15,8 @@ from antiphon.ids import new_id
 from antiphon.storage.contract import Reservation, StoredItem, StoredResponse
 from antiphon.storage.operations.step import FEW_BYTES, FEW_ITEMS, ask
 from antiphon.storage.sql import QUERIES
-from antiphon.storage.sqlite.rows import named, perform_alone, statement
+from antiphon.storage.sqlite.marks import bound
+from antiphon.storage.sqlite.rows import perform_alone, statement
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.testing import check_store
 from tests.support.waiting import let_others_run, until
@@ -269,7 +270,7 @@ async def test_twice_the_turns_take_twice_the_steps(store: SqliteStore, tmp_path
 
         with another_program(tmp_path / "antiphon.db") as connection:
             connection.set_progress_handler(count, 1)
-            rows = connection.execute(statement("history"), named((f"resp_{turns - 1}", "", 0))).fetchall()
+            rows = connection.execute(*bound(statement("history"), (f"resp_{turns - 1}", "", 0))).fetchall()
         assert len(rows) == turns
         return taken
 
@@ -304,7 +305,7 @@ async def test_a_longer_queue_takes_no_more_steps_to_find_the_next_job(store: Sq
 
         with another_program(tmp_path / "antiphon.db") as connection:
             connection.set_progress_handler(count, 1)
-            assert len(connection.execute(statement("next_waiting"), named((100, "w", 100))).fetchall()) == 1
+            assert len(connection.execute(*bound(statement("next_waiting"), (100, "w", 100))).fetchall()) == 1
         return taken
 
     await queue(2)
