@@ -36,8 +36,12 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.enable()
 
 
-def pytest_report_header() -> str:
-    return f"ANTIPHON_SEED={SEED} HYPOTHESIS_PROFILE={PROFILE}"
+@pytest.hookimpl(trylast=True)
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Name the seed: `pytest_report_header` prints nothing in a quiet run, and every run here is quiet."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is not None:
+        reporter.write_line(f"ANTIPHON_SEED={SEED} HYPOTHESIS_PROFILE={PROFILE}")
 
 
 def pytest_runtest_setup() -> None:

@@ -89,3 +89,12 @@ def test_a_python_without_antiphon_is_sent_to_make() -> None:
 
     assert code == pytest.ExitCode.USAGE_ERROR
     assert f"Antiphon is not installed for {sys.executable}. Run `make test`" in text
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["alone", "with workers"])
+def test_a_run_begins_with_its_seed(workers: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTIPHON_SEED", "4711")
+    code, text = run("-m", "pytest", *workers, ANY)
+
+    assert code == pytest.ExitCode.OK
+    assert text.count("ANTIPHON_SEED=4711 HYPOTHESIS_PROFILE=") == 1
