@@ -74,7 +74,7 @@ test-system: $(VENV)/.installed-test $(VENV)/.installed-docs ## run the tests th
 	@$(MAKE) --no-print-directory code-environment || echo "Without .venv-code the tests of pandas and Matplotlib are skipped."
 	$(call level,-n 4 --timeout 400 tests/system)
 
-test-nightly: $(VENV)/.installed-test ## run all unit and integration tests with ten times as many examples, chosen at random, and what test-system leaves out
+test-nightly: $(VENV)/.installed-test ## run all unit and integration tests with ten times as many examples, chosen at random, and those marked nightly
 	HYPOTHESIS_PROFILE=nightly $(PYTEST) -n 2 --level all --timeout 1200 $(ARGS)
 	$(PYTEST) -n 4 --level nightly --timeout 400 tests/system
 

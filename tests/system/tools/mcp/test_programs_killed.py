@@ -15,6 +15,7 @@ async def test_a_program_that_died_is_started_anew_and_a_call_under_way_is_not_r
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level("DEBUG", "antiphon")
+    others = children()  # what other tests share
     async with using(program(), list_ttl=0) as servers:
         asked = McpTool(server_label="program")
         await servers.list(asked)
@@ -23,7 +24,7 @@ async def test_a_program_that_died_is_started_anew_and_a_call_under_way_is_not_r
         async with asyncio.timeout(20):
             while "MCP server 'program': slow was called" not in caplog.text:
                 await asyncio.sleep(0.01)
-        for child in children():
+        for child in children() - others:
             os.kill(child, signal.SIGKILL)
         outcome = await calling
         again = await call(servers, asked, "count")
@@ -35,6 +36,6 @@ async def test_a_program_that_died_is_started_anew_and_a_call_under_way_is_not_r
     assert again.fields["output"] == "1"
 
 
-def children() -> list[int]:
-    """The processes that this one has started."""
-    return [int(one) for one in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()]
+def children() -> set[int]:
+    """The processes that this one has started, in any of its threads."""
+    return {int(one) for path in Path("/proc/self/task").glob("*/children") for one in path.read_text().split()}
