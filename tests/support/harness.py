@@ -16,8 +16,6 @@ PATH = FOLDER.parent / "clients" / "harness" / "server" / "fake_responses.py"
 NOW = 1_700_000_000.0
 """What the fake's clock says."""
 
-MISSING = "no fake: beside the recordings there is no clients/harness/server/fake_responses.py"
-
 
 def load() -> ModuleType:
     """Load the fake."""

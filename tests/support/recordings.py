@@ -8,8 +8,8 @@ BESIDE = Path(__file__).parents[2].parent / "shared" / "recordings"
 FOLDER = Path(os.environ.get("ANTIPHON_RECORDINGS") or BESIDE)
 
 MISSING = (
-    "no recordings of real backends, which do not belong to this repository: "
-    "nothing to do, or set ANTIPHON_RECORDINGS to a folder with chat/*.sse and responses/*.sse"
+    "no recordings of real backends, which are not part of this repository; to run these tests, "
+    "set ANTIPHON_RECORDINGS to a folder with chat/ and responses/, beside a folder clients/"
 )
 
 

@@ -9,7 +9,8 @@ from antiphon.conformance.areas.responses import cancel
 from antiphon.conformance.choice import chosen, is_under
 from antiphon.conformance.judging import Plan, judge
 from antiphon.conformance.report import Result
-from tests.support.harness import MISSING, PATH, faking, load
+from tests.support.harness import PATH, faking, load
+from tests.support.recordings import MISSING
 
 pytestmark = [
     pytest.mark.skipif(not PATH.exists(), reason=MISSING),

@@ -10,7 +10,7 @@ import pytest
 from antiphon.errors import BackendError
 from antiphon.translation.dialects.table import DIALECTS
 from tests.support.engine import Chunks, ask, called, engine, plain, said
-from tests.support.recordings import FOLDER
+from tests.support.recordings import FOLDER, MISSING
 from tests.support.replay import delta
 
 TURNS = 30
@@ -106,7 +106,7 @@ async def test_a_session_of_thirty_turns_reuses_95_percent_of_its_prompts(dialec
 
 
 @pytest.mark.wide
-@pytest.mark.skipif(not RECORDED.is_dir(), reason="no requests of clients beside the recordings")
+@pytest.mark.skipif(not RECORDED.is_dir(), reason=MISSING)
 @pytest.mark.parametrize("name", ["apply-patch", "model-gpt-5.6-sol", "shell-workspace-write"])
 async def test_a_session_that_begins_with_a_request_of_codex_does_so_too(name: str) -> None:
     body = json.loads((RECORDED / f"codex-{name}.full.json").read_text())["full"]["body"]

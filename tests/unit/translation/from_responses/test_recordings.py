@@ -109,7 +109,7 @@ def test_an_answer_is_passed_on_soundly_and_whole(path: Path) -> None:
         assert passed.response["usage"]["total_tokens"] >= meant["usage"]["total_tokens"]
 
 
-@pytest.mark.parametrize("path", STREAMS, ids=lambda path: path.name)
+@each("path", STREAMS, ids=lambda path: path.name)
 def test_the_cuts_of_the_bytes_change_nothing(path: Path) -> None:
     data = path.read_bytes()
     whole = pass_on(data).events
@@ -119,7 +119,7 @@ def test_the_cuts_of_the_bytes_change_nothing(path: Path) -> None:
         assert pass_on(bytewise(data)).events == whole
 
 
-@pytest.mark.parametrize("path", STREAMS, ids=lambda path: path.name)
+@each("path", STREAMS, ids=lambda path: path.name)
 def test_an_answer_that_breaks_off_anywhere_is_sound_and_has_failed(path: Path) -> None:
     data = path.read_bytes()
     for tenth in range(10):
