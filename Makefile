@@ -31,7 +31,7 @@ $(info antiphon: $(VENV) exists and keeps its Python. PYTHON=$(PYTHON) is for ne
 endif
 endif
 
-.PHONY: help environment serve console screenshots test test-wide test-versions test-resolve code-environment dist release test-system test-nightly test-faults test-clients test-backends check format bench bench-peers mutate trace code-figures docs diagrams constraints clean
+.PHONY: help environment serve console screenshots test test-wide test-versions test-resolve code-environment dist release test-system test-nightly test-faults test-clients test-backends test-image check format bench bench-peers mutate trace code-figures docs diagrams constraints clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-28s %s\n", $$1, $$2 }'
@@ -90,6 +90,10 @@ test-clients: $(VENV)/.installed-test ## run Codex and the SDKs, unmodified, aga
 # Each server is installed once: llama.cpp is built for minutes, PyTorch is large. What is missing is said.
 test-backends: $(VENV)/.installed-test .backends/llama-cpp/.installed .backends/transformers/.installed ## run llama.cpp and transformers behind the server
 	$(BIN)/python -m pytest tests/system/model_servers -rsfE --timeout 600 $(ARGS)
+
+# debootstrap makes the base, once, in ~/.cache/antiphon/images; ARGS=--if-cached skips the tests where it is missing.
+test-image: $(VENV)/.installed-test ## build the images of deploy/ with buildah, and run servers in them
+	$(BIN)/python -m pytest tests/system/image -rsfE --timeout 1200 $(ARGS)
 
 check: $(VENV)/.installed-test $(VENV)/.installed-check $(VENV)/.installed-docs ## check lint, formatting and types of Python and of the console, its components, and plain English
 	$(BIN)/ruff check .

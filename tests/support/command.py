@@ -151,4 +151,5 @@ async def serving(
 
 def pids_below(pid: int) -> list[int]:
     """The processes that this one started."""
-    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    threads = Path(f"/proc/{pid}/task").glob("*/children")
+    return [int(child) for thread in threads for child in thread.read_text().split()]
