@@ -4,8 +4,8 @@ That a package is installed proves little: another version can lack a name, and 
 """
 
 import sys
-from collections.abc import Iterator, Sequence
-from functools import cache
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache, lru_cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -119,10 +119,18 @@ def _module_at(filename: str) -> str:
     return ".".join(*shortest) if shortest else ""
 
 
+@lru_cache(maxsize=1)
+def _distributions(path: tuple[str, ...]) -> Mapping[str, Sequence[str]]:
+    """Return the distributions of each module on this path of imports. Reading them takes a tenth of a second."""
+    from importlib.metadata import packages_distributions  # noqa: PLC0415 - with zip files and mail
+
+    return packages_distributions()
+
+
 def _package_of(module: str) -> tuple[str, str]:
     """Return the distribution of a module and its version; empty if none has it. Several can share the first name."""
-    from importlib.metadata import packages_distributions, version  # noqa: PLC0415 - with zip files and mail
+    from importlib.metadata import version  # noqa: PLC0415 - with zip files and mail
 
-    found: Sequence[str] = packages_distributions().get(module.partition(".")[0], ())
+    found = _distributions(tuple(sys.path)).get(module.partition(".")[0], ())
     best = max(found, key=lambda one: (f"{module}.".startswith(f"{one.replace('-', '.')}."), len(one)), default="")
     return best, version(best) if best else ""

@@ -102,9 +102,10 @@ async def test_a_request_that_needs_a_broken_package_is_rejected_and_the_log_nam
         del sys.modules["llguidance"]
         write_broken(tmp_path, "llguidance", "a shared library that is gone")
         monkeypatch.syspath_prepend(tmp_path)
+        new: Any = {"type": "grammar", "syntax": "regex", "definition": "a grammar that is checked here first"}
         async with AsyncAntiphon() as client:
             with pytest.raises(ClientError) as raised:
-                await client.responses.create(model="demo", input="Hello", tools=[TOOLS["grammar"]])
+                await client.responses.create(model="demo", input="Hello", tools=[{**TOOLS["grammar"], "format": new}])
     assert (raised.value.status, raised.value.code) == (400, "unsupported_value")
     assert "llguidance" not in raised.value.message
     assert "llguidance 99.1 cannot be loaded: OSError: libnowhere.so" in caplog.text

@@ -151,3 +151,4 @@ class ReplayBackend:
             self.left.set()
             raise ConnectionResetError
         gone.cancel()
+        await asyncio.wait({gone})  # else the next request finds a reader that is still waiting

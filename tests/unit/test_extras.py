@@ -14,7 +14,7 @@ from tests.support.extras import without
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 RANGES: dict[str, list[str]] = PROJECT["optional-dependencies"]
-DEVELOPMENT = {"check", "docs", "resolve", "test"}
+DEVELOPMENT = {"check", "docs", "release", "resolve", "test"}
 
 
 def test_every_extra_is_known_and_all_has_each() -> None:

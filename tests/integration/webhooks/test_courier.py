@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import antiphon.outbound.client
-from antiphon import ids
+from antiphon import ids, packages
 from antiphon.errors import ClientError, StoreError
 from antiphon.sharing.scheduler import FairScheduler
 from antiphon.storage.contract import Announcement, Delivery, Store, StoredResponse, WebhookEndpoint
@@ -81,6 +81,8 @@ async def test_the_http_client_is_imported_beside_the_event_loop(monkeypatch: py
     monkeypatch.setattr(sys, "meta_path", [Watcher(), *sys.meta_path])
     monkeypatch.setattr(antiphon.outbound, "client", antiphon.outbound.client)  # the test's import is undone
     monkeypatch.delitem(sys.modules, CLIENT)
+    for remembered in (packages.problem_with, packages.load_module):
+        remembered.cache_clear()
     store = await open_store("sqlite://")
     async with receiving() as receiver:
         one = Courier(store, ids.now, webhook_reach(allows_private=True))

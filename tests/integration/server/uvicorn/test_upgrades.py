@@ -14,6 +14,7 @@ from tests.support.raw import PATIENCE, connected, error_of, say, status_of
 from tests.support.replay import Answer, ReplayBackend, delta, sse
 from tests.support.server import Served, serve
 from tests.support.socket import talk
+from tests.support.waiting import until
 
 START = b"GET /v1/responses HTTP/1.1\r\nhost: 127.0.0.1\r\n"
 UPGRADE = b"connection: upgrade\r\nupgrade: websocket\r\n"
@@ -107,8 +108,7 @@ async def test_an_upgrade_to_a_server_that_stops_is_answered_with_503(backend: R
         await one.until("response.output_text.delta")
         async with connected(served.url) as (reader, writer):
             served.host.stop(PATIENCE)
-            while served.engine.accepts_work:
-                await asyncio.sleep(0)
+            await until(lambda: not served.engine.accepts_work)
             writer.write(WHOLE + b"\r\n")
             reply = await asyncio.wait_for(reader.read(), PATIENCE)
         go.set()
@@ -119,7 +119,8 @@ async def test_an_upgrade_to_a_server_that_stops_is_answered_with_503(backend: R
 async def test_an_upgrade_to_a_server_without_websockets_is_answered_with_426(backend: ReplayBackend):
     async with serve(HttpBackend("replay", backend.url), has_websocket=False) as served:
         status, reason = await refused(served, WHOLE + CLOSE)
-    assert (status, reason) == (426, "WebSocket mode is not served here; use HTTP.")
+    assert status == 426
+    assert "use HTTP" in reason
 
 
 async def test_an_upgrade_on_which_the_server_fails_is_answered_with_500_and_the_log_has_the_cause(
@@ -131,7 +132,8 @@ async def test_an_upgrade_on_which_the_server_fails_is_answered_with_500_and_the
     caplog.set_level(logging.ERROR)
     monkeypatch.setattr(BoundedWebSocket, "connection_made", fail)
     status, reason = await refused(served)
-    assert (status, reason) == (500, "The WebSocket could not be opened, because of a fault in the server.")
+    assert status == 500
+    assert "fault in the server" in reason
     assert "has no attribute 'x'" in caplog.text
     assert (await served.get("/models"))[0] == 200
 
@@ -148,6 +150,4 @@ async def test_a_handshake_that_only_the_library_rejects_is_answered_with_400(
 async def test_connections_with_a_refused_upgrade_are_not_counted_any_more(served: Served):
     for _ in range(3):
         await refused(served, START + UPGRADE + VERSION)
-    async with asyncio.timeout(PATIENCE):
-        while served.host.server_state.connections:
-            await asyncio.sleep(0)
+    await until(lambda: not served.host.server_state.connections)
