@@ -1,7 +1,6 @@
 """A plugin of pytest that keeps what `versions.choice` chooses: `-p versions.selecting --packages aiohttp,mcp`."""
 
 import pytest
-from tests.support.levels import is_wide
 
 from versions.choice import chosen
 
@@ -15,7 +14,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Drop the other tests."""
     packages = config.getoption("--packages")
-    wide = {item.nodeid for item in items if is_wide(item)}
+    wide = {item.nodeid for item in items if item.get_closest_marker("wide")}
     kept = {*chosen((item.nodeid for item in items), None if packages is None else packages.split(","), wide)}
     config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in kept])
     items[:] = [item for item in items if item.nodeid in kept]
