@@ -15,6 +15,9 @@ from versions.uv import ROOT
 MOST = 12
 """Tests of one package: the first ones call most of what any test calls."""
 
+ENOUGH = 0.95
+"""Of the functions of a package that any test calls."""
+
 EVERYWHERE = frozenset({"hatchling", "pytest", "pytest-asyncio", "pytest-timeout", "pytest-xdist"})
 """Packages that run or build every test."""
 
@@ -61,13 +64,12 @@ def cover(calls: Calls, package: str) -> list[str]:
     waiting = {
         test: (seconds, by_package[package]) for test, (seconds, by_package) in calls.items() if package in by_package
     }
+    every: set[str] = set().union(*(functions for _, functions in waiting.values()))
     covered: set[str] = set()
     chosen: list[str] = []
-    while len(chosen) < MOST and waiting:
+    while len(chosen) < MOST and len(covered) < ENOUGH * len(every):
         gains = {test: len(functions - covered) / (seconds + 0.05) for test, (seconds, functions) in waiting.items()}
         best = max(sorted(gains), key=gains.__getitem__)
-        if not gains[best]:
-            break
         chosen.append(best)
         covered |= waiting.pop(best)[1]
     return sorted(chosen)
