@@ -11,6 +11,7 @@ from antiphon.server.application import create_app
 from antiphon.server.asgi import AsgiApp, Message
 from antiphon.server.limits import Limits
 from antiphon.storage.contract import Role
+from tests.support.asgi import once
 from tests.support.keys import issued
 from tests.support.server import Served
 
@@ -96,13 +97,10 @@ async def asked(app: AsgiApp, scope: Message, data: bytes) -> Answered:
     """Send one request to an application."""
     sent: list[Message] = []
 
-    async def receive() -> Message:
-        return {"type": "http.request", "body": data}
-
     async def send(message: Message) -> None:
         sent.append(message)
 
-    await app(scope, receive, send)
+    await app(scope, once(data), send)
     headers = [(name.decode(), value.decode()) for name, value in sent[0]["headers"]]
     return Answered(sent[0]["status"], headers, b"".join(one.get("body", b"") for one in sent[1:]))
 

@@ -19,6 +19,9 @@ from tests.support.cpu.calibration import Calibration, factor
 SOON = 0.01
 """Seconds after which an interruption that came at a bad moment is tried again."""
 
+MOST = 5.0
+"""How many times longer a limit becomes at most: a test that hangs shall end."""
+
 _state = {"slowness": 1.0, "is_collecting": False}
 
 
@@ -37,8 +40,8 @@ def slowness() -> float:
 
 
 def scaled(seconds: float, slowness: float, load: float, cores: int) -> float:
-    """A time limit for this machine, where `load` processes want `cores`."""
-    return seconds * max(1.0, slowness, load / cores)
+    """A time limit for this machine, where `load` processes want `cores`; at most `MOST` times the usual one."""
+    return seconds * min(MOST, max(1.0, slowness, load / cores))
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -15,6 +15,7 @@ from antiphon.storage.open import open_store
 from antiphon.testing import assert_event_stream
 from antiphon.upstream.http import HttpBackend
 from tests.integration.server.test_background import reaches
+from tests.support.asgi import once
 from tests.support.keys import bearing, issued
 from tests.support.replay import JSON, STREAM, Answer, ReplayBackend, completion, echo, text
 from tests.support.server import Served, serve
@@ -211,15 +212,11 @@ async def within(app: ASGIApp, body: bytes, usual: bool) -> dict[bytes, bytes]:
         "client": ("127.0.0.1", 1),
     }
     sent: list[Message] = []
-    parts = [{"type": "http.request", "body": body}]
-
-    async def receive() -> Message:
-        return parts.pop() if parts else await asyncio.Event().wait()  # type: ignore[return-value]
 
     async def send(message: Message) -> None:
         sent.append(message)
 
-    await app(scope, receive, send)
+    await app(scope, once(body), send)
     assert sent[0]["status"] == 200, sent
     return dict(sent[0]["headers"])
 

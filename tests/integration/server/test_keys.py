@@ -18,6 +18,7 @@ from antiphon.server.application import console_resources, create_app, file_reso
 from antiphon.storage.contract import Store
 from antiphon.storage.open import open_store
 from antiphon.upstream.http import HttpBackend
+from tests.support.asgi import once
 from tests.support.keys import bearing, issue, issued
 from tests.support.replay import ReplayBackend
 from tests.support.server import Served, serve
@@ -212,14 +213,11 @@ async def test_an_application_around_this_one_may_have_asked_for_the_key_itself(
     async def around(scope: Scope, receive: Receive, send: Send) -> None:
         await inner({**scope, "antiphon.tenant": "theirs"}, receive, send)
 
-    async def receive() -> Any:
-        return {"type": "http.request", "body": b""}
-
     async def send(message: Any) -> None:
         sent.append(message)
 
     scope = {"type": "http", "method": "GET", "path": "/v1/models", "query_string": b"", "headers": []}
-    await around(scope, receive, send)
+    await around(scope, once(), send)
     assert sent[0]["status"] == 200
 
 
@@ -228,14 +226,11 @@ async def test_a_tenant_that_an_application_around_this_one_sets_has_a_valid_nam
     inner = create_app(guarded.engine, guarded.endpoints)
     sent: list[Any] = []
 
-    async def receive() -> Any:
-        return {"type": "http.request", "body": b""}
-
     async def send(message: Any) -> None:
         sent.append(message)
 
     scope = {"type": "http", "method": "GET", "path": "/v1/models", "query_string": b"", "headers": []}
-    await inner({**scope, "antiphon.tenant": tenant}, receive, send)
+    await inner({**scope, "antiphon.tenant": tenant}, once(), send)
 
     assert sent[0]["status"] == (200 if tenant == "" else 400)
     assert (b"invalid_tenant" in sent[1]["body"]) == (tenant != "")
@@ -245,15 +240,12 @@ async def test_a_mounted_application_lets_the_watchers_in(guarded: Served) -> No
     inner = create_app(guarded.engine, guarded.endpoints)
     statuses: list[int] = []
 
-    async def receive() -> Any:
-        return {"type": "http.request", "body": b""}
-
     async def send(message: Any) -> None:
         statuses.append(message.get("status", 0))
 
     for path in ("/ai/healthz", "/ai/v1/models"):
         scope = {"type": "http", "method": "GET", "path": path, "root_path": "/ai", "query_string": b"", "headers": []}
-        await inner(scope, receive, send)
+        await inner(scope, once(), send)
     assert [status for status in statuses if status] == [200, 401]
 
 

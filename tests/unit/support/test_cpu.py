@@ -57,7 +57,8 @@ def test_a_calibration_counts_its_rounds_and_seconds() -> None:
 
 
 @pytest.mark.parametrize(
-    ("slowness", "load", "limit"), [(1.0, 0.5, 120), (0.5, 0.5, 120), (3.0, 2.0, 360), (1.5, 8.0, 480)]
+    ("slowness", "load", "limit"),
+    [(1.0, 0.5, 120), (0.5, 0.5, 120), (3.0, 2.0, 360), (1.5, 8.0, 480), (1.0, 90.0, 600)],
 )
 def test_a_time_limit_grows_with_the_slowness_or_the_load_of_a_machine(
     slowness: float, load: float, limit: float
