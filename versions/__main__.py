@@ -114,7 +114,7 @@ def tested(environment: Environment) -> Result:
     return Result(code, text.strip().rpartition("\n")[2], seconds)
 
 
-def _run(command: Sequence[str], programs: Path, output: int) -> tuple[int, float]:
+def _run(command: list[str], programs: Path, output: int) -> tuple[int, float]:
     """Run a command; return its code and its CPU seconds, with those of its children."""
     path = f"{programs}{os.pathsep}{os.environ.get('PATH', '')}"
     process = os.posix_spawn(

@@ -30,7 +30,17 @@ Calls = Mapping[str, tuple[float, Mapping[str, set[str]]]]
 def record(python: Path) -> None:
     """Run all tests, each with its first case, and write the table. `python` is 3.12 or newer."""
     with tempfile.TemporaryDirectory() as folder:
-        command = [python, "-m", "pytest", "-p", "versions.recording", "-n", "2", "tests/unit", "tests/integration"]
+        command = [
+            str(python),
+            "-m",
+            "pytest",
+            "-p",
+            "versions.recording",
+            "-n",
+            "2",
+            "tests/unit",
+            "tests/integration",
+        ]
         subprocess.run(command, check=False, cwd=ROOT, env=os.environ | {RECORDED: folder})
         write(read(Path(folder)))
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from importlib.metadata import packages_distributions
 from pathlib import Path
 from types import CodeType
+from typing import Any
 
 import pytest
 
@@ -21,6 +22,7 @@ from versions.pins import normal
 RECORDED = "ANTIPHON_VERSIONS_RECORD"
 """Names the folder that receives one file for each process of a run."""
 
+_MONITORING: Any = getattr(sys, "monitoring", None)  # Python 3.11 has none
 _TOOL = 4  # a number that neither debuggers nor profilers nor coverage tools use
 _INSTALLED = re.compile(r"/site-packages/(\w+)")
 
@@ -41,22 +43,22 @@ class Recorder:
 
     def start(self) -> None:
         """Note what Python calls from here on."""
-        events = sys.monitoring.events
-        sys.monitoring.use_tool_id(_TOOL, "antiphon-versions")
-        sys.monitoring.register_callback(_TOOL, events.PY_START, self._started)
-        sys.monitoring.register_callback(_TOOL, events.CALL, self._called)
-        sys.monitoring.set_events(_TOOL, events.PY_START | events.CALL)
+        events = _MONITORING.events
+        _MONITORING.use_tool_id(_TOOL, "antiphon-versions")
+        _MONITORING.register_callback(_TOOL, events.PY_START, self._started)
+        _MONITORING.register_callback(_TOOL, events.CALL, self._called)
+        _MONITORING.set_events(_TOOL, events.PY_START | events.CALL)
 
     def _started(self, code: CodeType, offset: int) -> object:
         if found := _INSTALLED.search(code.co_filename):
             self._note(found[1], f"{code.co_filename[found.start() :]}:{code.co_qualname}")
-        return sys.monitoring.DISABLE
+        return _MONITORING.DISABLE
 
     def _called(self, code: CodeType, offset: int, function: Callable[..., object], argument: object) -> object:
         module = getattr(function, "__module__", None) or type(getattr(function, "__self__", None)).__module__
         if isinstance(module, str):
             self._note(module.partition(".")[0], getattr(function, "__qualname__", ""))
-        return sys.monitoring.DISABLE
+        return _MONITORING.DISABLE
 
     def _note(self, module: str, function: str) -> None:
         self._now.update(f"{owner} {function}" for owner in _OWNERS.get(module, ()))
@@ -72,7 +74,7 @@ class Recorder:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
         self._now.clear()
-        sys.monitoring.restart_events()
+        _MONITORING.restart_events()
         begun = time.process_time()
         result = yield
         test = item.nodeid.partition("[")[0]
@@ -82,7 +84,7 @@ class Recorder:
 
     def pytest_sessionfinish(self) -> None:
         """Write what was noted."""
-        sys.monitoring.set_events(_TOOL, 0)
+        _MONITORING.set_events(_TOOL, 0)
         record = {test: [self._seconds[test], *sorted(calls)] for test, calls in self._calls.items()}
         (self._folder / f"{os.getpid()}.json").write_text(json.dumps(record))
 
