@@ -84,6 +84,7 @@ async def test_a_command_that_needs_an_extra_says_so(command: str, tmp_path: Pat
     assert f"pip install 'antiphon[{NEEDED[command]}]'" in listed.out
 
 
+@pytest.mark.wide
 def test_each_module_that_uses_an_extra_needs_its_packages() -> None:
     """Else it could be loaded although they are broken."""
     code = (

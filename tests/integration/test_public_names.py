@@ -29,6 +29,7 @@ def test_each_name_has_a_docstring_with_an_example_that_runs(name: str) -> None:
     assert doctest.DocTestRunner().run(example, out=said.append).failed == 0, "".join(said)
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("module", ["async_client", "sync_client"])
 def test_the_examples_of_methods_run(module: str) -> None:
     result = doctest.testmod(import_module(f"antiphon.library.{module}"))

@@ -69,6 +69,7 @@ def names(found: Iterable[Found]) -> dict[str, Sequence[str]]:
     return {file: tuple(sorted(one.what for one in found if one.file == file)) for file in {one.file for one in found}}
 
 
+@pytest.mark.wide
 def test_private_names_are_used_where_no_public_one_shows_the_claim() -> None:
     allowed = {file: used for file, (used, _) in PRIVATE.items()} | OF_OTHERS
     assert names(private_uses()) == allowed
@@ -80,6 +81,7 @@ def test_no_test_sleeps() -> None:
     assert Counter(one.file for one in found) == SLEEPS, "wait with tests/support/waiting.py"
 
 
+@pytest.mark.wide
 def test_no_assertion_copies_a_sentence_that_is_not_the_contract() -> None:
     found = copied_sentences()
     unknown = [str(one) for one in found if not one.what.startswith(SENTENCES.get(one.file, ()))]

@@ -35,6 +35,7 @@ def write(home: Path, backend: str, more: str = "", above: str = "") -> None:
     (home / "antiphon.toml").write_text(f'{port}[[backends]]\nname = "gpu"\nurl = "{backend}"\n{more}\n')
 
 
+@pytest.mark.wide
 async def test_nothing_is_wrong_where_everything_is_there(tmp_path: Path, backend: ReplayBackend) -> None:
     write(tmp_path, backend.url)
     before = await findings(tmp_path)
@@ -52,6 +53,7 @@ async def test_nothing_is_wrong_where_everything_is_there(tmp_path: Path, backen
     assert list(found) == ["settings", "store", "clock", "backends", "port", "sandbox", "packages", "versions"]
 
 
+@pytest.mark.wide
 async def test_a_seal_key_that_prevents_the_start_is_a_problem(tmp_path: Path, backend: ReplayBackend) -> None:
     write(tmp_path, backend.url)
     code, found = await findings(tmp_path, ANTIPHON_SEAL_KEYS="short")
@@ -63,6 +65,7 @@ async def test_a_seal_key_that_prevents_the_start_is_a_problem(tmp_path: Path, b
     assert "short" not in str(found["settings"])
 
 
+@pytest.mark.wide
 async def test_a_backend_is_asked_for_its_models_alone(tmp_path: Path) -> None:
     asked: list[bytes] = []
 
@@ -79,6 +82,7 @@ async def test_a_backend_is_asked_for_its_models_alone(tmp_path: Path) -> None:
     assert (code, asked) == (0, [b"GET /v1/models HTTP/1.1"])
 
 
+@pytest.mark.wide
 async def test_each_finding_has_its_line_and_the_last_line_counts_the_problems(tmp_path: Path) -> None:
     write(tmp_path, GONE)
     done = await antiphon(tmp_path, "doctor")
@@ -97,6 +101,7 @@ async def test_wrong_settings_are_a_problem_and_the_versions_are_still_shown(tmp
     assert "Did you mean `weight`?" in found["settings"][0]["text"]
 
 
+@pytest.mark.wide
 async def test_a_key_that_is_not_set_is_a_problem(tmp_path: Path, backend: ReplayBackend) -> None:
     write(tmp_path, backend.url, 'key_env = "GPU_KEY"')
     missing, present = await findings(tmp_path), await findings(tmp_path, GPU_KEY="sk-secret")
@@ -107,6 +112,7 @@ async def test_a_key_that_is_not_set_is_a_problem(tmp_path: Path, backend: Repla
     assert "sk-secret" not in str(present)
 
 
+@pytest.mark.wide
 async def test_a_model_that_no_backend_lists_is_a_problem(tmp_path: Path, backend: ReplayBackend) -> None:
     backend.models = [{"id": "llava"}]
     write(tmp_path, backend.url, above='vision = "lava"')
@@ -118,6 +124,7 @@ async def test_a_model_that_no_backend_lists_is_a_problem(tmp_path: Path, backen
     assert found["backends"][1]["advice"]
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize(("schema", "state"), [(0, "note"), (999, "problem")])
 async def test_the_schema_of_the_store_is_told_and_not_changed(
     tmp_path: Path, backend: ReplayBackend, schema: int, state: str
@@ -133,6 +140,7 @@ async def test_the_schema_of_the_store_is_told_and_not_changed(
         assert database.execute("PRAGMA user_version").fetchone() == (schema,)
 
 
+@pytest.mark.wide
 async def test_a_store_on_postgres_has_a_clock_and_a_schema(tmp_path: Path, store_url: str) -> None:
     before = await findings(tmp_path, "--store", store_url, "--backend", GONE)
     await antiphon(tmp_path, "migrate", "--store", store_url)
@@ -142,6 +150,7 @@ async def test_a_store_on_postgres_has_a_clock_and_a_schema(tmp_path: Path, stor
     assert found["store"][0]["state"] == found["clock"][0]["state"] == "ok"
 
 
+@pytest.mark.wide
 async def test_a_store_that_cannot_be_reached_is_a_problem(tmp_path: Path) -> None:
     _, found = await findings(tmp_path, "--store", "postgresql://me@127.0.0.1:1/x", "--backend", GONE)
 
@@ -149,6 +158,7 @@ async def test_a_store_that_cannot_be_reached_is_a_problem(tmp_path: Path) -> No
     assert "postgresql://me@127.0.0.1:1/x cannot be used: connection refused" in found["store"][0]["text"]
 
 
+@pytest.mark.wide
 async def test_a_full_disk_is_a_problem(
     tmp_path: Path, backend: ReplayBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -161,6 +171,7 @@ async def test_a_full_disk_is_a_problem(
     assert found["store"][1]["advice"].endswith("`retention_days`.")
 
 
+@pytest.mark.wide
 async def test_a_port_is_free_or_ours_or_taken(
     tmp_path: Path, backend: ReplayBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -178,6 +189,7 @@ async def test_a_port_is_free_or_ours_or_taken(
     assert taken["port"][0]["text"] == f"127.0.0.1:{port} cannot be used: address already in use."
 
 
+@pytest.mark.wide
 async def test_a_sandbox_that_works_is_fine(tmp_path: Path, backend: ReplayBackend) -> None:
     write(tmp_path, backend.url, above='code_sandbox = "bubblewrap"')
     code, found = await findings(tmp_path)
@@ -186,6 +198,7 @@ async def test_a_sandbox_that_works_is_fine(tmp_path: Path, backend: ReplayBacke
     assert found["sandbox"][0]["text"].startswith("The sandbox 'bubblewrap' works")
 
 
+@pytest.mark.wide
 async def test_a_sandbox_that_does_not_work_is_a_problem(tmp_path: Path, backend: ReplayBackend) -> None:
     write(tmp_path, backend.url, above='code_sandbox = "bubblewrap"\ncode_python = "/nowhere/python"')
     code, found = await findings(tmp_path)
@@ -197,6 +210,7 @@ async def test_a_sandbox_that_does_not_work_is_a_problem(tmp_path: Path, backend
     assert "needs the key in E2B_API_KEY, which is not set" in without_key["sandbox"][0]["text"]
 
 
+@pytest.mark.wide
 async def test_a_server_of_images_is_asked_whether_it_runs(tmp_path: Path, backend: ReplayBackend) -> None:
     write(tmp_path, backend.url, above=f'images_model = "flux"\nimages_backend = "{backend.url}"')
     _, present = await findings(tmp_path)
@@ -211,6 +225,7 @@ async def test_a_server_of_images_is_asked_whether_it_runs(tmp_path: Path, backe
     assert "Set images_model" in unnamed["images"][0]["text"]
 
 
+@pytest.mark.wide
 async def test_a_check_that_hangs_is_left(
     tmp_path: Path, backend: ReplayBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:

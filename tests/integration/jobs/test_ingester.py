@@ -64,6 +64,7 @@ async def searched_nothing(served: Served, store: str) -> Any:
     return found
 
 
+@pytest.mark.wide("postgres")
 async def test_a_tenant_without_room_has_its_file_fail(stateful: Served) -> None:
     store, file = await attached(stateful)
     await ended(stateful, store, file)
@@ -156,6 +157,7 @@ async def test_a_file_that_expires_before_it_is_read_fails(stateful: Served, mon
     assert (await stateful.sdk.vector_stores.search(store, query="nothing")).data, "its old content is lost"
 
 
+@pytest.mark.wide("postgres")
 async def test_a_file_waits_again_where_the_readers_are_busy(stateful: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ingestion, "BUSY", 0.0)
     read, asked = stateful.engine.documents.read, []
@@ -229,6 +231,7 @@ async def test_content_that_stays_unavailable_fails_the_file_after_some_attempts
         assert (found.error_code, str(found.error_message)[:10]) == ("server_error", "The bucket")
 
 
+@pytest.mark.wide("postgres")
 async def test_the_text_of_a_file_in_two_stores_is_read_once(stateful: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     store, file = await attached(stateful)
     await ended(stateful, store, file)

@@ -60,6 +60,7 @@ def test_the_sdk_creates_chains_streams_and_lists(sdk: OpenAI) -> None:
     assert sdk.chat.completions.create(model="demo", messages=[{"role": "user", "content": "Hi"}]).choices
 
 
+@pytest.mark.wide
 async def test_the_asynchronous_sdk_does_too(asdk: AsyncOpenAI) -> None:
     first = await asdk.responses.create(model="demo", input="My name is Ada.")
     question = {"model": "demo", "input": "What is my name?", "previous_response_id": first.id}

@@ -398,6 +398,7 @@ async def in_background(served: Served, *parts: dict[str, Any]) -> Any:
     return await served.sdk.responses.create(model="m", input=[user(*parts)], background=True)  # type: ignore[list-item]
 
 
+@pytest.mark.wide
 async def test_a_background_response_waits_for_the_memory_that_its_files_need() -> None:
     async with serving(backend()) as served:
         memory, waited = served.engine.memory, asyncio.Event()

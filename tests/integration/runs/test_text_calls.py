@@ -99,6 +99,7 @@ async def test_a_tool_of_a_server_is_run_where_its_call_stands_in_the_text() -> 
     assert backend.requests[1]["messages"][-1]["content"] == "5"
 
 
+@pytest.mark.wide
 def test_the_reader_of_calls_is_loaded_for_answers_to_tools_alone() -> None:
     code = (
         "import sys\n"

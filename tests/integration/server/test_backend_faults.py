@@ -374,6 +374,7 @@ async def test_row_16_a_stall_in_the_middle_ends_soon_after_its_limit() -> None:
     assert took >= 0.2
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("said", [b"", sse(delta(content="Half"), done=False)], ids=["at once", "in the middle"])
 @pytest.mark.parametrize("drop", [b":", b": x\n\n", b"d"], ids=["a comment's byte", "comments", "a byte of data"])
 async def test_row_17_bytes_that_say_nothing_do_not_keep_a_stream_alive(said: bytes, drop: bytes) -> None:

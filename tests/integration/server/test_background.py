@@ -125,6 +125,7 @@ async def test_the_sdk_takes_a_stream_up_again(stateful: Served, backend: Replay
     assert final.output_text == "Once upon a time"
 
 
+@pytest.mark.wide("postgres")
 async def test_cancelling_ends_it_and_the_backends_call(stateful: Served, backend: ReplayBackend) -> None:
     backend.script = held(asyncio.Event())
     made = await stateful.sdk.responses.create(**BODY)

@@ -44,6 +44,7 @@ async def test_every_bad_request_is_refused_exactly(served: Served, backend: Rep
     assert backend.requests == []
 
 
+@pytest.mark.wide
 async def test_a_bad_request_for_a_stream_is_refused_as_plain_http(served: Served) -> None:
     asked = {
         row: (body | {"stream": True}, expected)

@@ -157,6 +157,7 @@ async def test_a_key_with_a_budget_may_not_have_its_backend_call_another_model(
     assert passed[0] == 200
 
 
+@pytest.mark.wide("postgres")
 async def test_two_replicas_share_the_budget_of_a_tenant(store_url: str) -> None:
     stores = [await open_store(store_url) for _ in range(2)]
     await stores[0].put_tenant_budget(TenantBudget("acme", Budget(per_month=1000)))

@@ -72,6 +72,7 @@ async def test_outputs_can_be_asked_for_later_and_only_then_are_shown(served: Se
     assert first["output"][1]["content"][0]["annotations"] == [CITED]
 
 
+@pytest.mark.wide
 async def test_lists_of_items_show_outputs_where_they_are_asked(served: Served) -> None:
     sdk = served.sdk
     conversation = (await sdk.conversations.create()).id

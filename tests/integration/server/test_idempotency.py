@@ -51,6 +51,7 @@ async def test_the_same_request_gets_the_same_answer(
     assert len(backend.requests) == 1
 
 
+@pytest.mark.wide("postgres")
 @pytest.mark.parametrize("stream", [False, True], ids=["plain", "streamed"])
 async def test_fifty_at_once_make_one_call(stateful: Served, backend: ReplayBackend, stream: bool) -> None:
     backend.script = lambda request: Answer([text("Once ", "upon")])

@@ -43,6 +43,7 @@ async def test_a_program_that_reads_nothing_may_still_answer() -> None:
     assert await child("print('done')").run(b"x" * 5_000_000) == b"done\n"
 
 
+@pytest.mark.wide
 async def test_a_program_that_never_ends_is_killed() -> None:
     with pytest.raises(ChildError) as raised:
         await child("while True: pass", seconds=0.5).run(b"")

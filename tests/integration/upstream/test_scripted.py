@@ -166,6 +166,7 @@ MESSAGE = st.fixed_dictionaries(
 LOGPROB = st.builds(lambda token: {"token": token, "logprob": -0.5, "bytes": [1], "top_logprobs": []}, TEXT)
 
 
+@pytest.mark.wide
 @given(st.lists(MESSAGE, min_size=1, max_size=3), st.lists(LOGPROB, min_size=1))
 async def test_a_completion_that_goes_through_chunks_is_the_same(messages, logprobs):
     choices = [

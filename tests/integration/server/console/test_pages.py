@@ -35,6 +35,7 @@ def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return static
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("path", ["/console/", "/console/r/resp_1", "/console/play", "/console/r/%2e%2e"])
 async def test_every_path_is_the_one_page(browser: Browser, built: Path, path: str) -> None:
     answered = await browser.ask("GET", path)

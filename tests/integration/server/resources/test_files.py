@@ -61,6 +61,7 @@ async def refused(served: Served, status: int, **kwargs: Any) -> dict[str, Any]:
     return error
 
 
+@pytest.mark.wide
 async def test_the_sdk_uploads_lists_retrieves_reads_and_deletes(client: OpenAI) -> None:
     def story() -> None:
         made = client.files.create(file=("notes é.txt", TEXT), purpose="assistants")
@@ -249,6 +250,7 @@ async def test_an_unknown_file_is_not_found(served: Served) -> None:
             assert (told["param"], told["code"]) == ("id", None)
 
 
+@pytest.mark.wide
 async def test_files_are_larger_than_bodies_may_be_and_take_no_memory(backend: ReplayBackend) -> None:
     """The server holds 8 MiB for clients, and the file has 24."""
     content = b"0123456789abcdef" * (24 * 65_536)

@@ -123,6 +123,7 @@ async def test_a_chain_can_go_on_at_once_after_the_terminal_event(served: Served
         assert status == 200 and second["previous_response_id"] == first["id"]
 
 
+@pytest.mark.wide
 async def test_input_items_are_listed_newest_first_in_pages(served: Served):
     first = await served.sdk.responses.create(model="m", input="one")
     second = await served.sdk.responses.create(model="m", input="two", previous_response_id=first.id)

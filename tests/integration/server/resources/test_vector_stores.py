@@ -194,6 +194,7 @@ async def test_a_file_that_is_attached_again_keeps_one_row_with_new_attributes(s
     assert (await stateful.sdk.vector_stores.retrieve(store)).file_counts.total == 1
 
 
+@pytest.mark.wide
 async def test_one_file_may_be_in_many_stores_and_leaves_all_when_it_is_deleted(stateful: Served) -> None:
     file = await store_file(stateful, PARIS)
     stores = [await made(stateful, file_ids=[file]) for _ in range(3)]
@@ -244,6 +245,7 @@ async def test_an_expired_store_is_readable_and_neither_searched_nor_filled(stat
     assert (status, body["error"]["message"]) == (400, f"Vector store '{old.id}' has expired")
 
 
+@pytest.mark.wide
 async def test_reindexing_has_all_files_ingested_again(stateful: Served) -> None:
     file = await store_file(stateful, PARIS)
     store = await made(stateful, file_ids=[file])

@@ -28,6 +28,7 @@ async def endpoint(served: Served, receiver: Receiver, *types: str) -> Any:
     return await served.sdk.webhooks.create(name="mine", url=receiver.url, event_types=list(types) or ALL)  # type: ignore[arg-type]
 
 
+@pytest.mark.wide
 async def test_the_sdk_manages_endpoints(stateful: Served) -> None:
     webhooks = stateful.sdk.webhooks
     made = [

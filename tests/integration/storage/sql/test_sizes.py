@@ -5,6 +5,8 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
+import pytest
+
 from antiphon.storage.contract import Reply, StorageUse, Store, TenantSize
 from antiphon.storage.open import open_store
 from antiphon.storage.operations.idempotency import KEPT
@@ -33,6 +35,7 @@ async def test_replies_count_until_their_keys_are_purged(store_url: str) -> None
     await store.close()
 
 
+@pytest.mark.wide("postgres")
 async def test_sums_of_many_writers_are_exact(store_url: str) -> None:
     first, second = await open_store(store_url), await open_store(store_url)
     for store in (first, second):

@@ -169,6 +169,7 @@ async def test_a_list_that_leads_in_a_circle_is_given_up_at_once() -> None:
     assert server.asked.count("tools/list") == 2
 
 
+@pytest.mark.wide
 async def test_five_thousand_tools_are_listed_and_more_are_refused() -> None:
     many = [{**GOOD, "name": f"t{number}"} for number in range(5_001)]
     start = iter((many[:5_000], many))

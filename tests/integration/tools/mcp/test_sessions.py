@@ -47,6 +47,7 @@ async def test_a_session_that_nobody_uses_is_closed() -> None:
     assert begun(server) == 2
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("is_old", [False, True])
 async def test_a_server_that_was_restarted_is_used_again(way: str, is_old: bool) -> None:
@@ -138,6 +139,7 @@ async def test_a_session_of_events_carries_more_in_its_life_than_one_answer_may_
     assert server.asked.count("server/discover") == 2
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("way", WAYS)
 async def test_everybody_gets_their_own_answer_however_many_go_away(way: str) -> None:
     chance = random.Random(7)

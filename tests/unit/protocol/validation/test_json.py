@@ -73,6 +73,7 @@ def test_brackets_in_a_text_are_no_arrays(text: str) -> None:
     assert decode_json(msgspec.json.encode({"input": text})) == {"input": text}
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize(
     "rest",
     [b'"\\', b'\\"' * 1_000_000, b'"' * 1_000_001, b'"' + b'\\"' * 1_000_000 + b"\\"],

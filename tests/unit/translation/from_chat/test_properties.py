@@ -49,6 +49,7 @@ def test_whatever_chunks_come_the_events_are_sound(
     assert_sound(translate(data, view=view, names=FUNCTIONS, preopened=preopened, needs_reason=needs_reason))
 
 
+@pytest.mark.wide
 @thorough
 @given(answers)
 def test_whatever_plain_answer_comes_the_events_are_sound(answer: Any) -> None:
