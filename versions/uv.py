@@ -19,7 +19,7 @@ def run(*arguments: str, text: str = "") -> str:
     for theirs, ours in (("PIP_CERT", "SSL_CERT_FILE"), ("PIP_INDEX_URL", "UV_DEFAULT_INDEX")):
         if theirs in os.environ:
             variables.setdefault(ours, os.environ[theirs])
-    command = [UV, "--quiet", *arguments]
+    command = [str(UV), "--quiet", *arguments]
     return subprocess.run(
         command, input=text, stdout=subprocess.PIPE, text=True, check=True, env=variables, cwd=ROOT
     ).stdout
