@@ -158,7 +158,7 @@ constraints: ## renew constraints*.txt with the versions that pyproject.toml all
 	mv constraints.new constraints-code.txt
 	rm -rf $(VENV)-constraints
 
-clean: ## remove everything that the other commands created
+clean: ## remove what the other commands created in this folder
 	rm -rf $(VENV) $(VENV)-constraints $(BENCH) $(VERSIONS) $(RESOLVE) $(CODE) .clients .backends .peers docs/_build .mypy_cache .ruff_cache .pytest_cache .hypothesis dist console/node_modules src/antiphon/server/console/static
 
 $(BIN)/python:
