@@ -7,7 +7,7 @@ from antiphon.errors import ConfigError
 from antiphon.extras import require
 from antiphon.sharing.scheduler import FairScheduler
 from antiphon.storage.contract import Store
-from antiphon.storage.schema import EARLIER
+from antiphon.storage.schema import EARLIER_STORE
 from antiphon.storage.sql import migrations
 
 
@@ -84,7 +84,7 @@ def _of_file(url: str) -> int:
     try:
         with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as connection:
             if is_earlier(connection):
-                raise ConfigError(f"store: {path} {EARLIER}")
+                raise ConfigError(f"store: {path} {EARLIER_STORE}")
             return version(connection)
     except sqlite3.Error as error:
         raise ConfigError(f"store: {path} cannot be read: {error}") from error

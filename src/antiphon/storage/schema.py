@@ -1,10 +1,10 @@
 """The schemas that this version does not open, and the reasons that it gives. Such a database stays unchanged."""
 
-EARLIER = (
-    "was created before Antiphon's first release (0.1.0), and no release upgrades it; it is unchanged. Use another "
-    "database"
-)
-"""The reason for a database from before the first release: its migrations had other numbers."""
+EARLIER = "was created before Antiphon's first release (0.1.0), and no release upgrades it; it is unchanged"
+"""The reason for a file from before the first release: its migrations had other numbers."""
+
+EARLIER_STORE = f"{EARLIER}. Use another database"
+"""The same for the database of a store, with what to do."""
 
 
 def newer(found: int, newest: int) -> str:

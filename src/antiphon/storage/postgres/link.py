@@ -11,7 +11,7 @@ import asyncpg
 
 from antiphon.errors import ConfigError, StoreError, log, redacted
 from antiphon.storage.postgres.rights import check_rights
-from antiphon.storage.schema import EARLIER, newer
+from antiphon.storage.schema import EARLIER_STORE, newer
 from antiphon.storage.sql import migrations
 
 _LOCK = 0x416E7469  # `Anti`, the same mark as in SQLite files
@@ -46,7 +46,7 @@ async def prepare(pool: "asyncpg.Pool[Any]", shown: str, *, is_written: bool = F
 async def check_not_earlier(connection: Any, shown: str) -> None:
     """Raise `ConfigError` for a database that was created before the first release. `shown` is its URL."""
     if await connection.fetchval(_EARLIER):
-        raise ConfigError(f"store: {shown} {EARLIER}")
+        raise ConfigError(f"store: {shown} {EARLIER_STORE}")
 
 
 async def version(connection: Any) -> int:

@@ -7,7 +7,7 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 
 from antiphon.errors import ConfigError, redacted
-from antiphon.storage.schema import EARLIER, newer
+from antiphon.storage.schema import EARLIER_STORE, newer
 from antiphon.storage.sql import migrations
 from antiphon.storage.sqlite import forks
 
@@ -219,7 +219,7 @@ def make_file(path: Path) -> None:
 def _check(connection: sqlite3.Connection, path: Path) -> None:
     """Check the file without writing to it."""
     if is_earlier(connection):
-        raise _refused(path, EARLIER)
+        raise _refused(path, EARLIER_STORE)
     if not is_ours(connection):
         raise _refused(path, "belongs to another program")
     number, newest = version(connection), len(migrations("sqlite"))

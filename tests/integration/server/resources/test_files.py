@@ -2,8 +2,10 @@
 
 import asyncio
 import hashlib
+import sqlite3
 import time
 from collections.abc import AsyncIterator, Callable
+from contextlib import closing
 from io import BytesIO
 from pathlib import Path
 from typing import Any, TypeVar
@@ -374,6 +376,26 @@ async def test_content_is_in_a_file_of_its_own(tmp_path: Path, backend: ReplayBa
         assert blobs_beside(path) == tmp_path / "antiphon-files.db"
         assert blobs_beside(path).stat().st_mode & 0o777 == 0o600
         assert path.stat().st_size < BLOB_PART
+
+
+@pytest.mark.parametrize("mark", [0x416E7470, 1], ids=["from before the first release", "of another program"])
+async def test_a_content_file_that_is_not_ours_is_refused_unchanged(
+    tmp_path: Path, backend: ReplayBackend, mark: int
+) -> None:
+    path = tmp_path / "antiphon.db"
+    with closing(sqlite3.connect(blobs_beside(path))) as connection:
+        connection.execute(f"PRAGMA application_id = {mark}")
+        connection.execute("CREATE TABLE blob_parts (id)")
+    content = blobs_beside(path).read_bytes()
+
+    async with serve(HttpBackend("r", backend.url, ""), store=f"sqlite://{path}") as served:
+        status, told = await served.post("/files", data=form())
+
+    assert status == 503
+    assert "antiphon-files.db" in told["error"]["message"]
+    assert "Move it away" in told["error"]["message"]
+    assert "another database" not in told["error"]["message"]  # its name follows from that of the store
+    assert blobs_beside(path).read_bytes() == content
 
 
 async def test_replicas_share_files_and_uploads(backend: ReplayBackend, store_url: str) -> None:

@@ -17,7 +17,7 @@ from antiphon.storage.postgres import store as stores
 from antiphon.storage.postgres.link import migrate, version
 from antiphon.storage.postgres.saving import save_together
 from antiphon.storage.postgres.store import PostgresStore
-from antiphon.storage.schema import EARLIER
+from antiphon.storage.schema import EARLIER_STORE
 from antiphon.storage.sql import QUERIES, migrations
 from antiphon.testing import check_store
 from tests.support.postgres import Postgres
@@ -188,7 +188,7 @@ async def test_a_database_of_before_the_first_release_is_refused_unchanged(postg
     await connection.execute("INSERT INTO antiphon_schema (version) VALUES (24)")
 
     for use in (PostgresStore.open, schema_of):
-        with pytest.raises(ConfigError, match=f"{re.escape(EARLIER)}$"):
+        with pytest.raises(ConfigError, match=f"{re.escape(EARLIER_STORE)}$"):
             await use(url)
     tables = await connection.fetch("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
     assert [row["tablename"] for row in tables] == ["antiphon_schema"]

@@ -14,7 +14,7 @@ import pytest
 from antiphon.errors import ConfigError
 from antiphon.storage.contract import StoredResponse
 from antiphon.storage.open import schema_of
-from antiphon.storage.schema import EARLIER
+from antiphon.storage.schema import EARLIER_STORE
 from antiphon.storage.sql import migrations
 from antiphon.storage.sqlite.file import open_file, open_writer, path_of
 from antiphon.storage.sqlite.store import SqliteStore
@@ -201,8 +201,8 @@ async def test_a_database_of_before_the_first_release_is_refused_unchanged(tmp_p
         connection.execute(f"PRAGMA user_version = {schema}")
     content = path.read_bytes()
 
-    assert refusal(path) == EARLIER
-    with pytest.raises(ConfigError, match=f"{re.escape(EARLIER)}$"):
+    assert refusal(path) == EARLIER_STORE
+    with pytest.raises(ConfigError, match=f"{re.escape(EARLIER_STORE)}$"):
         await schema_of(f"sqlite://{path}")
     assert path.read_bytes() == content
 
