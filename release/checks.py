@@ -26,7 +26,8 @@ class Tree:
 def problems(version: str, tree: Tree) -> Iterator[str]:
     """Yield why this version cannot be released, each with what to do."""
     if not is_version(version):
-        yield f"'{version}' is not a version: name one, as in `make release VERSION={tree.declared}`."
+        wrong = f"'{version}' is not a version" if version else "VERSION is missing"
+        yield f"{wrong}: name one, as in `make release VERSION={tree.declared}`."
         return
     if version != tree.declared:
         yield f"src/antiphon/version.py has {tree.declared}, not {version}: correct the file, or VERSION."

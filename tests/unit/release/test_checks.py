@@ -32,7 +32,11 @@ def test_a_clean_tree_with_its_section_can_be_released() -> None:
     assert found(changelog=CHANGELOG.replace("## Unreleased\n\n", "")) == []
 
 
-@pytest.mark.parametrize("version", ["", "next", "v0.2.0", "0.2.0-rc1", "00.2"])
+def test_a_version_that_is_missing_is_said_to_be_missing() -> None:
+    assert found("") == ["VERSION is missing: name one, as in `make release VERSION=0.2.0`."]
+
+
+@pytest.mark.parametrize("version", ["next", "v0.2.0", "0.2.0-rc1", "00.2"])
 def test_a_text_that_is_not_a_version_is_rejected_with_an_example(version: str) -> None:
     assert found(version) == [f"'{version}' is not a version: name one, as in `make release VERSION=0.2.0`."]
 
