@@ -29,7 +29,7 @@ def backup(file: FileArgument, store: StoreFlag = None, config: ConfigFlag = Non
       antiphon backup backup.db
     """
     from antiphon.storage.sqlite.backup import back_up  # noqa: PLC0415 - for SQLite only
-    from antiphon.storage.sqlite.blobs import blobs_beside  # noqa: PLC0415 - as above
+    from antiphon.storage.sqlite.file import blobs_beside  # noqa: PLC0415 - as above
 
     url, to = read_settings(config, store=store).store, file.expanduser()
     path = _path("backup", url, file)
@@ -60,7 +60,7 @@ def restore(
       antiphon restore backup.db --replace
     """
     from antiphon.storage.sqlite import backup as copies  # noqa: PLC0415 - for SQLite only
-    from antiphon.storage.sqlite.blobs import blobs_beside  # noqa: PLC0415 - as above
+    from antiphon.storage.sqlite.file import blobs_beside  # noqa: PLC0415 - as above
 
     url, path = read_settings(config, store=store).store, file.expanduser()
     to = _path("restore", url, file)

@@ -13,11 +13,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
 
-from antiphon.errors import StoreError
+from antiphon.errors import ConfigError, StoreError
 from antiphon.storage.operations import files
-from antiphon.storage.schema import EARLIER
 from antiphon.storage.sqlite import file, rows
-from antiphon.storage.sqlite.file import connect, is_earlier, is_ours, make_file, mark
+from antiphon.storage.sqlite.file import connect, foreign, make_file, mark
 from antiphon.storage.sqlite.forks import new_gate
 from antiphon.storage.sqlite.writer import store_error
 
@@ -42,11 +41,6 @@ _CHECKPOINT_PAGES = 1024
 """Number of log pages (16 KiB each) after which the log is checkpointed into the file."""
 
 T = TypeVar("T")
-
-
-def blobs_beside(path: Path) -> Path:
-    """Return the path of the content file that belongs to a store's file."""
-    return path.with_name(f"{path.stem}-files{path.suffix}")
 
 
 class BlobFile:
@@ -129,10 +123,9 @@ class BlobFile:
         if self._path is not None:
             make_file(self._path)
         connection = connect(":memory:" if self._path is None else str(self._path), self._busy_timeout)
-        if not is_ours(connection):
-            reason = EARLIER if is_earlier(connection) else "belongs to another program"
+        if reason := foreign(connection):
             connection.close()
-            raise StoreError(f"{self._path} {reason}. Move it away, then try again.")
+            raise StoreError("The store cannot be used.") from ConfigError(f"{self._path} {reason}.")
         connection.execute(f"PRAGMA page_size = {PAGE}")
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")

@@ -3,11 +3,11 @@
 import sqlite3
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 
 from antiphon.errors import ConfigError, redacted
-from antiphon.storage.schema import EARLIER_STORE, newer
+from antiphon.storage.schema import EARLIER, EARLIER_STORE, newer
 from antiphon.storage.sql import migrations
 from antiphon.storage.sqlite import forks
 
@@ -35,6 +35,18 @@ def is_ours(connection: sqlite3.Connection) -> bool:
 def is_earlier(connection: sqlite3.Connection) -> bool:
     """Return whether the database was created before the first release."""
     return _id(connection) == _EARLIER_ID
+
+
+def foreign(connection: sqlite3.Connection) -> str:
+    """Return why a database is not one of this version's; empty if it is, or has nothing."""
+    if is_ours(connection):
+        return ""
+    return EARLIER if is_earlier(connection) else "belongs to another program"
+
+
+def blobs_beside(path: Path) -> Path:
+    """Return the path of the content file that belongs to a store's file."""
+    return path.with_name(f"{path.stem}-files{path.suffix}")
 
 
 def _id(connection: sqlite3.Connection) -> int:
@@ -160,6 +172,7 @@ def _open(path: Path, busy_timeout: float) -> tuple[sqlite3.Connection, sqlite3.
             with writer:
                 writer.execute("BEGIN")  # one consistent check: another process may be creating the same file
                 _check(writer, path)
+            _check_blobs(path)
             _prepare(writer, path)
             reader = opened.enter_context(closing(open_reader(path)))
         except OSError as error:
@@ -229,6 +242,20 @@ def _check(connection: sqlite3.Connection, path: Path) -> None:
         found: str = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
         if found != "ok":
             raise _refused(path, f"is damaged: {found.splitlines()[-1]}")
+
+
+def _check_blobs(path: Path) -> None:
+    """Check the content file, if there is one, without writing to it: else the first upload would fail.
+
+    A damaged one is no reason not to serve what is in the store's own file.
+    """
+    beside, reason = blobs_beside(path), ""
+    if beside.exists():
+        url = f"{beside.absolute().as_uri()}?mode=ro"
+        with suppress(sqlite3.Error), closing(sqlite3.connect(url, uri=True)) as connection:
+            reason = foreign(connection)
+    if reason:
+        raise ConfigError(f"store: {beside} {reason}. Move it away, then try again")
 
 
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:

@@ -26,7 +26,7 @@ from antiphon.storage.sql_store import MakeAct, SqlStore, shared_reads
 from antiphon.storage.sql_store.files import PARTS_AT_ONCE
 from antiphon.storage.sqlite import rows
 from antiphon.storage.sqlite.clock import ClockMarks
-from antiphon.storage.sqlite.file import open_file, open_memory, open_reader, open_writer, path_of
+from antiphon.storage.sqlite.file import blobs_beside, open_file, open_memory, open_reader, open_writer, path_of
 from antiphon.storage.sqlite.forks import new_gate
 from antiphon.storage.sqlite.pulse import SqlitePulse
 from antiphon.storage.sqlite.readers import Readers
@@ -130,7 +130,6 @@ class SqliteStore(SqlStore):
         found = await self._writer.submit(rows.integrity, None)
         if found != "ok":
             raise StoreError(f"The store's file is damaged: {found}")
-        from antiphon.storage.sqlite.blobs import blobs_beside  # noqa: PLC0415 - only if files are stored
 
         if self._path is not None and blobs_beside(self._path).exists():
             found = await self._blob_file().check()
@@ -154,7 +153,7 @@ class SqliteStore(SqlStore):
     def _blob_file(self) -> "BlobFile":
         self._refuse_closed()
         if self._blobs is None:
-            from antiphon.storage.sqlite.blobs import BlobFile, blobs_beside  # noqa: PLC0415 - only if files are stored
+            from antiphon.storage.sqlite.blobs import BlobFile  # noqa: PLC0415 - only if files are stored
 
             self._blobs = BlobFile(None if self._path is None else blobs_beside(self._path))
         return self._blobs

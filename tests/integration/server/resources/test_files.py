@@ -17,9 +17,11 @@ from openai import OpenAI
 from openai.types import FileObject
 
 from antiphon.config import Settings
+from antiphon.errors import ConfigError
 from antiphon.sharing.memory import Memory
 from antiphon.storage.contract import BLOB_PART
-from antiphon.storage.sqlite.blobs import blobs_beside
+from antiphon.storage.open import open_store
+from antiphon.storage.sqlite.file import blobs_beside
 from antiphon.upstream.http import HttpBackend
 from tests.support.replay import ReplayBackend
 from tests.support.server import Served, serve
@@ -379,22 +381,18 @@ async def test_content_is_in_a_file_of_its_own(tmp_path: Path, backend: ReplayBa
 
 
 @pytest.mark.parametrize("mark", [0x416E7470, 1], ids=["from before the first release", "of another program"])
-async def test_a_content_file_that_is_not_ours_is_refused_unchanged(
-    tmp_path: Path, backend: ReplayBackend, mark: int
-) -> None:
+async def test_a_content_file_that_is_not_ours_is_refused_unchanged(tmp_path: Path, mark: int) -> None:
     path = tmp_path / "antiphon.db"
     with closing(sqlite3.connect(blobs_beside(path))) as connection:
         connection.execute(f"PRAGMA application_id = {mark}")
         connection.execute("CREATE TABLE blob_parts (id)")
     content = blobs_beside(path).read_bytes()
 
-    async with serve(HttpBackend("r", backend.url, ""), store=f"sqlite://{path}") as served:
-        status, told = await served.post("/files", data=form())
+    with pytest.raises(ConfigError, match="Move it away") as refused:
+        await open_store(f"sqlite://{path}")
 
-    assert status == 503
-    assert "antiphon-files.db" in told["error"]["message"]
-    assert "Move it away" in told["error"]["message"]
-    assert "another database" not in told["error"]["message"]  # its name follows from that of the store
+    assert "antiphon-files.db" in str(refused.value)
+    assert "another database" not in str(refused.value)  # its name follows from that of the store
     assert blobs_beside(path).read_bytes() == content
 
 
