@@ -98,8 +98,8 @@ class BoundedWebSocket(WebSocketsSansIOProtocol):
 
     def open(self, transport: asyncio.Transport, head: bytes) -> None:
         """Take over a connection with this handshake. Raises `Refused` if it is invalid."""
-        self.connection_made(transport)
         try:
+            self.connection_made(transport)
             self.data_received(head)
             if not self.handshake_initiated:
                 raise Refused(HTTPStatus.BAD_REQUEST, "The WebSocket handshake is not a valid HTTP request.")
