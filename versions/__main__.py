@@ -53,6 +53,9 @@ def main() -> int:
     if arguments.record:
         return _record()
     found = [one for one in environments() if arguments.only in {None, one.name}]
+    if not found:
+        print(f"There is no environment '{arguments.only}' here.", file=sys.stderr)
+        return 1
     speed = Calibration()
     with ThreadPoolExecutor(AT_ONCE) as threads:
         results = []

@@ -3,6 +3,8 @@
 That a package is installed proves little: another version can lack a name, and a shared library can be missing.
 """
 
+import errno
+import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
@@ -13,6 +15,9 @@ from traceback import walk_tb
 from types import ModuleType
 
 from antiphon.errors import ClientError, ConfigError, log
+
+_PASSING = tuple(map(os.strerror, (errno.EMFILE, errno.ENFILE, errno.ENOMEM)))
+"""Reasons that end without a change to a package."""
 
 _NO_PACKAGE = sys.stdlib_module_names | {"antiphon", "__main__"}
 
@@ -64,10 +69,15 @@ def is_there(module: str) -> bool:
 
 @cache
 def problem_with(name: str) -> str:
-    """Load a module; return why that fails, with the package, its version and what to do; empty if it succeeds."""
+    """Load a module; return why that fails, with the package, its version and what to do; empty if it succeeds.
+
+    The answer is remembered. A lack of memory or file descriptors is raised instead: no package is at fault.
+    """
     try:
         import_module(name)
     except Exception as error:  # a module can raise anything while it is loaded
+        if isinstance(error, MemoryError) or any(reason in str(error) for reason in _PASSING):
+            raise
         return _explained(error, name)
     return ""
 

@@ -42,6 +42,20 @@ async def test_a_setting_that_needs_an_extra_fails_at_the_start(extra: str) -> N
         await build(SETTINGS[extra], {})
 
 
+SECRETS: dict[str, Settings] = {
+    "correct": Settings(backends=[BackendConfig(url="http://a:pass-phrase@127.0.0.1:9/v1", check_answers=True)]),
+    "otel": Settings(trace_endpoint="http://a:pass-phrase@127.0.0.1:9"),
+    "postgres": Settings(store="postgresql://a:pass-phrase@127.0.0.1/b"),
+}
+
+
+@pytest.mark.parametrize("extra", SECRETS)
+async def test_the_error_of_such_a_setting_contains_no_password(extra: str) -> None:
+    with without(extra), pytest.raises(ConfigError, match=r"127\.0\.0\.1") as raised:
+        await build(SECRETS[extra], {})
+    assert "pass-phrase" not in str(raised.value)
+
+
 @pytest.mark.parametrize("extra", TOOLS)
 async def test_a_request_that_needs_an_extra_is_rejected_and_the_log_has_the_command(
     extra: str, caplog: pytest.LogCaptureFixture

@@ -85,6 +85,20 @@ def test_a_setting_that_needs_it_is_named(folder: Path) -> None:
         require_module(NAME, "The setting a")
 
 
+@pytest.mark.parametrize("error", ["OSError(errno.EMFILE, os.strerror(errno.EMFILE), 'x')", "MemoryError()"])
+def test_what_lacks_memory_or_descriptors_is_loaded_later(folder: Path, error: str) -> None:
+    write_package(folder, NAME, f"import errno, os, sys\nif sys.path[-1] == 'full':\n    raise {error}\n")
+    invalidate_caches()
+    sys.path.append("full")
+    try:
+        for _ in range(2):
+            with pytest.raises((OSError, MemoryError)):
+                load_module(NAME)
+    finally:
+        sys.path.remove("full")
+    assert load_module(NAME) is sys.modules[NAME]
+
+
 def test_an_optional_package_that_is_not_there_is_no_news(caplog: pytest.LogCaptureFixture) -> None:
     assert load_optional("package_that_is_nowhere") is None
     assert load_optional("package_that_is_nowhere.part") is None

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from antiphon.application.models import check_models, check_references, options_of
 from antiphon.config import BackendConfig, Settings, check_url, clean_key, key_of
-from antiphon.errors import ConfigError
+from antiphon.errors import ConfigError, redacted
 from antiphon.extras import require
 from antiphon.translation.dialects.table import find_dialect
 from antiphon.translation.to_chat.request import RESERVED
@@ -85,7 +85,7 @@ def _share(settings: Settings, configured: BackendConfig, number: int) -> Backen
     Raises `ConfigError` for an option that needs a package that is not installed.
     """
     if configured.check_answers:
-        require("correct", f"The setting check_answers of the backend {configured.url}")
+        require("correct", f"The setting check_answers of the backend {redacted(configured.url)}")
     names = ["*"] if configured.models == "*" else configured.models
     return BackendOptions(
         frozenset(names),

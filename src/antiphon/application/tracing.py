@@ -5,6 +5,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from antiphon.config import Settings
+from antiphon.errors import redacted
 from antiphon.extras import require
 from antiphon.telemetry.metrics import ModelNames
 
@@ -17,7 +18,7 @@ def tracing_of(settings: Settings, environment: Mapping[str, str]) -> "Callable[
     url = collector_of(settings.trace_endpoint, environment)
     if not url:
         return None
-    require("otel", f"Sending traces to {url}")
+    require("otel", f"Sending traces to {redacted(url)}")
     from antiphon.telemetry.otel.collector import traces_to  # noqa: PLC0415 - an extra, and slow to load
 
     return partial(traces_to, url, content=settings.trace_content)

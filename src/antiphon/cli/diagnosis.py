@@ -57,7 +57,7 @@ LITTLE = 1024 * 1024 * 1024
 ALWAYS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "WebSocket mode": (WEBSOCKET, ("websockets", "uvicorn")),
     "Encrypted reasoning": (CIPHERS, ("cryptography",)),
-    "Compressed requests": (ZSTD, () if ZSTD in sys.stdlib_module_names else (ZSTD,)),
+    "Compressed requests": (ZSTD, () if ZSTD.partition(".")[0] in sys.stdlib_module_names else (ZSTD,)),
 }
 """Features of every server -> the module that is loaded for them, and its packages."""
 

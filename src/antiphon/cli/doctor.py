@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 from msgspec import to_builtins
+from msgspec.structs import replace
 from rich.console import Console
 from rich.text import Text
 
@@ -38,6 +39,7 @@ def doctor(
         found = asyncio.run(_examined(read_settings(config, backend, store=store)))
     except ConfigError as error:
         found = [Finding("settings", "problem", error.message), *versions()]
+    found = [replace(one, text=without_secrets(one.text)) for one in found]
     if json:
         sys.stdout.write(encoder.dumps([to_builtins(one) for one in found], indent=2) + "\n")
     else:
@@ -53,7 +55,7 @@ def _print(found: Sequence[Finding]) -> None:
     console = Console(highlight=False, markup=False, soft_wrap=True)
     for one in found:
         line = Text(f"{one.state:<8} ", STYLES[one.state])
-        line.append(f"{one.area:<9} {without_secrets(one.text)}", "")
+        line.append(f"{one.area:<9} {one.text}", "")
         console.print(line)
         if one.advice:
             console.print(f"{'':<19}{one.advice}")

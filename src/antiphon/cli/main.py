@@ -12,8 +12,9 @@ from typer.core import TyperGroup
 
 from antiphon.cli.complain import complain
 from antiphon.cli.usage import make_plain, usage_message
+from antiphon.extras import USERS, is_installed, require
 from antiphon.extras import command as install_command
-from antiphon.extras import is_installed, require
+from antiphon.packages import problem_with
 from antiphon.version import __version__
 
 FORM: Mapping[str, Any] = {"add_completion": False, "rich_markup_mode": None, "pretty_exceptions_enable": False}
@@ -69,17 +70,22 @@ class Commands(TyperGroup):
 
 
 def _loaded(name: str) -> Any:
-    """Return a command, or if its extra is not installed, a command that names the extra."""
+    """Return a command, or if its extra is not installed or does not work, a command that says so."""
     extra = NEEDED.get(name)
-    if extra is None or is_installed(extra):
+    problem = _problem_with(extra) if extra else ""
+    if extra is None or not problem:
         module, _, function = COMMANDS[name].partition(".")
         return getattr(import_module(f"antiphon.cli.{module}"), function)
     absent = typer.Typer(**FORM)
     free = {"allow_extra_args": True, "ignore_unknown_options": True}
-    absent.command(context_settings=free, help=f"Not installed: {install_command(extra)}")(
-        lambda: require(extra, f"The command `antiphon {name}`")
-    )
+    absent.command(context_settings=free, help=problem)(lambda: require(extra, f"The command `antiphon {name}`"))
     return absent
+
+
+def _problem_with(extra: str) -> str:
+    if not is_installed(extra):
+        return f"Not installed: {install_command(extra)}"
+    return next(filter(None, map(problem_with, USERS[extra])), "")
 
 
 app = typer.Typer(

@@ -6,7 +6,6 @@ The turn receives how a call ended, the writer the model's output, and the obser
 import asyncio
 import sys
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -16,7 +15,6 @@ from msgspec.structs import replace
 from antiphon.access.cache_salt import PARAMETER, salt_of
 from antiphon.access.spending import Spent, cost_of, highest_cost, name_of
 from antiphon.errors import AntiphonError, BackendError, ClientError, log
-from antiphon.packages import BrokenPackageError, is_there
 from antiphon.protocol.items.content import Item
 from antiphon.protocol.response import Usage
 from antiphon.protocol.schemas import JUDGE
@@ -28,7 +26,7 @@ from antiphon.runs.steps import AuxiliaryCall, CallModel
 from antiphon.runs.tool_policy import IGNORED, look_at_tools, plain_types
 from antiphon.runs.turn import Turn, added
 from antiphon.runs.vision import Vision
-from antiphon.sharing.loading import load
+from antiphon.sharing.loading import load_if_installed
 from antiphon.telemetry.observers import Call, ResponseRecord
 from antiphon.translation.dialects.dialect import Api
 from antiphon.translation.from_chat.reader import ChatStream
@@ -235,9 +233,8 @@ class ModelCaller:
     async def _load_judge(self, step: CallModel) -> None:
         """Load the module that checks answers against schemas, if this answer must match one."""
         needs_judge = step.check is not None or any(offer.check == "schema" for offer in step.toolbox.offers.values())
-        if needs_judge and is_there(JUDGE):
-            with suppress(BrokenPackageError):  # it is logged, and the answer stays unchecked
-                await load(JUDGE)
+        if needs_judge:
+            await load_if_installed(JUDGE)  # without it, the answer stays unchecked
 
     async def read_whole(self, stream: ModelStream) -> None:
         """Read an answer that is one JSON object. Raises `BackendError` if it breaks off."""

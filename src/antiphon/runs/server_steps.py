@@ -1,7 +1,6 @@
 """The steps of a response that this server performs itself: its tools, and items and calls that no model finished."""
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import suppress
 from typing import Any
 
 from msgspec.structs import replace
@@ -13,7 +12,7 @@ from antiphon.runs.plan import RunPlan
 from antiphon.runs.steps import Compact, EmitItem, ListTools, LoadModules, RunTools, Settle, SkipCompaction, Step
 from antiphon.runs.tool_calls import ToolExecutor
 from antiphon.runs.turn import Turn
-from antiphon.sharing.loading import load
+from antiphon.sharing.loading import load_if_installed
 from antiphon.sharing.offload import Offload
 from antiphon.telemetry.observers import Observers, ResponseRecord, ToolUse
 from antiphon.translation.items import StreamingCompaction
@@ -48,8 +47,7 @@ class ServerSteps:
         """Begin a step; a step that awaits nothing is completed at once."""
         if isinstance(step, LoadModules):
             for name in step.names:
-                with suppress(ModuleNotFoundError):  # an extra is not installed: answers are then not repaired
-                    await load(name)
+                await load_if_installed(name)  # without them, answers are not repaired
             return
         if not isinstance(step, ListTools | RunTools):
             self._perform(step)

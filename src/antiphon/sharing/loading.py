@@ -3,7 +3,7 @@
 import asyncio
 from typing import Any
 
-from antiphon.packages import load_module
+from antiphon.packages import load_module, load_optional
 
 
 async def load(name: str) -> Any:
@@ -13,3 +13,8 @@ async def load(name: str) -> Any:
     would serve no request. Await it before the time limit of an operation begins.
     """
     return await asyncio.to_thread(load_module, name)
+
+
+async def load_if_installed(name: str) -> None:
+    """Load a module in a thread, if it is installed. One that is broken is logged: then its users do without it."""
+    await asyncio.to_thread(load_optional, name)

@@ -3,7 +3,7 @@
 from contextlib import closing
 from typing import NamedTuple
 
-from antiphon.errors import ConfigError
+from antiphon.errors import ConfigError, redacted
 from antiphon.extras import require
 from antiphon.sharing.scheduler import FairScheduler
 from antiphon.storage.contract import Store
@@ -43,7 +43,7 @@ async def open_store(
 
         return SqliteStore.open(url, reads=reads)
     if scheme in ("postgresql", "postgres"):
-        require("postgres", f"The store {url}")
+        require("postgres", f"The store {redacted(url)}")
         from antiphon.storage.postgres.store import PostgresStore  # noqa: PLC0415 - only for PostgreSQL
 
         return await PostgresStore.open(url, connections=connections, reads=reads, is_written=is_written)
@@ -61,7 +61,7 @@ async def schema_of(url: str) -> Schema:
     """
     if url.partition(":")[0] == "sqlite":
         return Schema(_of_file(url), len(migrations("sqlite")))
-    require("postgres", f"The store {url}")
+    require("postgres", f"The store {redacted(url)}")
     from antiphon.storage.postgres.link import check_not_earlier, connect, version  # noqa: PLC0415 - only for PostgreSQL
 
     shown, pool = await connect(url, 1)

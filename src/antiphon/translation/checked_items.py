@@ -34,7 +34,7 @@ TWICE = " A second attempt did not fit it either."
 
 def can_repair() -> bool:
     """Whether the modules that a repair needs are loaded."""
-    return all(name in sys.modules for name in REPAIRING)
+    return all(sys.modules.get(name) for name in REPAIRING)
 
 
 class CheckedCall(StreamingCall):

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.cli import antiphon
+from tests.support.postgres import Postgres
 
 SECRET = "s3cr3t"
 URL = f"u:{SECRET}@h/v1"
@@ -68,4 +69,15 @@ async def test_in_other_commands(tmp_path: Path) -> None:
     for command in commands:
         done = await antiphon(tmp_path, *command)
         assert done.code
+        assert SECRET not in done.out + done.err
+
+
+@pytest.mark.wide
+async def test_in_what_the_doctor_finds(tmp_path: Path, postgres: Postgres) -> None:
+    url = await postgres.database()
+    store = f"{url}{'&' if '?' in url else '?'}password={SECRET}"
+    for form in ([], ["--json"]):
+        done = await antiphon(tmp_path, "doctor", *form, "--store", store, "--backend", "http://127.0.0.1:9/v1")
+
+        assert "antiphon migrate" in done.out
         assert SECRET not in done.out + done.err

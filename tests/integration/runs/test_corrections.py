@@ -2,6 +2,8 @@
 
 import json
 import logging
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +13,8 @@ from antiphon.testing import check_event_stream
 from antiphon.translation.dialects.profile import ModelProfile
 from antiphon.upstream.options import BackendOptions, ModelOptions
 from tests.support.engine import ask, called, engine, plain, said, stream
+from tests.support.extras import without
+from tests.support.packages import write_broken
 from tests.support.replay import delta
 
 RUN: dict[str, Any] = {
@@ -51,6 +55,29 @@ async def test_arguments_stream_as_they_come_and_what_is_broken_is_repaired_at_t
     assert [e["delta"] for e in events if e["type"].endswith("arguments.delta")][:4] == ['{"c', "md", '": "', "ech"]
     assert check_event_stream(events) == []
     assert len(backend.requests) == 1
+
+
+async def test_without_the_packages_that_repair_the_model_is_asked_again() -> None:
+    with without("correct"):
+        made, backend = engine(called("run", '{"cmd": "ls",}'), called("run", GOOD))
+        response = await ask(made, tools=[RUN])
+
+    assert [item["arguments"] for item in response["output"]] == [GOOD]
+    assert len(backend.requests) == 2
+
+
+async def test_with_a_broken_package_that_repairs_the_model_is_asked_again_and_the_log_names_the_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    with without("correct"):
+        del sys.modules["json_repair"]
+        write_broken(tmp_path, "json_repair", "a shared library that is gone")
+        monkeypatch.syspath_prepend(tmp_path)
+        made, _ = engine(called("run", '{"cmd": "ls",}'), called("run", GOOD))
+        response = await ask(made, tools=[RUN])
+
+    assert [item["arguments"] for item in response["output"]] == [GOOD]
+    assert "json_repair 99.1 cannot be loaded" in caplog.text
 
 
 @pytest.mark.parametrize("cut", range(1, 9))

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from antiphon.cli.main import NEEDED
 from tests.support.command import antiphon, serving
 from tests.support.packages import BREAKS, write_broken
 from tests.support.raw import error_of, say, status_of
@@ -58,6 +59,18 @@ async def test_a_setting_that_needs_a_broken_package_prevents_the_start(
     assert done.code == 2
     assert f"needs a package that does not work. {package} 99.1 cannot be loaded: {reason}" in done.err
     assert len(done.err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("command", NEEDED)
+async def test_a_command_that_needs_a_broken_package_names_it_and_the_others_work(tmp_path: Path, command: str) -> None:
+    reason = write_broken(tmp_path / "packages", "aiohttp")
+    done = await antiphon(tmp_path, command, PYTHONPATH=str(tmp_path / "packages"))
+    listed = await antiphon(tmp_path, "--help", PYTHONPATH=str(tmp_path / "packages"))
+    assert done.code == 2
+    assert f"`antiphon {command}`" in done.err
+    assert f"aiohttp 99.1 cannot be loaded: {reason}" in done.err
+    assert len(done.err.splitlines()) == 1
+    assert (listed.code, listed.err) == (0, "")
 
 
 @pytest.mark.parametrize("how", BREAKS)

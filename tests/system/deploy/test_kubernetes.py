@@ -133,6 +133,12 @@ def test_a_pod_has_time_to_stop() -> None:
 
 
 @pytest.mark.parametrize("number", range(3))
+def test_no_pod_receives_the_variables_of_the_service(number: int) -> None:
+    """One is ANTIPHON_PORT, which is a setting."""
+    assert pods()[number]["enableServiceLinks"] is False
+
+
+@pytest.mark.parametrize("number", range(3))
 def test_no_pod_has_more_rights_than_it_needs(number: int) -> None:
     pod = pods()[number]
     (container,) = pod["containers"]

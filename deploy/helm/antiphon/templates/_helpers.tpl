@@ -54,6 +54,8 @@ backends = {{ include "antiphon.toml" .Values.backends }}
 
 {{- define "antiphon.pod" -}}
 automountServiceAccountToken: false
+# Else the Service of a release named `antiphon` sets ANTIPHON_PORT to its address in every pod, which is not a port.
+enableServiceLinks: false
 {{- with .Values.image.pullSecrets }}
 imagePullSecrets:
   {{- range . }}

@@ -98,8 +98,8 @@ class BoundedWebSocket(WebSocketsSansIOProtocol):
 
     def open(self, transport: asyncio.Transport, head: bytes) -> None:
         """Take over a connection with this handshake. Raises `Refused` if it is invalid."""
-        self.connection_made(transport)
         try:
+            self.connection_made(transport)
             self.data_received(head)
             if not self.handshake_initiated:
                 raise Refused(HTTPStatus.BAD_REQUEST, "The WebSocket handshake is not a valid HTTP request.")
@@ -109,8 +109,9 @@ class BoundedWebSocket(WebSocketsSansIOProtocol):
 
     def data_received(self, data: bytes) -> None:
         """See asyncio.Protocol."""
-        self._unread += data
-        self._read()
+        if not self._is_refused:  # else the client is still sending: its bytes are neither kept nor counted
+            self._unread += data
+            self._read()
 
     def _read(self) -> None:
         """Parse received bytes, up to the end of the next message."""
@@ -227,6 +228,8 @@ class BoundedWebSocket(WebSocketsSansIOProtocol):
             return
         self._is_refused = self.close_sent = True
         self.stop_keepalive()
+        self._unread.clear()
+        self.frames, self.conn.incomplete = [], 0
         self.queue.put_nowait({"type": "websocket.disconnect", "code": ABNORMAL})
         self.transport.write(b"".join(self.conn.data_to_send()))
         if self.read_paused:
@@ -234,7 +237,7 @@ class BoundedWebSocket(WebSocketsSansIOProtocol):
             self.transport.resume_reading()
         if self.transport.can_write_eof():
             self.transport.write_eof()
-        self.close_timer = self._end_soon()
+        self.close_timer = self.close_timer or self._end_soon()
 
     def _bytes_left(self) -> int:
         return len(self._unread) + self.conn.incomplete + sum(map(len, self.frames)) + self._queued
@@ -244,10 +247,9 @@ class BoundedWebSocket(WebSocketsSansIOProtocol):
         self._pending = pending
 
     def _end_for(self, code: int, reason: str) -> None:
-        if not self.close_sent:
+        if not self._is_refused:
             self.conn.fail(code, reason)
             self.handle_parser_exception()
-            self.frames = []
             self._count(0)
 
     def _end_soon(self) -> Any:

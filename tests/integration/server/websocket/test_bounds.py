@@ -17,10 +17,11 @@ from antiphon.server.websocket import connection as websocket
 from antiphon.server.websocket.channel import Channel
 from antiphon.upstream.http import HttpBackend
 from tests.support.engine import engine
+from tests.support.raw import connected
 from tests.support.replay import Answer, ReplayBackend, delta, echo, sse, text
 from tests.support.server import Served, serve
 from tests.support.socket import talk, text_of
-from tests.support.waiting import let_others_run, until
+from tests.support.waiting import PATIENCE, let_others_run, until
 
 TEXT = sse(delta(content="Once"), done=False)
 
@@ -87,6 +88,27 @@ async def test_a_frame_that_is_too_large_ends_the_connection(served: Served, mon
             await one.hear()
         assert one.socket.close_code == 1009
         one.socket.transport.abort()
+
+
+async def test_what_a_client_sends_after_a_frame_that_is_too_large_takes_no_memory(
+    backend: ReplayBackend, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(bounded, "MAX_FRAME", 50_000)
+    async with (
+        serve(HttpBackend("replay", backend.url), memory=200_000) as served,
+        connected(served.url) as (reader, writer),
+    ):
+        writer.write(
+            b"GET /v1/responses HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: upgrade\r\nupgrade: websocket\r\n"
+            b"sec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+        )
+        await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), PATIENCE)
+        writer.write(b"\x81\xff" + (30_000_000).to_bytes(8, "big") + MASK + b" " * 60_000)
+        assert (1009).to_bytes(2, "big") in await asyncio.wait_for(reader.read(), PATIENCE)
+        writer.write(b" " * 2_000_000)
+        await until(lambda: writer.transport.get_write_buffer_size() == 0)
+        async with talk(served, compression=None) as other:
+            assert (await other.made("x" * 40_000))["status"] == "completed"
 
 
 async def test_a_message_can_have_more_bytes_than_each_of_its_frames(served: Served, monkeypatch: pytest.MonkeyPatch):
