@@ -4,6 +4,7 @@ import hashlib
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -81,6 +82,7 @@ def _places(minor: str) -> Iterator[Path]:
     pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
     yield from sorted(pyenv.glob(f"versions/{minor}.*/bin/python"), reverse=True)
     yield FROM_DEBIAN / f"bin/python{minor}"
+    yield Path(sys.executable).resolve()
 
 
 def _about(program: Path) -> Interpreter | None:

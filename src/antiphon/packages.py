@@ -103,7 +103,7 @@ def _explained(error: Exception, module: str) -> str:
         return f"{at_fault.partition('.')[0]} cannot be loaded: {reason}. Install it."
     return (
         f"{package} {number} cannot be loaded: {reason}. Reinstall it (pip install --force-reinstall {package}), or "
-        f"install an older version (pip install '{package}<{number}')."
+        f"install an older version (pip install '{package}<{number.partition('+')[0]}')."
     )
 
 

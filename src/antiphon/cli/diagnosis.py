@@ -277,7 +277,8 @@ async def _packages(settings: Settings, found: list[Finding]) -> None:
             loaded += map(described, packages)
         elif not any(problem in one.text for one in found):
             found.append(Finding("packages", "problem", f"{feature} is not available. {problem}"))
-    found.append(Finding("packages", "ok", f"These packages can be loaded: {', '.join(dict.fromkeys(loaded))}."))
+    if loaded:
+        found.append(Finding("packages", "ok", f"These packages can be loaded: {', '.join(dict.fromkeys(loaded))}."))
 
 
 def _features(settings: Settings) -> Iterator[tuple[str, Sequence[str], Sequence[str]]]:

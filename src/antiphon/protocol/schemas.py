@@ -11,7 +11,7 @@ import msgspec
 
 from antiphon.errors import log
 from antiphon.extras import command
-from antiphon.packages import load_optional
+from antiphon.packages import is_there, load_optional
 from antiphon.protocol.json_slices import decode_in_slices
 from antiphon.stack import with_room
 
@@ -83,6 +83,6 @@ def _judge(schema: bytes) -> Any:
 def _library() -> Any:
     """Return the library that checks, None if it cannot be used. It has 15 MB, which most servers never need."""
     library = load_optional(JUDGE)
-    if library is None:
+    if library is None and not is_there(JUDGE):  # else the log has what is wrong with it
         log.warning("Answers are not checked against their schemas. To check them: %s", command("correct"))
     return library

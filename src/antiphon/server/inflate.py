@@ -66,6 +66,7 @@ class Inflater:
     def __init__(self, coding: str) -> None:
         self._coding = coding
         self._decompressor = CODINGS[coding]()
+        self._damage: type[Exception] = zstd_library().ZstdError if coding == "zstd" else zlib.error
 
     def feed(self, data: bytes) -> Iterator[bytes]:
         """Return the received bytes, inflated, at most `STEP` bytes at a time. Raises `ClientError` (400)."""
@@ -88,7 +89,7 @@ class Inflater:
     def _step(self, data: bytes) -> bytes:
         try:
             return self._decompressor.decompress(data, STEP)
-        except (zlib.error, zstd_library().ZstdError) as error:
+        except self._damage as error:
             raise self._broken("it is damaged, is something else, or needs more memory than is allowed") from error
 
     def _broken(self, reason: str) -> ClientError:

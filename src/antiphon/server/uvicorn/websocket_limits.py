@@ -22,7 +22,10 @@ LAST_WORDS = 5.0
 """Seconds for a client to read the last message, and to close its side."""
 
 MAX_FRAME = 16 * 1024 * 1024
-"""Bytes of a frame: the library copies and unmasks all of one in one step. Messages may have several frames."""
+"""Bytes in a frame: the library copies and unmasks all of one in one step. Messages may have several frames."""
+
+LONGEST_HEADER = 14
+"""Bytes of the longest header of a frame (RFC 6455, section 5.2)."""
 
 MAX_FRAGMENTS = 10_000
 """Fragments of a message: an empty fragment costs a client six bytes, and is stored until the last."""
@@ -115,14 +118,14 @@ class BoundedWebSocket(WebSocketsSansIOProtocol):
 
     def _read(self) -> None:
         """Parse received bytes, up to the end of the next message."""
-        while self._unread and not self.read_paused and self.conn.incomplete <= MAX_FRAME:
+        while self._unread and not self.read_paused and self.conn.incomplete <= MAX_FRAME + LONGEST_HEADER:
             piece = bytes(self._unread[:AT_ONCE])
             del self._unread[:AT_ONCE]
             super().data_received(piece)
         self._count(self._bytes_left())
         if len(self.frames) > MAX_FRAGMENTS:
             self._end_for(TOO_BIG, "the message has too many fragments")
-        elif self.conn.incomplete > MAX_FRAME:
+        elif self.conn.incomplete > MAX_FRAME + LONGEST_HEADER:
             self._end_for(TOO_BIG, f"the message has a frame of more than {MAX_FRAME} bytes")
         elif self._limits.pending > self._limits.room:
             self._end_for(TRY_AGAIN_LATER, NO_ROOM)

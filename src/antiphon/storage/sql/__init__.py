@@ -51,7 +51,7 @@ def migrations(database: str) -> Sequence[str]:
 
 
 def _script(migration: Path) -> str:
-    parts = sorted(migration.iterdir()) if migration.is_dir() else [migration]
+    parts = sorted(migration.glob("*.sql")) if migration.is_dir() else [migration]
     return "\n".join(part.read_text("utf-8") for part in parts)
 
 
