@@ -1,6 +1,7 @@
 """What `make` shows while it installs."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -20,9 +21,11 @@ sys.exit(CODE)
 
 
 def install(folder: Path, code: int) -> "subprocess.CompletedProcess[str]":
-    """Run the script with a pip that ends with this code."""
+    """Run the script, where there is no uv, with a pip that ends with this code."""
     (folder / "pip.py").write_text(SAID.replace("CODE", str(code)))
-    command = [sys.executable, str(SCRIPT), "--editable", "."]
+    (folder / "scripts").mkdir(exist_ok=True)
+    script = shutil.copy(SCRIPT, folder / "scripts")
+    command = [sys.executable, script, "--editable", "."]
     environment = {**os.environ, "PYTHONPATH": str(folder)}
     return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
 
@@ -47,3 +50,17 @@ def test_an_installation_that_fails_shows_all_that_pip_said(tmp_path: Path, code
     assert done.returncode == code
     assert "Requirement already satisfied: idna" in done.stderr
     assert "install --progress-bar off --editable ." in done.stderr
+
+
+@pytest.mark.parametrize(("code", "last"), [(0, "uv: installed in"), (1, "Installed in")])
+def test_uv_installs_where_it_is_and_pip_what_it_cannot(tmp_path: Path, code: int, last: str) -> None:
+    uv = tmp_path / ".venv-resolve/bin/uv"
+    uv.parent.mkdir(parents=True)
+    uv.write_text(f"#!/bin/sh\necho $*\nexit {code}\n")
+    uv.chmod(0o755)
+
+    done = install(tmp_path, 0)
+
+    assert f"pip install --quiet --no-progress --python {sys.executable} --editable ." in done.stdout
+    assert done.stdout.splitlines()[-1].strip().startswith(last)
+    assert done.returncode == 0

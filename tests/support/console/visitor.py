@@ -71,12 +71,13 @@ class Visitor:
         found: list[str] = await self.page.evaluate(f"{run}.then({shown})")
         return found
 
-    async def overflow(self) -> int:
-        """Return by how many pixels the page is wider than its window."""
-        wider: int = await self.page.evaluate(
-            "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-        )
-        return wider
+    async def fits(self) -> bool:
+        """Whether the page becomes as narrow as its window: after a new size it is laid out again."""
+        try:
+            await self.page.wait_for("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+        except TimeoutError:
+            return False
+        return True
 
     def check(self, *expected: str) -> None:
         """No error in the browser's console, no report of the policy, and no request to another host.

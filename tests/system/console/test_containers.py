@@ -120,7 +120,7 @@ async def test_a_response_shows_code_figures_shells_images_and_files(console: Co
     assert (await console.page.evaluate(alts))[1] == "A grey lighthouse in the fog, seen from the sea"
     for width in WIDTHS:
         await console.page.resize(width)
-        assert await console.overflow() <= 0, width
+        assert await console.fits(), width
     await console.page.evaluate("document.querySelector('.sources .file-button').focus()")
     await console.page.press("Enter")
     assert await console.saved(tmp_path / "queue.png") == b"made by code"
@@ -249,7 +249,7 @@ async def test_hostile_code_files_and_images_do_nothing(console: Console, text: 
         await console.open(path)
         for width in WIDTHS:
             await console.page.resize(width)
-            assert await console.overflow() <= 0, (path, width)
+            assert await console.fits(), (path, width)
         assert await console.page.evaluate("window.harm") is None
         found = await console.page.evaluate(f"[...document.querySelectorAll({ACTIVE!r})].map(each => each.outerHTML)")
         assert [each for each in found if not each.startswith('<img src="data:image/png;')] == []

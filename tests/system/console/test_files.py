@@ -273,11 +273,11 @@ async def test_hostile_names_and_passages_do_nothing(console: Console, text: str
         await console.open(path)
         for width in (320, 1440):
             await console.page.resize(width)
-            assert await console.overflow() <= 0, (path, width)
+            assert await console.fits(), (path, width)
     await console.write("[type=search]", "x")
     await console.page.press("Enter")
     await console.page.see("3 passages")
-    assert await console.overflow() <= 0
+    assert await console.fits()
     await console.open("play", shows="fast")
     await console.choose("Add a tool")
     await console.choose("File search")

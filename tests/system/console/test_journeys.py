@@ -12,6 +12,7 @@ import pytest
 from tests.support.browser import needs_browser
 from tests.support.console.rows import summary
 from tests.support.console.server import KEY, NEW_SECRET
+from tests.support.waiting import until
 from tests.system.console.conftest import Console
 
 pytestmark = [needs_browser, pytest.mark.timeout(300)]
@@ -190,6 +191,7 @@ async def test_a_call_is_approved(console: Console) -> None:
     assert await console.findings() == []
     await console.choose("Approve")
     await console.page.wait_for("document.body.innerText.includes('Approved')")
+    await until(lambda: len(console.server.bodies) > 1)
     answer = {"type": "mcp_approval_response", "approval_request_id": "mcpr_1", "approve": True}
     assert console.server.bodies[1]["input"] == [answer]
     assert console.server.bodies[1]["previous_response_id"] == "resp_play"

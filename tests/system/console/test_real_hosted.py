@@ -142,7 +142,7 @@ async def harmless(real: RealConsole) -> None:
     assert [each for each in found if not each.startswith('<img src="data:image/png;')] == []
     for width in (320, 390, 1440):
         await real.page.resize(width)
-        assert await real.overflow() <= 0, width
+        assert await real.fits(), width
 
 
 async def test_an_image_is_generated_shown_and_found_again(real: RealConsole, tmp_path: Path) -> None:

@@ -144,7 +144,7 @@ async def test_the_real_pages_are_accessible_and_never_scroll_sideways(real: Rea
         await real.open(path)
         for width in (320, 390, 1440):
             await real.page.resize(width)
-            assert await real.overflow() <= 0, (path, width)
+            assert await real.fits(), (path, width)
         for scheme in ("light", "dark"):
             await real.page.prefer(scheme)
             assert await real.findings() == [], (path, scheme)

@@ -117,7 +117,7 @@ class Watched:
         tries: list[dict[str, Any]] = []
         while len(tries) < TRIES:
             tries.append(await self.longest(act))
-            if tries[-1]["cpu"] <= most:
+            if tries[-1]["cpu"] <= most or tries[-1]["cpu"] <= bound():  # the machine can have become slower
                 return []
         best = min(tries, key=lambda one: float(one["cpu"]))
         times = ", ".join(f"{float(one['cpu']) * 1000:.0f}" for one in tries)

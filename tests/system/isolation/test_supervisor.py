@@ -79,7 +79,8 @@ async def test_hangups_while_it_starts_wait_until_it_is_ready(
 ) -> None:
     write(tmp_path, ("only", backend.url))
     flags = ("--port", "0", "--workers", str(count), "--store", f"sqlite://{tmp_path}/a.db")
-    async with serving(tmp_path, *flags, meanwhile=hang_up_from_the_first_moment) as server, asking() as http:
+    started = serving(tmp_path, *flags, is_fresh=True, meanwhile=hang_up_from_the_first_moment)
+    async with started as server, asking() as http:
         assert await who_answers(server, http) == "only"
         done = await server.stop(signal.SIGTERM)
 
