@@ -6,6 +6,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import pytest
+
 from antiphon.storage.postgres.store import PostgresStore
 from antiphon.testing import check_store
 from tests.support.postgres import Postgres, owned_by_a_role
@@ -64,6 +66,7 @@ async def answers(port: int) -> bool:
     return True
 
 
+@pytest.mark.nightly  # an ordinary role, below, is what production has
 @needs(PGBOUNCER, "pgbouncer")
 async def test_a_store_behind_a_pooler_keeps_every_promise(postgres: Postgres, tmp_path: Path) -> None:
     async with pooling(tmp_path, await postgres.database()) as url:
