@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 @pytest.mark.parametrize(
     ("version", "problem"),
     [
-        ("", "'' is not a version: name one, as in `make release VERSION="),
+        ("", "VERSION is missing: name one, as in `make release VERSION="),
         ("99.0.0", "CHANGELOG.md has no section '## 99.0.0 - YYYY-MM-DD'"),
     ],
 )

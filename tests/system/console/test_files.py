@@ -55,6 +55,7 @@ async def test_the_keyboard_alone_creates_and_searches_a_vector_store(console: C
     await page.see("No files yet")
     assert console.server.files.stores[0]["expires_after"] == {"anchor": "last_active_at", "days": 30}
     await page.press("/")
+    await page.wait_for("document.activeElement.matches('input, textarea')")
     await page.type("blockers")
     await page.press("Enter")
     await page.see("0.913")

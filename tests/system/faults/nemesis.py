@@ -41,6 +41,9 @@ REST = (1.0, 4.0)
 STOPPED = (9.0, 12.0)
 """Seconds for which a process is stopped: longer than others wait for it."""
 
+LONGER = 60.0
+"""Seconds for which a busy machine may go on until enough was acknowledged."""
+
 LONGEST_WRITE = 2.0
 """Seconds after which a file that is still locked is not locked by one who writes."""
 
@@ -73,7 +76,7 @@ async def torment(
             clients = Clients(http, nodes, dice)
             asking = asyncio.create_task(clients.run(each))
             async with attacking(nodes, a, random.Random(seed)) as hostile:
-                faults, outages = await _break(nodes, postgres, dice, seconds)
+                faults, outages = await _break(nodes, postgres, dice, seconds, clients.record)
             clients.end()
             settled = await _settle(clients, asking)
             after = await _look(clients)
@@ -108,16 +111,17 @@ def _figures(seed: int, faults: dict[str, int], record: Record, times: list[floa
 
 
 async def _break(
-    nodes: list[Node], postgres: Postgres | None, dice: random.Random, seconds: float
+    nodes: list[Node], postgres: Postgres | None, dice: random.Random, seconds: float, record: Record
 ) -> tuple[dict[str, int], list[float]]:
-    """A kill, then one fault after the other, until the time is over; everything runs at the end.
+    """A kill, then one fault after the other, until the time is over and enough was acknowledged meanwhile; everything
+    runs at the end.
 
     Return how many there were of each kind, and the ends of the times in which they kept everybody from writing.
     """
     kinds = ["kill", "kill", "stop", *(["restart"] * 2 if postgres else [])]
     done, outages = dict.fromkeys(kinds, 0), []
     until = time.monotonic() + seconds
-    while time.monotonic() < until:
+    while time.monotonic() < until or (any(vacuous(record)) and time.monotonic() < until + LONGER):
         await asyncio.sleep(dice.uniform(*REST))
         kind, node = dice.choice(kinds) if any(done.values()) else "kill", dice.choice(nodes)
         done[kind] += 1
