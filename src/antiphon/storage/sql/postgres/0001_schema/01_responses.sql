@@ -5,7 +5,7 @@
 
 -- Row security: whatever a statement says, it sees the rows of one tenant only.
 --
--- The setting `antiphon.tenant` tells which: `=` and the tenant's name, or `*` for work that is done for all of them.
+-- The setting `antiphon.tenant` names it: `=` and the tenant's name, or `*` for work that is done for all of them.
 -- Without it nothing is seen. The tables' owner is bound by it too; superusers never are.
 --
 -- Tables without a policy: their rows are found by a number that only a row with a policy has (`items`, `events`), or
