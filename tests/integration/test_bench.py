@@ -1,5 +1,7 @@
 """The bench runs: its stand-ins still have what is looked at. How fast anything is says `make bench` alone."""
 
+import math
+
 import pytest
 from bench import containers, figures, machines, retrieval, search
 from bench.report import NGINX, OURS, TARGET, medians
@@ -9,9 +11,20 @@ from tests.support.code import skip_without_machines
 from tests.support.sandboxes import why_not
 
 
+SMALL = {
+    "check of a key, µs",
+    "check where nobody needs a key, µs",
+    "counting a response for /metrics, µs",
+    "fair sharing of running responses, µs",
+}
+"""Small differences of two measured times, which may even be below zero while the machine has other work."""
+
+
 @pytest.mark.wide
 def test_what_is_measured_in_this_process_can_be() -> None:
-    assert all(value > 0 for _, _, value in figures.translation())
+    measured = {name: value for name, whose, value in figures.translation() if whose == OURS}
+    assert SMALL < set(measured) and all(math.isfinite(value) for value in measured.values())
+    assert all(value > 0 for name, value in measured.items() if name not in SMALL)
 
 
 @pytest.mark.wide

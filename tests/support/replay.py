@@ -58,7 +58,10 @@ Script = Callable[[dict[str, Any]], Answer]
 
 
 def echo(request: dict[str, Any]) -> Answer:
-    """Answer with the last user message, streamed or plain as asked."""
+    """Answer with the last user message, streamed or plain as asked; embeddings with a vector."""
+    if "input" in request:
+        data = [{"object": "embedding", "index": 0, "embedding": [1.0, 0.0]}]
+        return Answer([json.dumps({"object": "list", "data": data, "model": "m"}).encode()], JSON)
     said = [message["content"] for message in request["messages"] if message["role"] == "user"][-1]
     words = f"You said: {said}"
     if request.get("stream"):
@@ -70,6 +73,7 @@ class ReplayBackend:
     """`script` makes an answer of each request; `requests` are those seen; `left` is set when a client breaks off.
 
     Unless it `speaks_responses`, it answers those that come in the Responses API like most servers: with a 404.
+    Where the script fails, the connection ends, and so does what serves, with that error.
     """
 
     def __init__(self, script: Script, *, speaks_responses: bool = False) -> None:
@@ -82,6 +86,7 @@ class ReplayBackend:
         self.models: list[dict[str, Any]] = [{"id": "m", "object": "model", "created": 1, "owned_by": "test"}]
         self.url = ""
         self._connections: set[asyncio.Task[None]] = set()
+        self._failures: list[Exception] = []
 
     @asynccontextmanager
     async def serve(self) -> AsyncIterator["ReplayBackend"]:
@@ -94,6 +99,8 @@ class ReplayBackend:
             for task in self._connections:
                 task.cancel()
             await asyncio.gather(*self._connections, return_exceptions=True)
+        if self._failures:
+            raise ExceptionGroup("The script of the backend failed.", self._failures)
 
     async def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
@@ -108,6 +115,8 @@ class ReplayBackend:
                 await self._answer(head, await reader.readexactly(length), reader, writer)
         except (asyncio.IncompleteReadError, asyncio.CancelledError, ConnectionError):
             pass
+        except Exception as error:
+            self._failures.append(error)
         finally:
             writer.close()
 

@@ -12,12 +12,13 @@ export interface Paged<T> {
   error: unknown;
   loadMore: () => void;
   reload: () => void;
-  /** Load what is shown once more, in place: at most the first 100 items. */
+  /** Load what is shown once more, in place: at most the first `REFRESHED` items. */
   refresh: () => void;
 }
 
 const PAGE = 50;
-const MOST_AT_ONCE = 100;
+/** So many items, from the first on, are loaded once more by a refresh. */
+export const REFRESHED = 100;
 
 /** Load a list in pages by `after`; `path` and `query` say which. */
 export function usePaged<T extends { id: string }>(path: string, query: Record<string, string> = {}): Paged<T> {
@@ -41,7 +42,7 @@ export function usePaged<T extends { id: string }>(path: string, query: Record<s
     isLoading.value = false;
   };
   const refresh = async () => {
-    const limit = Math.min(MOST_AT_ONCE, Math.max(PAGE, items.value.length));
+    const limit = Math.min(REFRESHED, Math.max(PAGE, items.value.length));
     try {
       const page = await request<List<T>>(path, { query: { ...query, limit } });
       const fresh = new Set(page.data.map(({ id }) => id));

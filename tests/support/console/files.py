@@ -1,5 +1,6 @@
 """Files and vector stores of the scripted server: kept in memory."""
 
+import asyncio
 import time
 from typing import Any
 
@@ -133,6 +134,8 @@ class MockFiles:
         self.searches: list[Json] = []
         self.looks = 0
         """How often somebody looked at a vector store while a file was in progress."""
+        self.ends_between: asyncio.Event | None = None
+        """If set, the ingestion ends between the answers of one look: of the files, then of the vector store."""
         self.uploaded: list[Json] = []
         """The fields of the forms of uploads, with the sizes of the files."""
 
@@ -200,6 +203,8 @@ class MockFiles:
         return found[0]
 
     async def _store(self, request: web.Request) -> web.Response:
+        if self.ends_between:
+            await self.ends_between.wait()
         found = self._found(request)
         if found["status"] == "in_progress":
             self.looks += 1
@@ -224,7 +229,11 @@ class MockFiles:
         return web.json_response({"deleted": True})
 
     async def _list_store_files(self, request: web.Request) -> web.Response:
-        return web.json_response(listed(self.store_files if request.match_info["id"] == "vs_1" else []))
+        answer = web.json_response(listed(self.store_files if request.match_info["id"] == "vs_1" else []))
+        if self.ends_between:
+            self.finish()
+            self.ends_between.set()
+        return answer
 
     async def _attach(self, request: web.Request) -> web.Response:
         ids = (await request.json())["file_ids"]

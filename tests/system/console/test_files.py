@@ -133,6 +133,13 @@ async def test_ingestion_is_followed_until_it_ends(console: Console) -> None:
     console.check()
 
 
+async def test_the_end_of_an_ingestion_is_shown_whenever_it_comes(console: Console) -> None:
+    await console.open("files/vs_1", shows="2 of 3 ingested")
+    console.server.files.ends_between = asyncio.Event()
+    await console.page.wait_for("document.querySelectorAll('.lines .tag.good').length === 2")
+    console.check()
+
+
 async def test_files_are_attached_uploaded_and_detached(console: Console, tmp_path: Path) -> None:
     page, files = console.page, console.server.files
     files.finish()

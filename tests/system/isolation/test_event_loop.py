@@ -21,7 +21,7 @@ from websockets.asyncio.client import connect
 from tests.support import watched as heart
 from tests.support.attacks import LARGEST, TINY, Attack, attacks, create, inputs
 from tests.support.command import serving
-from tests.support.replay import JSON, Answer, ReplayBackend, completion, text
+from tests.support.replay import JSON, Answer, ReplayBackend, completion, echo, text
 
 STEP = 0.040
 """Seconds that one step may take, on a machine as fast as the one on which `CALIBRATED` was measured.
@@ -68,6 +68,8 @@ def bound() -> float:
 
 
 def answer(request: dict[str, Any]) -> Answer:
+    if "input" in request:  # embeddings
+        return echo(request)
     if request["messages"][-1]["content"] == LONG:
         return Answer([text(*["a" * 1024 * 1024] * MEGABYTES)])
     return Answer([text("Yes")]) if request.get("stream") else Answer([completion("Yes")], JSON)

@@ -9,7 +9,7 @@ import { bytes, clock, count, exact } from "../../parts/format.ts";
 import { Icon } from "../../parts/icons.tsx";
 import { useLoad } from "../../parts/load.ts";
 import { Menu } from "../../parts/menu.tsx";
-import { usePaged } from "../../parts/paged.ts";
+import { REFRESHED, usePaged } from "../../parts/paged.ts";
 import { usePolling } from "../../parts/poll.ts";
 import { navigate, query } from "../../parts/router.tsx";
 import { OneTop } from "../../parts/top.tsx";
@@ -27,7 +27,9 @@ export function StorePage({ id }: { id: string }) {
     reload();
     files.refresh();
   };
-  const polling = usePolling(store?.status === "in_progress", refresh);
+  // The two are answered at different moments: the last file may have ended between them.
+  const isInProgress = [store, ...files.items.slice(0, REFRESHED)].some((one) => one?.status === "in_progress");
+  const polling = usePolling(isInProgress, refresh);
   const name = store ? nameOf(store) : id;
   return (
     <>
