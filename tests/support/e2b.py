@@ -16,6 +16,7 @@ from typing import Any
 from aiohttp import web
 
 from antiphon.sandbox.contract import DATA
+from tests.support.web_app import serving_app
 
 KEY = "e2b_0123"
 OPTIONS: Any = {"start_new_session": True, "limit": 2**24}
@@ -79,16 +80,11 @@ class FakeE2B:
         application.router.add_post("/filesystem.Filesystem/ListDir", self._list)
         application.router.add_post("/process.Process/Start", self._start)
         application.router.add_post("/process.Process/SendSignal", self._signal)
-        runner = web.AppRunner(application, shutdown_timeout=1)
-        await runner.setup()
-        site = web.TCPSite(runner, "127.0.0.1", 0)
-        await site.start()
-        self.url = site.name
-        try:
-            yield self
-        finally:
-            await asyncio.gather(*(self._stop(box) for box in self.boxes.values()))
-            await runner.cleanup()
+        async with serving_app(application) as self.url:
+            try:
+                yield self
+            finally:
+                await asyncio.gather(*(self._stop(box) for box in self.boxes.values()))
 
     async def _create(self, request: web.Request) -> web.Response:
         if request.headers.get("X-API-Key") != KEY:

@@ -7,9 +7,8 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
-from aiohttp import web
-
 from tests.support.recordings import FOLDER
+from tests.support.web_app import serving_app
 
 PATH = FOLDER.parent / "clients" / "harness" / "server" / "fake_responses.py"
 
@@ -35,10 +34,5 @@ async def faking(folder: Path, turns: list[dict[str, Any]], mutations: dict[str,
     fake = load()
     fake.CAP = str(folder)
     fake.reset({"turns": turns, "mutations": mutations})
-    runner = web.AppRunner(fake.app(), shutdown_timeout=0.1)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    try:
-        yield f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
-    finally:
-        await runner.cleanup()
+    async with serving_app(fake.app()) as origin:
+        yield f"{origin}/v1"

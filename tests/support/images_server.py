@@ -9,6 +9,7 @@ from aiohttp import web
 
 from antiphon.errors import ClientError
 from antiphon.upstream.demo.images import drawn, fields_of
+from tests.support.web_app import serving_app
 
 Handler = Callable[[web.Request, dict[str, Any]], Awaitable[web.StreamResponse | None]]
 
@@ -59,12 +60,6 @@ async def images_server(
     app.router.add_post("/v1/images/edits", backend.answer)
     if files is not None:
         app.router.add_get("/files/{name}", files)
-    runner = web.AppRunner(app, access_log=None)
-    await runner.setup()
-    try:
-        site = web.TCPSite(runner, "127.0.0.1", 0)
-        await site.start()
-        backend.url = f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
+    async with serving_app(app) as origin:
+        backend.url = f"{origin}/v1"
         yield backend
-    finally:
-        await runner.cleanup()

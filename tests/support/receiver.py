@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 from aiohttp import web
 
+from tests.support.web_app import serving_app
+
 
 @dataclass
 class Receiver:
@@ -37,12 +39,6 @@ async def receiving() -> AsyncIterator[Receiver]:
     receiver = Receiver()
     app = web.Application()
     app.router.add_post("/hook", receiver.receive)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0)
-    await site.start()
-    receiver.url = f"http://127.0.0.1:{runner.addresses[0][1]}/hook"
-    try:
+    async with serving_app(app) as origin:
+        receiver.url = f"{origin}/hook"
         yield receiver
-    finally:
-        await runner.cleanup()

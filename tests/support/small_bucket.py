@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 from aiohttp import web
 
+from tests.support.web_app import serving_app
+
 XML = '<?xml version="1.0" encoding="UTF-8"?>'
 
 
@@ -87,12 +89,5 @@ async def small_bucket() -> AsyncIterator[SmallBucket]:
     app = web.Application(client_max_size=2**30)
     app.router.add_route("*", "/bucket/{key:.*}", bucket.answer)
     app.router.add_route("POST", "/{key:bucket}", bucket.answer)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0)
-    await site.start()
-    bucket.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
-    try:
+    async with serving_app(app) as bucket.url:
         yield bucket
-    finally:
-        await runner.cleanup()

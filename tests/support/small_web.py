@@ -15,6 +15,8 @@ from typing import Any
 
 from aiohttp import web
 
+from tests.support.web_app import serving_app
+
 KEY = "key-of-the-search-provider"
 MEGABYTE = b"<p>" + b"more and more of it " * 52_428 + b"</p>"
 
@@ -91,24 +93,13 @@ def _told(text: str) -> str:
 async def small_web() -> AsyncIterator[SmallWeb]:
     """Run the web on a port of its own, the providers on another."""
     here = SmallWeb()
-    async with _served(_site(here)) as site, _served(_providers(here)) as providers:
+    async with serving_app(_site(here)) as site, serving_app(_providers(here)) as providers:
         here.site, here.searxng = site, providers
         here.brave, here.tavily = f"{providers}/res/v1/web/search", f"{providers}/tavily/search"
         try:
             yield here
         finally:
             here.closing.set()
-
-
-@asynccontextmanager
-async def _served(app: web.Application) -> AsyncIterator[str]:
-    runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    try:
-        yield f"http://127.0.0.1:{runner.addresses[0][1]}"
-    finally:
-        await runner.cleanup()
 
 
 def _site(here: SmallWeb) -> web.Application:

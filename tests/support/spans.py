@@ -13,6 +13,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 from antiphon.telemetry.metrics import ModelNames
 from antiphon.telemetry.otel.collector import Traces
+from tests.support.web_app import serving_app
 
 
 @dataclass
@@ -75,11 +76,5 @@ async def collecting() -> AsyncIterator[Collector]:
     collector = Collector()
     app = web.Application()
     app.router.add_post("/v1/traces", collector.receive)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    collector.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
-    try:
+    async with serving_app(app) as collector.url:
         yield collector
-    finally:
-        await runner.cleanup()

@@ -15,6 +15,9 @@ from antiphon.upstream.demo.weak import WeakDemoBackend
 
 PREFIX = "/v1"
 
+PATIENCE = 1.0
+"""Seconds that answers in progress have to end, once the server stops."""
+
 
 def demo_backend(
     host: Annotated[str, typer.Option(metavar="ADDRESS", help="Address to listen on.")] = "127.0.0.1",
@@ -36,7 +39,7 @@ def demo_backend(
 
 
 async def _serve(host: str, port: int, backend: Backend) -> None:
-    runner = web.AppRunner(demo_app(backend), access_log=None)
+    runner = web.AppRunner(demo_app(backend), access_log=None, shutdown_timeout=PATIENCE)
     await runner.setup()
     try:
         site = web.TCPSite(runner, host, port)

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import aiohttp
 import pytest
-from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from antiphon.cli.demo_backend import demo_app
@@ -15,6 +14,7 @@ from antiphon.upstream.backend import Reply
 from antiphon.upstream.demo.backend import DemoBackend
 from tests.support.cli import antiphon
 from tests.support.waiting import let_others_run
+from tests.support.web_app import serving_app
 
 HELLO = {"model": "demo", "messages": [{"role": "user", "content": "Hello."}]}
 
@@ -80,15 +80,11 @@ class Endless(DemoBackend):
 
 async def test_a_client_that_disconnects_is_no_error(caplog: pytest.LogCaptureFixture) -> None:
     backend = Endless()
-    runner = web.AppRunner(demo_app(backend))  # a test server cancels the handler instead
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    url = f"http://127.0.0.1:{runner.addresses[0][1]}/v1/chat/completions"
-    async with aiohttp.ClientSession() as session, session.post(url) as answer:
-        await answer.content.readany()
-    async with asyncio.timeout(10):
-        await backend.ended.wait()
-    await runner.cleanup()
+    async with serving_app(demo_app(backend)) as origin, aiohttp.ClientSession() as session:
+        async with session.post(f"{origin}/v1/chat/completions") as answer:
+            await answer.content.readany()
+        async with asyncio.timeout(10):
+            await backend.ended.wait()
 
     assert caplog.messages == []
 

@@ -11,21 +11,17 @@ from aiohttp import WSMsgType, web
 from antiphon.conformance.exchange import Exchange, Pause, Request, Step, Together
 from antiphon.conformance.http import MAX_BODY, Subject
 from tests.support.waiting import let_others_run
+from tests.support.web_app import serving_app
 
 Endpoint = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 @asynccontextmanager
 async def serving(endpoint: Endpoint) -> AsyncIterator[str]:
-    runner = web.AppRunner(web.Application(client_max_size=2**30), shutdown_timeout=0.1)
-    runner.app.router.add_route("*", "/v1/{tail:.*}", endpoint)
-    await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0)
-    await site.start()
-    try:
-        yield f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
-    finally:
-        await runner.cleanup()
+    app = web.Application(client_max_size=2**30)
+    app.router.add_route("*", "/v1/{tail:.*}", endpoint)
+    async with serving_app(app) as origin:
+        yield f"{origin}/v1"
 
 
 async def asked(url: str, *steps: Step, key: str = "", seconds: float = 30.0) -> list[Exchange]:

@@ -16,6 +16,7 @@ from antiphon.outbound.fetch import MAX_BYTES, MAX_REDIRECTS, Fetched, Fetcher, 
 from antiphon.outbound.lookups import Asker
 from antiphon.outbound.ssrf import Reach, read_networks
 from tests.support.tripwire import tripwire
+from tests.support.web_app import serving_app
 
 HTML = ["text/html"]
 Answering = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -51,16 +52,13 @@ async def small_web(**pages: Answering) -> AsyncIterator[tuple[Web, Fetcher]]:
     one = Web(pages={f"/{name}": page for name, page in pages.items()})
     app = web.Application()
     app.router.add_route("*", "/{path:.*}", one.answer)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0, reuse_address=True).start()
-    one.port = runner.addresses[0][1]
     fetcher = Fetcher(Reach(read_networks(["127.0.0.1"]), look_up=one.look_up))
-    try:
-        yield one, fetcher
-    finally:
-        one.is_over.set()
-        await runner.cleanup()
+    async with serving_app(app) as origin:
+        one.port = int(origin.rpartition(":")[2])
+        try:
+            yield one, fetcher
+        finally:
+            one.is_over.set()
 
 
 def page(body: bytes = b"<p>Hello", type: str = "text/html", status: int = 200, **headers: str) -> Answering:

@@ -28,6 +28,7 @@ from tests.support.engine import plain
 from tests.support.recordings import FOLDER, MISSING
 from tests.support.server import Served, serve
 from tests.support.waiting import ended, eventually
+from tests.support.web_app import serving_app
 
 TEXT = "Größe: 42 人人生而自由"
 PAGE = f"[Page 1]\n{TEXT}\n\n"
@@ -280,14 +281,9 @@ class Site:
 async def site() -> AsyncIterator[Site]:
     made, app = Site(), web.Application()
     app.router.add_get("/{path:.*}", made.answer)
-    runner = web.AppRunner(app, shutdown_timeout=0.1)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    made.url = f"http://files.example:{runner.addresses[0][1]}"
-    try:
+    async with serving_app(app) as origin:
+        made.url = origin.replace("127.0.0.1", "files.example")
         yield made
-    finally:
-        await runner.cleanup()
 
 
 async def this_machine(*_: object) -> list[str]:

@@ -11,6 +11,7 @@ from typing import Any
 import aiohttp
 from aiohttp import web
 
+from tests.support.web_app import serving_app
 from tests.system.faults.clients import TROUBLE
 from tests.system.faults.cluster import Node
 
@@ -91,19 +92,18 @@ class Hostile:
 @asynccontextmanager
 async def attacking(nodes: list[Node], headers: dict[str, str], dice: random.Random) -> AsyncIterator[Hostile]:
     """Attack these nodes until the end of the block."""
-    runner = web.AppRunner(_silent(), access_log=None, shutdown_timeout=0.1, handler_cancellation=True)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0, backlog=512).start()
     connector = aiohttp.TCPConnector(limit=0, force_close=True)
-    async with aiohttp.ClientSession(headers=headers, connector=connector) as http:
-        hostile = Hostile(http, nodes, dice, f"http://127.0.0.1:{runner.addresses[0][1]}/")
+    async with (
+        serving_app(_silent(), handler_cancellation=True) as origin,
+        aiohttp.ClientSession(headers=headers, connector=connector) as http,
+    ):
+        hostile = Hostile(http, nodes, dice, f"{origin}/")
         running = asyncio.create_task(hostile.run())
         try:
             yield hostile
         finally:
             running.cancel()
             (outcome,) = await asyncio.gather(running, return_exceptions=True)
-            await runner.cleanup()
     if not isinstance(outcome, asyncio.CancelledError) and isinstance(outcome, BaseException):
         raise outcome
 

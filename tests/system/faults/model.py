@@ -11,6 +11,8 @@ from typing import Any
 
 from aiohttp import web
 
+from tests.support.web_app import serving_app
+
 THOUGHT = "Let me think of {}."
 PAUSE = 0.02
 """Seconds between two words."""
@@ -85,12 +87,5 @@ async def thinking() -> AsyncIterator[Model]:
     app = web.Application()
     app.router.add_get("/{node}/v1/models", model.models)
     app.router.add_post("/{node}/v1/chat/completions", model.answer)
-    runner = web.AppRunner(app, shutdown_timeout=0.1, handler_cancellation=True)
-    await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0, backlog=512)
-    await site.start()
-    model.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
-    try:
+    async with serving_app(app, handler_cancellation=True) as model.url:
         yield model
-    finally:
-        await runner.cleanup()

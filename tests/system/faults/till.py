@@ -8,6 +8,8 @@ from typing import Any
 
 from aiohttp import web
 
+from tests.support.web_app import serving_app
+
 TOOL = {
     "name": "charge",
     "description": "Charge for a key. It is not to be done twice.",
@@ -91,11 +93,6 @@ async def charging() -> AsyncIterator[Till]:
     till = Till()
     app = web.Application()
     app.router.add_post("/mcp", till.take)
-    runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0, backlog=512).start()
-    till.url = f"http://127.0.0.1:{runner.addresses[0][1]}/mcp"
-    try:
+    async with serving_app(app) as origin:
+        till.url = f"{origin}/mcp"
         yield till
-    finally:
-        await runner.cleanup()

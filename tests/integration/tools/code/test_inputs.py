@@ -14,6 +14,7 @@ from antiphon.upstream.scripted import ScriptedBackend
 from tests.support.code import AUTO, OUTPUTS, SHELL, coder, container_of, logs, running_code, settings
 from tests.support.keys import issued
 from tests.support.server import Served, serve
+from tests.support.web_app import serving_app
 
 CSV = b"item,price\npear,20\nfig,22\n"
 SUM = "import csv\nsum(int(row['price']) for row in csv.DictReader(open({path!r})))"
@@ -123,15 +124,12 @@ async def test_code_reads_a_file_by_url_and_an_image_by_data(store_url: str) -> 
 
     app = web.Application()
     app.router.add_get("/sales.csv", answer)
-    runner = web.AppRunner(app, shutdown_timeout=0.1)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    url = f"http://files.example:{runner.addresses[0][1]}/sales.csv"
-    try:
-        async with coding_server(store_url, this_machine, outgoing_networks=["127.0.0.0/8"]) as (served, _):
-            response = await run(served.sdk, SUM.format(path="sales.csv"), {"type": "input_file", "file_url": url})
-    finally:
-        await runner.cleanup()
+    async with (
+        serving_app(app) as origin,
+        coding_server(store_url, this_machine, outgoing_networks=["127.0.0.0/8"]) as (served, _),
+    ):
+        url = f"{origin.replace('127.0.0.1', 'files.example')}/sales.csv"
+        response = await run(served.sdk, SUM.format(path="sales.csv"), {"type": "input_file", "file_url": url})
 
     assert logs(response) == ["42"]
 

@@ -9,6 +9,8 @@ from typing import Any
 
 from aiohttp import web
 
+from tests.support.web_app import serving_app
+
 Said = Mapping[str, Any] | web.StreamResponse | BaseException | None
 """A result, or a whole answer; None for no answer at all."""
 
@@ -65,10 +67,5 @@ async def serving(answer: Callable[[web.Request], Any], tls: ssl.SSLContext | No
     """Answer every request to a port of its own; gives the origin."""
     app = web.Application(client_max_size=2**30)
     app.router.add_route("*", "/{path:.*}", answer)
-    runner = web.AppRunner(app, shutdown_timeout=0.01, access_log=None)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=tls).start()
-    try:
-        yield f"{'https' if tls else 'http'}://127.0.0.1:{runner.addresses[0][1]}"
-    finally:
-        await runner.cleanup()
+    async with serving_app(app, tls) as origin:
+        yield origin
