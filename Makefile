@@ -52,12 +52,12 @@ screenshots: $(VENV)/.installed-test ## render every page of the console in both
 
 # ANTIPHON_SEED=… chooses other examples, and the header of every run names its seed. A path in ARGS runs all tests of it.
 test: $(VENV)/.installed-test ## run the unit and integration tests that are cheap, for less than 225 CPU seconds
-	$(call level,-n 2)
+	$(call level,-n 4)
 
 # Tests that need more than 0.2 CPU seconds, and what repeats on PostgreSQL although no replicas race for it.
 test-wide: export HYPOTHESIS_PROFILE := wide
 test-wide: $(VENV)/.installed-test ## run the unit and integration tests that `make test` omits
-	$(call level,-n 2 --level wide)
+	$(call level,-n 4 --level wide)
 
 # Each environment has a folder in .venv-versions; uv makes them, because pip cannot install against a package's own ranges.
 test-versions: $(VENV)/.installed-test $(RESOLVE)/.installed ## run chosen tests with the lowest and the newest versions, and on every installed Python
