@@ -18,7 +18,7 @@ def run(*arguments: str) -> tuple[int, str]:
 
 
 def test_a_path_that_does_not_exist_is_named() -> None:
-    code, text = run("-m", "pytest", "-n", "2", ANY, "tests/unit/test_nothing.py")
+    code, text = run("-m", "pytest", "-n", "1", ANY, "tests/unit/test_nothing.py")
 
     assert code == pytest.ExitCode.USAGE_ERROR
     assert f"tests/unit/test_nothing.py does not exist in {ROOT}." in text
@@ -26,10 +26,10 @@ def test_a_path_that_does_not_exist_is_named() -> None:
 
 @pytest.mark.parametrize("choice", [("-k", "zebra", ANY), (f"{ANY}::test_zebra",)], ids=["words", "name"])
 def test_arguments_that_choose_no_test_are_named(choice: tuple[str, ...]) -> None:
-    code, text = run("-m", "pytest", "-n", "2", *choice)
+    code, text = run("-m", "pytest", "-n", "1", *choice)
 
     assert code == pytest.ExitCode.NO_TESTS_COLLECTED
-    assert f"No test matches: -n 2 {' '.join(choice)}" in text
+    assert f"No test matches: -n 1 {' '.join(choice)}" in text
 
 
 def test_a_path_runs_all_tests_of_it_and_a_level_only_its_own() -> None:
@@ -47,7 +47,7 @@ def test_a_path_runs_all_tests_of_it_and_a_level_only_its_own() -> None:
 
 
 def test_a_run_of_chosen_tests_is_not_judged_and_can_write_what_each_cost(tmp_path: Path) -> None:
-    code, text = run("-m", "pytest", "-n", "2", ANY, "--cpu", str(tmp_path / "cpu.tsv"))
+    code, text = run("-m", "pytest", "-n", "1", ANY, "--cpu", str(tmp_path / "cpu.tsv"))
 
     assert code == 0
     assert "CPU of" not in text

@@ -25,7 +25,7 @@ async def test_two_servers_on_postgresql_lose_nothing(tmp_path: Path, capsys: py
 
 
 @pytest.mark.timeout(SECONDS * 2 + 240)
-@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize("count", [pytest.param(1, marks=pytest.mark.nightly), 2])
 async def test_servers_on_sqlite_lose_nothing(tmp_path: Path, count: int, capsys: pytest.CaptureFixture[str]) -> None:
     verdict = await torment(tmp_path, f"sqlite://{tmp_path}/antiphon.db", SECONDS, SEED, count=count)
     _show(verdict.figures, capsys)
