@@ -3,7 +3,7 @@
 EARLIER = "was created before Antiphon's first release (0.1.0), and no release upgrades it; it is unchanged"
 """The reason for a file from before the first release: its migrations had other numbers."""
 
-EARLIER_STORE = f"{EARLIER}. Use another database"
+EARLIER_STORE = f"{EARLIER}. Name another database with --store, or in the settings."
 """The same for the database of a store, with what to do."""
 
 
