@@ -27,12 +27,6 @@ CSV = b"name,value\na,40\nb,6\n"
 NOBODY = "cntr_" + 48 * "0"
 
 
-@pytest.fixture
-def client(stateful: Served) -> OpenAI:
-    """The official SDK's synchronous client."""
-    return OpenAI(base_url=stateful.url, api_key="sk-test", max_retries=0)
-
-
 async def run(work: Callable[[], T]) -> T:
     return await asyncio.to_thread(work)
 

@@ -33,12 +33,6 @@ T = TypeVar("T")
 TEXT = b"one\ntwo\n"
 
 
-@pytest.fixture
-def client(stateful: Served) -> OpenAI:
-    """The official SDK's synchronous client."""
-    return OpenAI(base_url=stateful.url, api_key="sk-test", max_retries=0)
-
-
 async def run(work: Callable[[], T]) -> T:
     return await asyncio.to_thread(work)
 

@@ -25,13 +25,6 @@ MESSAGES: list[Any] = [
 CHAT: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": "Hi"}], "store": True}
 
 
-@pytest.fixture
-def client(stateful: Served, backend: ReplayBackend) -> OpenAI:
-    """The official SDK's synchronous client."""
-    backend.script = echo
-    return OpenAI(base_url=stateful.url, api_key="sk-test", max_retries=0)
-
-
 async def run(work: Callable[[], T]) -> T:
     return await asyncio.to_thread(work)
 

@@ -29,12 +29,6 @@ CONTENT = bytes(range(256)) * 12_000
 NEW: dict[str, Any] = {"filename": "a.bin", "purpose": "user_data", "bytes": 6, "mime_type": "text/plain"}
 
 
-@pytest.fixture
-def client(stateful: Served) -> OpenAI:
-    """The official SDK's synchronous client."""
-    return OpenAI(base_url=stateful.url, api_key="sk-test", max_retries=0)
-
-
 async def run(work: Callable[[], T]) -> T:
     return await asyncio.to_thread(work)
 
