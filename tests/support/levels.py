@@ -2,13 +2,18 @@
 
 A test is wide if it says so (`@pytest.mark.wide`, or `wide("postgres")` if only that twin is), or if it repeats on
 PostgreSQL what no replicas race for. `make test-system` leaves what repeats a proof at a high price (marked `nightly`)
-to `make test-nightly`. A run that names files or folders runs all their tests, unless it names a level.
+to `make test-nightly`, and two thirds of each large product (marked `rotating`); other seeds choose other thirds. A run
+that names files or folders runs all their tests, unless it names a level.
 """
 
+from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.support.chance import third
 
 LEVELS = ("test", "wide", "all", "system", "nightly")
 
@@ -43,6 +48,9 @@ def pytest_configure(config: pytest.Config) -> None:
         "markers", "wide(store): needs more than 0.2 CPU s, or does on that store; `make test-wide` runs it"
     )
     config.addinivalue_line("markers", "nightly: repeats a proof at a high price; `make test-nightly` runs it")
+    config.addinivalue_line(
+        "markers", "rotating: `make test-system` runs a third of a file's rotating tests, `make test-nightly` all"
+    )
     if config.option.level is None:
         config.option.level = _meant(config)
 
@@ -92,9 +100,18 @@ def is_wide(item: pytest.Item) -> bool:
     return marked or (store == "postgres" and not item.nodeid.startswith(_RACING))
 
 
-def is_of(item: pytest.Item, level: str) -> bool:
-    """Whether a test of `tests/system` belongs to `system` or to `nightly`."""
-    return (item.get_closest_marker("nightly") is not None) == (level == "nightly")
+def of_system(items: Sequence[pytest.Item], level: str) -> list[pytest.Item]:
+    """Return the tests of `tests/system` that belong to `system` or to `nightly`."""
+    nightly = {item for item in items if item.get_closest_marker("nightly")}
+    rotating: defaultdict[Path, list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        if item not in nightly and item.get_closest_marker("rotating"):
+            rotating[item.path].append(item)
+    every = {item for file in rotating.values() for item in file}
+    if level == "nightly":
+        return [item for item in items if item in nightly or item in every]
+    chosen = {item for file in rotating.values() for item in third(file)}
+    return [item for item in items if item not in nightly and (item not in every or item in chosen)]
 
 
 _RACING = tuple(f"tests/integration/{place}" for place in RACING)
@@ -102,14 +119,16 @@ _RACING = tuple(f"tests/integration/{place}" for place in RACING)
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if (level := config.option.level) != "all":
-        sides: dict[bool, list[pytest.Item]] = {True: [], False: []}
-        for item in items:
-            belongs = is_wide(item) == (level == "wide") if level in {"test", "wide"} else is_of(item, level)
-            sides[belongs].append(item)
-        items[:] = sides[True]
-        config.hook.pytest_deselected(items=sides[False])
-        _left_out[0] = len(sides[False])
+    if (level := config.option.level) == "all":
+        return
+    if level in {"test", "wide"}:
+        kept = [item for item in items if is_wide(item) == (level == "wide")]
+    else:
+        kept = of_system(items, level)
+    left = set(items) - set(kept)
+    config.hook.pytest_deselected(items=[item for item in items if item in left])
+    items[:] = kept
+    _left_out[0] = len(left)
 
 
 _left_out = [0]
@@ -128,6 +147,7 @@ def pytest_testnodedown(node: Any) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say what `make test` leaves out."""
-    if terminalreporter.config.option.level == "test" and _left_out[0]:
-        terminalreporter.write_line(f"{_left_out[0]:,} tests are left to `make test-wide`.")
+    """Say what `make test` and `make test-system` leave out."""
+    other = {"test": "make test-wide", "system": "make test-nightly"}.get(terminalreporter.config.option.level)
+    if other and _left_out[0]:
+        terminalreporter.write_line(f"{_left_out[0]:,} tests are left to `{other}`.")

@@ -38,6 +38,7 @@ async def test_a_server_without_uvloop_that_works_runs_on_asyncio(tmp_path: Path
     assert reason in done.err
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize(
     ("package", "setting"),
     [
@@ -61,6 +62,7 @@ async def test_a_setting_that_needs_a_broken_package_prevents_the_start(
     assert len(done.err.splitlines()) == 1
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("command", NEEDED)
 async def test_a_command_that_needs_a_broken_package_names_it_and_the_others_work(tmp_path: Path, command: str) -> None:
     reason = write_broken(tmp_path / "packages", "aiohttp")
@@ -73,6 +75,7 @@ async def test_a_command_that_needs_a_broken_package_names_it_and_the_others_wor
     assert (listed.code, listed.err) == (0, "")
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("how", BREAKS)
 async def test_the_doctor_finds_broken_packages_however_they_break(tmp_path: Path, how: str) -> None:
     packages = ("websockets", "cryptography", "pypdfium2", "llguidance", "json_repair", "tiktoken", "mcp", "asyncpg")

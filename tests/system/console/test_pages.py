@@ -50,6 +50,7 @@ FAINT = """
 """Gives the texts whose contrast with what is behind them is below 4.5."""
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("path", PAGES)
 async def test_a_page_is_complete_and_accessible_in_both_schemes(console: Console, path: str) -> None:
     await console.open(path, shows=PAGES[path])
@@ -59,6 +60,7 @@ async def test_a_page_is_complete_and_accessible_in_both_schemes(console: Consol
     console.check()
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("path", PAGES)
 async def test_a_page_never_scrolls_sideways(console: Console, path: str) -> None:
     await console.open(path, shows=PAGES[path])
@@ -69,6 +71,7 @@ async def test_a_page_never_scrolls_sideways(console: Console, path: str) -> Non
     console.check()
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("path", PAGES)
 async def test_a_page_at_200_percent_zoom_never_scrolls_sideways(console: Console, path: str) -> None:
     await console.page.resize(1280 // 2, 900 // 2, scale=2)
@@ -78,6 +81,7 @@ async def test_a_page_at_200_percent_zoom_never_scrolls_sideways(console: Consol
     console.check()
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("path", PAGES)
 async def test_the_text_of_a_page_is_visible_in_forced_colours(console: Console, path: str) -> None:
     await console.open(path, shows=PAGES[path])
@@ -88,6 +92,7 @@ async def test_the_text_of_a_page_is_visible_in_forced_colours(console: Console,
     console.check()
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("path", PAGES)
 async def test_a_page_is_accessible_on_a_phone(console: Console, path: str) -> None:
     await console.page.resize(390)
@@ -97,6 +102,7 @@ async def test_a_page_is_accessible_on_a_phone(console: Console, path: str) -> N
 
 
 @pytest.mark.parametrize("console", [{"prefix": "/llm/api"}], indirect=True)
+@pytest.mark.rotating
 @pytest.mark.parametrize("path", PAGES)
 async def test_the_console_works_below_a_prefix(console: Console, path: str) -> None:
     await console.open(path, shows=PAGES[path])

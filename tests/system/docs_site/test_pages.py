@@ -50,6 +50,7 @@ async def show(page: Page, site: Path, name: str) -> None:
 
 
 @needs_browser
+@pytest.mark.rotating
 @pytest.mark.parametrize("width", [390, 768, 1280])
 async def test_no_page_is_wider_than_the_screen(site: Path, page: Page, width: int) -> None:
     await page.resize(width)
@@ -63,6 +64,7 @@ async def test_no_page_is_wider_than_the_screen(site: Path, page: Page, width: i
 
 
 @needs_browser
+@pytest.mark.rotating
 @pytest.mark.parametrize("width", [390, 1280])
 async def test_code_in_tables_does_not_break_letter_by_letter(site: Path, page: Page, width: int) -> None:
     await page.resize(width)

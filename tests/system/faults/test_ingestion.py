@@ -52,6 +52,7 @@ async def finished(http: aiohttp.ClientSession, node: Node, vector_store: str, f
             await asyncio.sleep(0.05)
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("fault", ["kill", "stop", "term"])
 async def test_another_server_finishes_an_ingestion(tmp_path: Path, store_url: str, fault: str) -> None:
     if fault == "stop" and store_url.startswith("sqlite"):

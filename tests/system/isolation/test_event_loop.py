@@ -151,6 +151,7 @@ async def test_no_body_blocks_the_loop(tmp_path: Path, backend: ReplayBackend) -
     assert not wrong, "\n".join(wrong)
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("compression", [None, "deflate"])
 async def test_no_message_of_a_websocket_blocks_the_loop(
     tmp_path: Path, backend: ReplayBackend, compression: str | None
@@ -174,6 +175,7 @@ async def test_no_message_of_a_websocket_blocks_the_loop(
     assert not wrong, "\n".join(wrong)
 
 
+@pytest.mark.rotating
 async def test_no_stored_data_block_the_loop(tmp_path: Path, backend: ReplayBackend, store_url: str) -> None:
     most, wrong, said = bound(), list[str](), inputs()
     async with watched(tmp_path, backend, store_url) as server:
@@ -191,6 +193,7 @@ async def test_no_stored_data_block_the_loop(tmp_path: Path, backend: ReplayBack
     assert not wrong, "\n".join(wrong)
 
 
+@pytest.mark.rotating
 async def test_no_look_of_the_console_blocks_the_loop(tmp_path: Path, backend: ReplayBackend, store_url: str) -> None:
     most, wrong, said = bound(), list[str](), inputs()
     async with watched(tmp_path, backend, store_url) as server:
@@ -204,6 +207,7 @@ async def test_no_look_of_the_console_blocks_the_loop(tmp_path: Path, backend: R
     assert not wrong, "\n".join(wrong)
 
 
+@pytest.mark.rotating
 async def test_no_long_chain_blocks_the_loop(tmp_path: Path, backend: ReplayBackend, store_url: str) -> None:
     most, wrong = bound(), list[str]()
     half = b"[" + b",".join([TINY] * 9_900) + b"]"
@@ -224,6 +228,7 @@ async def test_no_long_chain_blocks_the_loop(tmp_path: Path, backend: ReplayBack
     assert not wrong, "\n".join(wrong)
 
 
+@pytest.mark.rotating
 async def test_no_conversation_blocks_the_loop(tmp_path: Path, backend: ReplayBackend, store_url: str) -> None:
     most, wrong, said = bound(), list[str](), inputs()
     async with watched(tmp_path, backend, store_url) as server:
@@ -244,6 +249,7 @@ async def test_no_conversation_blocks_the_loop(tmp_path: Path, backend: ReplayBa
     assert not wrong, "\n".join(wrong)
 
 
+@pytest.mark.rotating
 async def test_no_long_answer_blocks_the_loop(tmp_path: Path, backend: ReplayBackend, store_url: str) -> None:
     most, wrong = bound(), list[str]()
     asked = json.dumps(LONG).encode()

@@ -34,7 +34,7 @@ CASES = list(product("abc", "de", "fgh", range(7)))
 
 @pytest.mark.parametrize("seed", [1, 2, 3, 999_999])
 def test_three_seeds_in_a_row_choose_every_case_once(seed: int) -> None:
-    chosen = [third(CASES, each, "test") for each in range(seed, seed + 3)]
+    chosen = [third(CASES, each) for each in range(seed, seed + 3)]
 
     assert sorted(case for part in chosen for case in part) == sorted(CASES)
     assert {len(part) for part in chosen} == {len(CASES) // 3}
@@ -42,12 +42,8 @@ def test_three_seeds_in_a_row_choose_every_case_once(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_a_third_has_every_value_of_every_factor_in_the_order_of_the_cases(seed: int) -> None:
-    part = third(CASES, seed, "test")
+    part = third(CASES, seed)
 
     assert part == sorted(part)
     for factor in range(4):
         assert {case[factor] for case in part} == {case[factor] for case in CASES}
-
-
-def test_every_case_runs_at_night() -> None:
-    assert third(CASES, 1, "nightly") == CASES
