@@ -86,4 +86,4 @@ async def test_everything_else_is_judged_but_for_what_no_stream_of_functions_sho
 
 
 async def test_it_takes_a_few_hundred_requests(report: Report) -> None:
-    assert report.requests < 900
+    assert report.requests < 1_200  # some 900, of which the polls of background work are more on a busy machine
