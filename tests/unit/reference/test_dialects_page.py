@@ -28,6 +28,14 @@ its port. `antiphon models` shows the result. A backend that matches no family h
 If a backend rejects a parameter by name, Antiphon repeats the request without it, and omits it from further requests
 until the server restarts. If a backend rejects tools, Antiphon [describes them in the
 prompt](../guides/fix-tool-calls.md#models-without-tool-calling).
+
+## Forms that every backend receives
+
+Backends refuse some of what clients and models write. Antiphon sends these in the form that all families accept. What
+the client reads and what is stored stay unchanged.
+
+- **Arguments of earlier calls** are a JSON object. Arguments that are not one, such as those of a call that was cut
+  off, are sent as text inside one: `{"arguments": "…"}`.
 """
 
 SECTIONS: dict[str, str] = {
@@ -77,7 +85,6 @@ parameter is rejected.
 - **one request at a time**: a new request would interrupt the current stream. All other requests wait, whatever
   `concurrency` says, and Antiphon does not request the list of models in the meantime.
 - **streams hide errors**: a stream that ends without a reason is repeated as a request without streaming.
-- **arguments are parsed**: arguments of an earlier call that are not a JSON object are sent inside an object.
 - **prompt cache**: the backend processes a prompt only from its first difference to an earlier prompt, so Antiphon
   [compares the prompts](../guides/reuse-prompt-caches.md).
 - **tools in the prompt**: no `tools` are sent, as if the backend had rejected them. With **JSON**, a schema also
@@ -102,7 +109,6 @@ EFFORT_FORMS = {
 SPECIAL = {
     "one_at_a_time": "one request at a time",
     "streams_hide_errors": "streams hide errors",
-    "parses_arguments": "arguments are parsed",
     "prefix_cache": "prompt cache",
     "checks_answers": "output is checked",
     "unfit": "weaker schemas",

@@ -122,8 +122,6 @@ class Dialect:
 
     `chat` if the family's own Responses API is known to do less than this server does over Chat, or is unknown.
     """
-    parses_arguments: bool = False
-    """Whether call arguments that are not a JSON object fail a request; they are then sent inside one."""
     one_at_a_time: bool = False
     """Whether any other request interrupts the stream of an answer, even a request for its models."""
     streams_hide_errors: bool = False

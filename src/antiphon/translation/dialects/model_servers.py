@@ -117,7 +117,6 @@ MODEL_SERVERS = (
         text_parts=False,
         accepts=SAMPLING | {"tools"},
         text_calls=True,
-        parses_arguments=True,
         passthrough=frozenset({"generation_config"}),
     ),
     Dialect(

@@ -242,9 +242,7 @@ class _Renderer(Struct):
 
     def _tool_call(self, call: Call, recalled: Recalled) -> dict[str, Any]:
         name, arguments = chat_call(call, self.toolbox)
-        if self.dialect.parses_arguments:
-            arguments = as_object(arguments)
-        function = {"name": name, "arguments": arguments}
+        function = {"name": name, "arguments": as_object(arguments)}
         call_id = _call_id(tie(call), self.dialect)
         return {"id": call_id, "type": "function", "function": function} | recalled.calls.get(tie(call), {})
 

@@ -24,7 +24,6 @@ from antiphon.protocol.formats import JsonObjectFormat, JsonSchemaFormat
 from antiphon.protocol.requests import CreateResponse, TextConfig
 from antiphon.protocol.tool_bindings import ANSWER, Offer
 from antiphon.translation.dialects.dialect import Dialect
-from antiphon.translation.tool_mapping.calls import as_object
 from antiphon.translation.tool_mapping.choice import chat_tools, tool_choice
 from antiphon.translation.tool_mapping.offering import Toolbox
 
@@ -155,7 +154,7 @@ def _with_blocks(message: dict[str, Any], calls: Sequence[dict[str, Any]]) -> di
 
 def _block(function: dict[str, Any]) -> str:
     name = msgspec.json.encode(function["name"]).decode()
-    return f'<tool_call>\n{{"name": {name}, "arguments": {as_object(function["arguments"])}}}\n</tool_call>'
+    return f'<tool_call>\n{{"name": {name}, "arguments": {function["arguments"]}}}\n</tool_call>'
 
 
 def _response(output: str) -> str:

@@ -1,0 +1,88 @@
+"""What every backend is sent in the one form that all of them accept, whatever the client or the model wrote."""
+
+import json
+from typing import Any
+
+import pytest
+
+from antiphon import ids
+from antiphon.protocol.requests import CreateResponse
+from antiphon.protocol.validation.validate import decode_request
+from antiphon.translation.dialects.table import DIALECTS
+from antiphon.translation.ollama.request import NativeOptions, native_request
+from antiphon.translation.to_chat.request import normalise_input, to_chat
+
+FAMILIES = pytest.mark.parametrize("family", DIALECTS)
+
+
+def decoded(**body: Any) -> CreateResponse:
+    return decode_request(json.dumps({"model": "m", "input": "Hi", **body}).encode())
+
+
+def asked(family: str, **body: Any) -> dict[str, Any]:
+    """The request that a backend of this family receives."""
+    request = decoded(**body)
+    return to_chat(request, normalise_input(request.input, ids.new_id), DIALECTS[family])
+
+
+def past_call(arguments: str, **more: Any) -> list[dict[str, Any]]:
+    """A conversation in which the model made a call with these arguments."""
+    call = {"type": "function_call", "call_id": "a1", "name": "ping", "arguments": arguments, **more}
+    output = {"type": "function_call_output", "call_id": "a1", "output": "failed"}
+    return [{"role": "user", "content": "Hi"}, call, output, {"role": "user", "content": "Go on."}]
+
+
+def sent_arguments(body: dict[str, Any]) -> str:
+    (call,) = [call for message in body["messages"] for call in message.get("tool_calls") or ()]
+    arguments: str = call["function"]["arguments"]
+    return arguments
+
+
+BROKEN = {
+    "cut off": '{"cmd": "ls -la /tm',
+    "words": "ls -la",
+    "a list": '["ls"]',
+    "a string": '"ls"',
+    "a number": "3",
+    "null": "null",
+    "two objects": '{"a": 1}{"a": 2}',
+    "text after an object": '{"a": 1} then',
+    "Python": "{'a': True}",
+    "not a number": '{"a": NaN}',
+    "half a surrogate pair": '{"a": "\\ud83d"}',
+    "deep": '{"a":' * 5000,
+}
+"""Arguments that a model wrote, and that are not a JSON object."""
+
+
+@FAMILIES
+@pytest.mark.parametrize("arguments", BROKEN.values(), ids=BROKEN)
+def test_arguments_of_an_earlier_call_that_are_no_object_are_text_in_one(family: str, arguments: str) -> None:
+    assert json.loads(sent_arguments(asked(family, input=past_call(arguments)))) == {"arguments": arguments}
+
+
+@FAMILIES
+@pytest.mark.parametrize("arguments", ["", " ", "\n"])
+def test_blank_arguments_of_an_earlier_call_are_an_empty_object(family: str, arguments: str) -> None:
+    assert sent_arguments(asked(family, input=past_call(arguments))) == "{}"
+
+
+@FAMILIES
+@pytest.mark.parametrize("arguments", ["{}", ' {"b" : 1,\n"a": "é\\u00e9"} ', '{"a": 1, "a": 2}'])
+def test_arguments_that_are_an_object_keep_every_byte(family: str, arguments: str) -> None:
+    """A guard: a prompt cache keeps its prefix."""
+    assert sent_arguments(asked(family, input=past_call(arguments))) == arguments
+
+
+@FAMILIES
+def test_arguments_of_a_cut_call_are_an_object(family: str) -> None:
+    cut = past_call('{"cmd": "ls', status="incomplete")
+    assert json.loads(sent_arguments(asked(family, input=cut))) == {"arguments": '{"cmd": "ls'}
+
+
+def test_ollama_receives_the_same_object() -> None:
+    """A guard: its API has no text for arguments."""
+    body = native_request(asked("ollama", input=past_call('{"cmd": "ls')), NativeOptions())
+    assert json.loads(bytes(body["messages"][1]["tool_calls"][0]["function"]["arguments"])) == {
+        "arguments": '{"cmd": "ls'
+    }
