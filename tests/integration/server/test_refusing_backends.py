@@ -94,3 +94,57 @@ async def test_a_thread_goes_on_after_a_call_that_the_model_broke(
         _, listed = await served.get(f"/conversations/{conversation}/items")
         stored: Any = listed["data"]
         assert arguments in [item.get("arguments") for item in stored]
+
+
+UPDATE = {
+    "type": "function",
+    "name": "update",
+    "parameters": {
+        "oneOf": [
+            {"type": "object", "properties": {"mode": {"const": "create"}, "name": {}}, "required": ["mode", "name"]},
+            {"type": "object", "properties": {"mode": {"const": "delete"}, "id": {}}, "required": ["mode", "id"]},
+        ]
+    },
+}
+
+
+def wants_objects(*arguments: str) -> Any:
+    """A model that makes a call with these arguments in turn, at a backend whose schemas have an object at the root."""
+    left = list(arguments)
+
+    def script(request: Request) -> Answer:
+        for tool in request["tools"]:
+            root = tool["function"].get("parameters") or {}
+            if root.get("type") != "object" or "properties" not in root or {"oneOf", "anyOf", "allOf"} & root.keys():
+                return refused('tools.function.parameters.type is required and must be "object"')
+        function = {"name": request["tools"][0]["function"]["name"], "arguments": left.pop(0)}
+        call = {"id": "c1", "type": "function", "function": function}
+        if request.get("stream"):
+            return Answer([sse(delta(tool_calls=[{"index": 0, **call}]), delta("tool_calls"))])
+        return Answer([completion(None, tool_calls=[call])], JSON)
+
+    return script
+
+
+@MODES
+@pytest.mark.parametrize("dialect", ["generic", "moonshot", "anthropic"])
+async def test_arguments_of_a_tool_with_a_choice_are_held_to_the_clients_schema(
+    backend: ReplayBackend, dialect: str, stream: bool
+) -> None:
+    backend.script = wants_objects('{"mode": "delete", "name": "x"}', '{"mode": "delete", "id": 3}')
+    async with before(backend, dialect) as served:
+        response = await ask(served, stream=stream, tools=[UPDATE])
+        (call,) = response["output"]
+        assert call["arguments"] == '{"mode": "delete", "id": 3}'
+        assert response["tools"][0]["parameters"] == UPDATE["parameters"]
+        assert len(backend.requests) == 2
+
+
+@MODES
+@pytest.mark.parametrize("parameters", [None, {}, {"type": "object"}])
+async def test_a_tool_without_parameters_is_called(backend: ReplayBackend, parameters: Any, stream: bool) -> None:
+    backend.script = wants_objects("{}")
+    async with before(backend, "lmstudio") as served:
+        response = await ask(served, stream=stream, tools=[{**PING, "parameters": parameters}])
+        assert [item["type"] for item in response["output"]] == ["function_call"]
+        assert response["tools"][0]["parameters"] == parameters

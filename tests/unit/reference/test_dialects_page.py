@@ -36,6 +36,11 @@ the client reads and what is stored stay unchanged.
 
 - **Arguments of earlier calls** are a JSON object. Arguments that are not one, such as those of a call that was cut
   off, are sent as text inside one: `{"arguments": "…"}`.
+- **Parameters of tools**, also of MCP servers, are an object with properties: `{"type": "object", "properties": {}}`
+  for a tool without any. For all dialects but `openai` and `azure`, a root that is a choice (`oneOf`, `anyOf`), a sum
+  (`allOf`) or a reference becomes an object with all properties, which requires what every alternative requires. The
+  description lists the alternatives, and the arguments of a call are
+  [checked](../guides/repair-model-output.md) against the schema that the client sent.
 """
 
 SECTIONS: dict[str, str] = {

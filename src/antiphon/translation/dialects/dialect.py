@@ -100,6 +100,10 @@ class Dialect:
     """
     strict: bool = False
     """Whether `strict` of a function or a schema can be sent."""
+    root_choices: bool = False
+    """Whether the root of a tool's schema can be a choice or a reference; otherwise one object replaces it
+    (`to_chat.schema_roots`).
+    """
     patterns: bool = False
     """Whether the backend enforces a schema's `pattern`; otherwise it is only checked afterwards."""
     json_formats: frozenset[str] = frozenset({"json_object", "json_schema"})

@@ -226,7 +226,7 @@ def _tools(request: CreateResponse, toolbox: Toolbox, dialect: Dialect) -> Body:
     offers, choice = tool_choice(toolbox, request.tool_choice, dialect)
     if not offers:
         return {}
-    body: Body = {"tools": chat_tools(offers, dialect.unfit)}
+    body: Body = {"tools": chat_tools(offers, dialect)}
     if choice is not None:
         body["tool_choice"] = choice
     if request.parallel_tool_calls is not None and "parallel_tool_calls" in dialect.accepts:

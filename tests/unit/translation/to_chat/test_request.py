@@ -118,7 +118,7 @@ def test_effort_is_said_as_the_dialect_says_it_and_by_the_nearest_word(dialect, 
 
 
 def test_tools_are_wrapped_and_strictness_is_said_where_it_is_understood():
-    function = {"name": "f", "description": "d", "parameters": {"type": "object"}}
+    function = {"name": "f", "description": "d", "parameters": {"type": "object", "properties": {}}}
 
     assert ask(FULL, tools=[TOOL])["tools"] == [{"type": "function", "function": function | {"strict": True}}]
     assert ask(DIALECTS["llamacpp"], tools=[TOOL])["tools"] == [{"type": "function", "function": function}]
