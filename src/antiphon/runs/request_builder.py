@@ -49,8 +49,6 @@ UNOPENED = "invalid_encrypted_content"
 RENAMES: Mapping[Api, Callable[[str], str | None]] = {"chat": responses_parameter, "responses": field_of}
 """The client's names for the fields in a backend's errors."""
 
-STREAMED = {"stream", "stream_options"}
-
 
 class BuiltRequest(Struct, frozen=True):
     """The body for a backend, and the tools that the model can call in its answer."""
@@ -166,7 +164,8 @@ class RequestBuilder:
         if defaults is not None:
             defaults.fill(self._body, request, refused)
         if self._is_plain:
-            self._body = {name: value for name, value in self._body.items() if name not in STREAMED}
+            self._body = {**self._body, "stream": False}
+            self._body.pop("stream_options", None)
         allowed = None if request.tool_choice is None else allowed_names(toolbox, request.tool_choice)
         check = None
         if request.text is not None and dialect.checks_answers:
@@ -214,7 +213,7 @@ class RequestBuilder:
 
         llama-cpp-python reports an invalid request only if it is not streamed.
         """
-        if self._is_plain or "stream" not in self._body or not self.target.dialect.streams_hide_errors:
+        if self._is_plain or not self._body.get("stream") or not self.target.dialect.streams_hide_errors:
             return False
         self._is_plain = True
         return True

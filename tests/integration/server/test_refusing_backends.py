@@ -148,3 +148,12 @@ async def test_a_tool_without_parameters_is_called(backend: ReplayBackend, param
         response = await ask(served, stream=stream, tools=[{**PING, "parameters": parameters}])
         assert [item["type"] for item in response["output"]] == ["function_call"]
         assert response["tools"][0]["parameters"] == parameters
+
+
+@MODES
+async def test_a_gateway_that_streams_unless_told_otherwise_is_told(backend: ReplayBackend, stream: bool) -> None:
+    streamed = Answer([text("Hello")])
+    backend.script = lambda request: hello(request) if "stream" in request else streamed
+    async with before(backend, "generic") as served:
+        assert (await ask(served, stream=stream))["status"] == "completed"
+        assert [request["stream"] for request in backend.requests] == [stream]

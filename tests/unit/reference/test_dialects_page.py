@@ -41,6 +41,7 @@ the client reads and what is stored stay unchanged.
   (`allOf`) or a reference becomes an object with all properties, which requires what every alternative requires. The
   description lists the alternatives, and the arguments of a call are
   [checked](../guides/repair-model-output.md) against the schema that the client sent.
+- **`stream`** is always sent, as true or false: some gateways stream if it is absent.
 """
 
 SECTIONS: dict[str, str] = {

@@ -133,7 +133,7 @@ def to_chat(
     `items` is the whole conversation; its first `history` items precede this request's input. `dropped` are parameters
     that this backend has rejected before (`learn.refused_parameter`). `toolbox` is the result of `toolbox_of` for the
     same request, if the caller has it. `unseal` decrypts the state that a client stores (`encrypted_content`). The body
-    has `stream` if the request has it. `files` are the files that were read for the request.
+    always has `stream`. `files` are the files that were read for the request.
 
     Raises `ClientError`, which names the field of the request, if the backend cannot do it, and `UnreadFile` for a file
     that has to be read first.
@@ -205,10 +205,9 @@ def _add_parameters(body: Body, request: CreateResponse, dialect: Dialect, dropp
         body |= _EFFORT_FORMS[dialect.effort](_nearest(effort, dialect.efforts))
     if isinstance(request, LocalRequest):
         _add_local(body, request, dropped)
-    if request.stream:
-        body["stream"] = True
-        if "stream_options" in dialect.accepts:
-            body["stream_options"] = {"include_usage": True}
+    body["stream"] = is_stream = request.stream is True  # some gateways stream if it is absent (nenya#17)
+    if is_stream and "stream_options" in dialect.accepts:
+        body["stream_options"] = {"include_usage": True}
 
 
 def _add_local(body: Body, request: LocalRequest, dropped: frozenset[str]) -> None:

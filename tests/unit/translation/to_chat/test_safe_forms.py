@@ -170,3 +170,9 @@ def test_ollama_receives_the_same_tools() -> None:
     body = asked("ollama", tools=[tool({}), {**tool({"oneOf": [CREATE]}), "name": "other"}])
     assert native_request(body, NativeOptions())["tools"] == body["tools"]
     assert [one["function"]["parameters"]["type"] for one in body["tools"]] == ["object", "object"]
+
+
+@FAMILIES
+@pytest.mark.parametrize(("stream", "sent"), [({}, False), ({"stream": False}, False), ({"stream": True}, True)])
+def test_a_request_always_says_whether_it_wants_a_stream(family: str, stream: dict[str, Any], sent: bool) -> None:
+    assert asked(family, **stream)["stream"] is sent
