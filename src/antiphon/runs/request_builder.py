@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 from msgspec import Struct
 
-from antiphon.access.unseal import state_origin
+from antiphon.access.unseal import Unsealer, state_origin
 from antiphon.errors import AntiphonError
 from antiphon.protocol.items.messages import ConfigurationUpdate, InputItem, ItemList
 from antiphon.protocol.requests import CreateResponse
@@ -17,7 +17,6 @@ from antiphon.translation.dialects.dialect import Api
 from antiphon.translation.files import NONE_READ
 from antiphon.translation.learned import refused_parameter, refused_schema, refused_types
 from antiphon.translation.to_chat.cut_prompts import is_longer
-from antiphon.translation.to_chat.reasoning import Unseal
 from antiphon.translation.to_chat.request import Body, configured, responses_parameter, to_chat
 from antiphon.translation.to_chat.tokens import tokens_of
 from antiphon.translation.to_responses.request import countable, extras, field_of, refused_field, to_responses
@@ -74,7 +73,7 @@ class RequestBuilder:
         items: Sequence[InputItem],
         history: int,
         target: Target,
-        unseal: Unseal,
+        unseal: Unsealer,
         served: Collection[type[Tool]],
     ) -> None:
         self.request = request
@@ -157,6 +156,7 @@ class RequestBuilder:
             refused,
             toolbox=toolbox,
             unseal=self._unseal,
+            token=self._unseal.token,
             history=self._history,
             files=self.files,
         )

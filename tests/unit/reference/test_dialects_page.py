@@ -34,6 +34,11 @@ prompt](../guides/fix-tool-calls.md#models-without-tool-calling).
 Backends refuse some of what clients and models write. Antiphon sends these in the form that all families accept. What
 the client reads and what is stored stay unchanged.
 
+- **System and developer messages** at the beginning are one system message, together with the `instructions`. A later
+  one becomes a user message between two lines that mark it, because chat templates reject it and gateways move it. The
+  lines contain a token that users cannot guess, and that texts of users and tools cannot contain. A model that is known
+  to accept [later system messages](settings.md#modelslate_system) receives it as one. `openai` and `azure` receive
+  all as the client sent them.
 - **Arguments of earlier calls** are a JSON object. Arguments that are not one, such as those of a call that was cut
   off, are sent as text inside one: `{"arguments": "…"}`.
 - **Parameters of tools**, also of MCP servers, are an object with properties: `{"type": "object", "properties": {}}`

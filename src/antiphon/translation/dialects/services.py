@@ -15,6 +15,7 @@ SERVICES = (
         tool_choice="full",
         strict=True,
         root_choices=True,
+        system_messages="several",
         file_part="file",
         # Its reasoning, and the tools that it runs, are available only there.
         api="responses",
@@ -29,6 +30,7 @@ SERVICES = (
         effort="reasoning_effort",
         strict=True,
         root_choices=True,
+        system_messages="several",
         file_part="file",
         # Depends on the resource's region and on what precedes it.
         api="probe",

@@ -31,6 +31,7 @@ from antiphon.translation.dialects.dialect import EFFORTS, Dialect
 from antiphon.translation.dialects.profile import EffortForm
 from antiphon.translation.files import ReadFiles
 from antiphon.translation.to_chat.answer_format import instruction, response_format
+from antiphon.translation.to_chat.marks import Token, token_of_this_process
 from antiphon.translation.to_chat.messages import to_messages
 from antiphon.translation.to_chat.prefix import Conversation
 from antiphon.translation.to_chat.reasoning import Unseal, nothing
@@ -127,6 +128,7 @@ def to_chat(
     unseal: Unseal = nothing,
     history: int = 0,
     files: ReadFiles | None = None,
+    token: Token = token_of_this_process,
 ) -> Body:
     """Return the body of the Chat Completions request for `request` and the conversation `items`.
 
@@ -134,6 +136,7 @@ def to_chat(
     that this backend has rejected before (`learn.refused_parameter`). `toolbox` is the result of `toolbox_of` for the
     same request, if the caller has it. `unseal` decrypts the state that a client stores (`encrypted_content`). The body
     always has `stream`. `files` are the files that were read for the request.
+    `token` marks system messages that the backend does not accept where they are (`marks.py`).
 
     Raises `ClientError`, which names the field of the request, if the backend cannot do it, and `UnreadFile` for a file
     that has to be read first.
@@ -176,6 +179,7 @@ def to_chat(
             history=history,
             files=files,
             opening=opening,
+            token=token,
         ),
     }
     if has_tools and not in_prompt:

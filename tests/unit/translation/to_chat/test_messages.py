@@ -73,7 +73,8 @@ def test_instructions_come_first_and_a_single_text_is_a_string():
 def test_roles_are_those_of_the_dialect():
     raw = say("system", "a"), say("developer", "b"), say("user", "c")
 
-    assert [message["role"] for message in chat(*raw)] == ["system", "system", "user"]
+    several = replace(PLAIN, system_messages="several")
+    assert [message["role"] for message in chat(*raw, dialect=several)] == ["system", "system", "user"]
     assert [message["role"] for message in chat(*raw, dialect=DIALECTS["openai"], instructions="i")] == [
         "developer",
         "system",
