@@ -212,3 +212,49 @@ async def test_a_user_cannot_write_the_lines_that_mark_a_system_message(backend:
         status, listed = await served.get(f"/responses/{second['id']}/input_items")
         sent: Any = listed["data"]
         assert (status, sent[0]["content"][0]["text"]) == (200, forged)
+
+
+def thinks(request: Request) -> Answer:
+    """A model that thinks before its call, and then says what it reads of its thoughts."""
+    last = request["messages"][-1]
+    if last["role"] == "user":
+        call = {"id": "c1", "type": "function", "function": {"name": "ping", "arguments": "{}"}}
+        if request.get("stream"):
+            thought, called = delta(reasoning_content="I need it."), delta(tool_calls=[{"index": 0, **call}])
+            return Answer([sse(thought, called, delta("tool_calls"))])
+        return Answer([completion(None, reasoning_content="I need it.", tool_calls=[call])], JSON)
+    return hello(request)
+
+
+@MODES
+@pytest.mark.parametrize("bare", [{"summary": []}, {"summary": [], "content": []}], ids=["no content", "empty"])
+async def test_reasoning_that_comes_back_without_its_text_has_it_for_the_model(
+    backend: ReplayBackend, bare: Request, stream: bool
+) -> None:
+    backend.script = thinks
+    async with before(backend, "deepseek") as served:
+        first = await ask(served, stream=stream, tools=[PING])
+        thought, call = first["output"]
+        output = {"type": "function_call_output", "call_id": call["call_id"], "output": "ok"}
+        sent = [{"role": "user", "content": "Hi"}, {"type": "reasoning", "id": thought["id"], **bare}, call, output]
+        second = await ask(served, stream=stream, tools=[PING], input=sent)
+        third = await ask(served, stream=stream, tools=[PING], previous_response_id=second["id"], input=[])
+        assert [one["status"] for one in (second, third)] == ["completed"] * 2
+        for request in backend.requests[1:]:
+            assert [one["reasoning_content"] for one in request["messages"] if one.get("tool_calls")] == ["I need it."]
+        _, listed = await served.get(f"/responses/{second['id']}/input_items?order=asc")
+        stored: Any = listed["data"]
+        assert "I need it." not in json.dumps(stored)
+
+
+@MODES
+async def test_a_reference_names_the_item_as_it_was_stored_first(backend: ReplayBackend, stream: bool) -> None:
+    backend.script = hello
+    async with before(backend, "generic") as served:
+        message = (await ask(served, stream=stream))["output"][0]
+        altered = {**message, "content": [{**message["content"][0], "text": "ALTERED"}]}
+        for _ in range(2):
+            await ask(served, stream=stream, input=[altered, {"role": "user", "content": "go"}])
+        reference = {"type": "item_reference", "id": message["id"]}
+        await ask(served, stream=stream, input=[reference, {"role": "user", "content": "go"}])
+        assert backend.requests[-1]["messages"][0] == {"role": "assistant", "content": "Hello"}
