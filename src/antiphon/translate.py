@@ -69,7 +69,7 @@ class Translator:
         keyring = keyring or _of_this_process()
         toolbox = toolbox_of(configured(decoded, items), items, family)
         unseal = Unsealer(keyring, "", refuses=False)
-        self.chat_request = to_chat(decoded, items, family, toolbox=toolbox, unseal=unseal)
+        self.chat_request = to_chat(decoded, items, family, toolbox=toolbox, unseal=unseal, token=unseal.token)
         self._writer = ResponseWriter(
             response=open_response(decoded, new_id("resp"), int(now())),
             new_id=new_id,

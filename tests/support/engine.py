@@ -7,6 +7,8 @@ from typing import Any
 
 import msgspec
 
+from antiphon.access.keyring import Keyring
+from antiphon.access.unseal import Unsealer
 from antiphon.errors import BackendError
 from antiphon.gateway import Gateway
 from antiphon.protocol.requests import CreateResponse
@@ -22,7 +24,6 @@ from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.tools.registry import Toolset
 from antiphon.translation.dialects.table import DIALECTS
 from antiphon.translation.to_chat.prefix import Conversation
-from antiphon.translation.to_chat.reasoning import nothing
 from antiphon.upstream.backend import Backend, Listing, Reply
 from antiphon.upstream.backend_state import BackendState, Target
 from antiphon.upstream.options import BackendOptions
@@ -107,7 +108,7 @@ def turn_for(
         view=view_of(request),
         route=Route(Router(ModelRegistry([], lambda: NOW)), [to or target()], "", "", is_patient=True),
         chains=(),
-        unseal=nothing,
+        unseal=Unsealer(Keyring(), "", refuses=False),
         recorder=None,
         tools=tools_of(toolset, request, items),
         compacts=compacts(request, items),

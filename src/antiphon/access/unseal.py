@@ -46,6 +46,10 @@ class Unsealer(Struct):
             self.opened[blob] = state or {}
         return self.opened[blob]
 
+    def token(self, text: str) -> str:
+        """Return a token of this tenant for a text: see `Keyring.token`."""
+        return self.keyring.token(self.tenant, text)
+
 
 def _unreadable(blob: str) -> ClientError:
     return ClientError(

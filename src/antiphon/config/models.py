@@ -104,8 +104,8 @@ class ModelConfig(Struct, kw_only=True, forbid_unknown_fields=True):
     developer_role: bool | None = None
     """Whether messages can have the role `developer`."""
     late_system: bool | None = None
-    """Whether a system message can follow other messages. If false, a later system message becomes a marked user
-    message."""
+    """Whether a system message can follow other messages. Unless true, a later system message becomes a marked user
+    message, except for the dialects `openai` and `azure`, for which only false has this effect."""
     stable_template: bool | None = None
     """Whether the chat template renders earlier turns, including their reasoning, as before when a new user message
     follows. If false, the new message invalidates the [prompt

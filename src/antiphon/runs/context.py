@@ -7,12 +7,13 @@ import msgspec
 from msgspec import Struct, field
 
 from antiphon.access.credentials import kept_item
+from antiphon.access.keyring import Keyring
 from antiphon.errors import ClientError
 from antiphon.ids import NewId
 from antiphon.protocol.items.calls import ShellCallOutput
 from antiphon.protocol.items.content import Item
 from antiphon.protocol.items.hosted import ImageGenerationCall, McpApprovalRequest
-from antiphon.protocol.items.messages import InputItem, ItemReference
+from antiphon.protocol.items.messages import InputItem, ItemReference, Reasoning
 from antiphon.protocol.json_pieces import pieces
 from antiphon.protocol.requests import CreateResponse, opening_of
 from antiphon.protocol.validation.call_rules import check_calls
@@ -25,6 +26,7 @@ from antiphon.sharing.offload import Offload
 from antiphon.sharing.scheduler import FairScheduler
 from antiphon.storage.contract import LargeItem, Store, StoredItem
 from antiphon.translation.to_chat.prefix import MANY, Conversation, Prefix
+from antiphon.translation.to_chat.reasoning import shown_text, with_text
 from antiphon.translation.to_chat.request import as_sent, normalise_input
 
 CHAINABLE = {"completed", "incomplete"}
@@ -79,6 +81,7 @@ class Sources(Protocol):
     reads: FairScheduler
     offload: Offload
     memory: Memory
+    keyring: Keyring
 
     @property
     def new_id(self) -> NewId:
@@ -318,6 +321,7 @@ class _References:
 
     def __init__(self, sources: Sources, context: Context, intake: HistoryMemory) -> None:
         self._store, self._bounds, self._offload = sources.store, sources.bounds, sources.offload
+        self._keyring = sources.keyring
         self._context, self._intake = context, intake
         self._history: dict[str, InputItem] | None = None
         self._size = 0
@@ -336,7 +340,20 @@ class _References:
             stored = await self._load(item.id)
             if stored is not None and stored.sealed:
                 item.encrypted_content = stored.sealed
+            if stored is not None and type(item) is Reasoning and not shown_text(item):
+                await self._recall_text(item, stored)
         return item
+
+    async def _recall_text(self, item: Reasoning, stored: StoredItem) -> None:
+        """Give the model the stored text of reasoning that the client sent back without it, sealed: the item stays as
+        it was sent.
+        """
+        tenant = self._context.tenant
+        (loaded,) = await load_few([stored], self._offload, tenant)
+        text = shown_text(loaded) if isinstance(loaded, Reasoning) else ""
+        if text:
+            state = self._keyring.unseal(stored.sealed, tenant) if stored.sealed else None
+            item.encrypted_content = self._keyring.seal(with_text(state or {}, text), tenant)
 
     def _known(self, item_id: str) -> InputItem | None:
         """Return the item that is in the history: the store can have others with its id."""

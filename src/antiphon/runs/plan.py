@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct, field
 
+from antiphon.access.unseal import Unsealer
 from antiphon.cache.cache import Lookup
 from antiphon.protocol.items.content import Item
 from antiphon.protocol.items.messages import InputItem
@@ -15,7 +16,6 @@ from antiphon.runs.context import Context
 from antiphon.runs.persistence import Recorder
 from antiphon.runs.tool_policy import settled
 from antiphon.tools.registry import Toolset
-from antiphon.translation.to_chat.reasoning import Unseal
 from antiphon.translation.writer import View
 from antiphon.upstream.router import Route
 
@@ -64,7 +64,7 @@ class RunPlan(Struct, frozen=True):
     route: Route
     chains: Sequence[str]
     """The chains of the request, the most specific first."""
-    unseal: Unseal
+    unseal: Unsealer
     """Opens the sealed content that the client returns to this server."""
     recorder: Recorder | None
     """Stores the response; None if nothing of it is stored, and it holds no lease."""

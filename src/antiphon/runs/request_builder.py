@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 from msgspec import Struct
 
-from antiphon.access.unseal import state_origin
+from antiphon.access.unseal import Unsealer, state_origin
 from antiphon.errors import AntiphonError
 from antiphon.protocol.items.messages import ConfigurationUpdate, InputItem, ItemList
 from antiphon.protocol.requests import CreateResponse
@@ -17,7 +17,6 @@ from antiphon.translation.dialects.dialect import Api
 from antiphon.translation.files import NONE_READ
 from antiphon.translation.learned import refused_parameter, refused_schema, refused_types
 from antiphon.translation.to_chat.cut_prompts import is_longer
-from antiphon.translation.to_chat.reasoning import Unseal
 from antiphon.translation.to_chat.request import Body, configured, responses_parameter, to_chat
 from antiphon.translation.to_chat.tokens import tokens_of
 from antiphon.translation.to_responses.request import countable, extras, field_of, refused_field, to_responses
@@ -49,8 +48,6 @@ UNOPENED = "invalid_encrypted_content"
 RENAMES: Mapping[Api, Callable[[str], str | None]] = {"chat": responses_parameter, "responses": field_of}
 """The client's names for the fields in a backend's errors."""
 
-STREAMED = {"stream", "stream_options"}
-
 
 class BuiltRequest(Struct, frozen=True):
     """The body for a backend, and the tools that the model can call in its answer."""
@@ -76,7 +73,7 @@ class RequestBuilder:
         items: Sequence[InputItem],
         history: int,
         target: Target,
-        unseal: Unseal,
+        unseal: Unsealer,
         served: Collection[type[Tool]],
     ) -> None:
         self.request = request
@@ -159,6 +156,7 @@ class RequestBuilder:
             refused,
             toolbox=toolbox,
             unseal=self._unseal,
+            token=self._unseal.token,
             history=self._history,
             files=self.files,
         )
@@ -166,7 +164,8 @@ class RequestBuilder:
         if defaults is not None:
             defaults.fill(self._body, request, refused)
         if self._is_plain:
-            self._body = {name: value for name, value in self._body.items() if name not in STREAMED}
+            self._body = {**self._body, "stream": False}
+            self._body.pop("stream_options", None)
         allowed = None if request.tool_choice is None else allowed_names(toolbox, request.tool_choice)
         check = None
         if request.text is not None and dialect.checks_answers:
@@ -214,7 +213,7 @@ class RequestBuilder:
 
         llama-cpp-python reports an invalid request only if it is not streamed.
         """
-        if self._is_plain or "stream" not in self._body or not self.target.dialect.streams_hide_errors:
+        if self._is_plain or not self._body.get("stream") or not self.target.dialect.streams_hide_errors:
             return False
         self._is_plain = True
         return True

@@ -81,5 +81,13 @@ def _to_chat(
     toolbox = toolbox_of(request, context.items, target.dialect.taught(refused), engine.toolset.served)
     history = len(context.history)
     return to_chat(
-        request, context.items, target.dialect, refused, toolbox=toolbox, unseal=unseal, history=history, files=files
+        request,
+        context.items,
+        target.dialect,
+        refused,
+        toolbox=toolbox,
+        unseal=unseal,
+        token=unseal.token,
+        history=history,
+        files=files,
     )

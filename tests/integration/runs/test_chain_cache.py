@@ -18,6 +18,7 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
+from antiphon.access.keyring import Keyring
 from antiphon.errors import ClientError
 from antiphon.gateway import Gateway
 from antiphon.protocol.items.messages import Message
@@ -131,6 +132,7 @@ class World:
             self.clock,
             RETENTION,
             chains=self.chains,
+            keyring=Keyring([bytes(32)]),  # all worlds mark system messages alike
         )
 
     async def _noted(self, path: str, body: bytes) -> Reply:

@@ -29,7 +29,8 @@ async def test_a_model_that_made_the_same_call_too_often_is_told_so() -> None:
 
     assert backend.requests[0]["messages"][-1]["role"] == "tool"
     told = backend.requests[1]["messages"][-1]
-    assert (told["role"], "last 4 rounds" in told["content"]) == ("system", True)
+    assert (told["role"], "last 4 rounds" in told["content"]) == ("user", True)
+    assert told["content"].startswith("[System message ")
     assert [item["type"] for item in response["output"]] == ["function_call"]
 
 

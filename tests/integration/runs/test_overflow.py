@@ -80,7 +80,7 @@ async def test_where_streams_hide_errors_a_silent_one_is_asked_for_once_more_and
 
     assert_event_stream(events)
     assert events[-1]["response"]["error"]["code"] == "context_length_exceeded"
-    assert [request.get("stream") for request in backend.requests] == [True, None]
+    assert [request["stream"] for request in backend.requests] == [True, False]
 
 
 async def test_the_plain_answer_to_a_silent_stream_is_streamed() -> None:

@@ -66,7 +66,7 @@ async def test_a_probe_finds_what_its_row_says(server: ModelServer, tmp_path: Pa
     (found,) = json.loads(done.out)
     profile, row = found["profile"], DIALECTS[LLAMA.name]
     assert set(profile["json_formats"]) == row.json_formats
-    assert profile["late_system"] is not row.system_must_be_first
+    assert profile["late_system"] is (row.system_messages != "first")
     assert (profile["json_held"], profile["forced_calls"]) == (True, False)
     assert (profile["usage"], profile["streamed_usage"]) == (True, "stream_options" in row.accepts)
 

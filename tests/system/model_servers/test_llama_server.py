@@ -54,7 +54,7 @@ async def test_a_probe_finds_what_its_row_says_and_what_the_server_states(server
     profile, row = await probed(tmp_path, server), DIALECTS[LLAMA_SERVER.name]
 
     assert set(profile["json_formats"]) <= row.json_formats
-    assert profile["late_system"] is not row.system_must_be_first
+    assert profile["late_system"] is (row.system_messages != "first")
     assert (profile["usage"], profile["streamed_usage"]) == (True, "stream_options" in row.accepts)
     assert (profile["context_window"], profile["vision"], profile["json_held"]) == (CONTEXT, False, True)
     assert (profile["stable_template"], profile["rejected_keywords"]) == (True, [])

@@ -28,6 +28,25 @@ its port. `antiphon models` shows the result. A backend that matches no family h
 If a backend rejects a parameter by name, Antiphon repeats the request without it, and omits it from further requests
 until the server restarts. If a backend rejects tools, Antiphon [describes them in the
 prompt](../guides/fix-tool-calls.md#models-without-tool-calling).
+
+## Forms that every backend receives
+
+Backends refuse some of what clients and models write. Antiphon sends these in the form that all families accept. What
+the client reads and what is stored stay unchanged.
+
+- **System and developer messages** at the beginning are one system message, together with the `instructions`. A later
+  one becomes a user message between two lines that mark it, because chat templates reject it and gateways move it. The
+  lines contain a token that users cannot guess, and that texts of users and tools cannot contain. A model that is known
+  to accept [later system messages](settings.md#modelslate_system) receives it as one. `openai` and `azure` receive
+  all as the client sent them.
+- **Arguments of earlier calls** are a JSON object. Arguments that are not one, such as those of a call that was cut
+  off, are sent as text inside one: `{"arguments": "…"}`.
+- **Parameters of tools**, also of MCP servers, are an object with properties: `{"type": "object", "properties": {}}`
+  for a tool without any. For all dialects but `openai` and `azure`, a root that is a choice (`oneOf`, `anyOf`), a sum
+  (`allOf`) or a reference becomes an object with all properties, which requires what every alternative requires. The
+  description lists the alternatives, and the arguments of a call are
+  [checked](../guides/repair-model-output.md) against the schema that the client sent.
+- **`stream`** is always sent, as true or false: some gateways stream if it is absent.
 """
 
 SECTIONS: dict[str, str] = {
@@ -77,7 +96,6 @@ parameter is rejected.
 - **one request at a time**: a new request would interrupt the current stream. All other requests wait, whatever
   `concurrency` says, and Antiphon does not request the list of models in the meantime.
 - **streams hide errors**: a stream that ends without a reason is repeated as a request without streaming.
-- **arguments are parsed**: arguments of an earlier call that are not a JSON object are sent inside an object.
 - **prompt cache**: the backend processes a prompt only from its first difference to an earlier prompt, so Antiphon
   [compares the prompts](../guides/reuse-prompt-caches.md).
 - **tools in the prompt**: no `tools` are sent, as if the backend had rejected them. With **JSON**, a schema also
@@ -102,7 +120,6 @@ EFFORT_FORMS = {
 SPECIAL = {
     "one_at_a_time": "one request at a time",
     "streams_hide_errors": "streams hide errors",
-    "parses_arguments": "arguments are parsed",
     "prefix_cache": "prompt cache",
     "checks_answers": "output is checked",
     "unfit": "weaker schemas",

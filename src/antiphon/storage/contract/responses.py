@@ -75,7 +75,9 @@ class Responses(Protocol):
         ...
 
     async def find_item(self, tenant: str, item_id: str, *, few: bool = False) -> StoredItem | None:
-        """Return the newest stored item with this id, else a conversation's item with it, else None.
+        """Return the stored item with this id, else a conversation's item with it, else None.
+
+        Clients send items back with their ids, and can change them: the one that was stored first is returned.
 
         With `few`, a large item is returned as a `LargeItem`.
         """

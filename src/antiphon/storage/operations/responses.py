@@ -150,7 +150,7 @@ def _announce_conversation(conversation_id: str, tenant: str) -> Operation[None]
 
 
 def find_item(tenant: str, item_id: str, now: int, few: bool = False) -> Operation[StoredItem | None]:
-    """Return the newest item with this id, or a conversation's item if no response has one."""
+    """Return the oldest item with this id, or a conversation's item if no response has one."""
     for query, values in (("find_item", (item_id, tenant, now)), ("find_conversation_item", (item_id, tenant))):
         row = yield from first(query, *values, FEW_BYTES)
         if row is None:

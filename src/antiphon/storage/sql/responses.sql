@@ -164,7 +164,7 @@ SELECT count(*), CAST(coalesce(sum(length(body) + coalesce(length(sealed), 0)), 
 WHERE conversation = $1 AND position < $2
 
 -- find_item --
--- The item stored last, if clients sent an item several times. Only its size, if that is more than $4.
+-- The item stored first, if clients sent copies of it. Only its size, if that is more than $4.
 SELECT
     items.id,
     CASE WHEN length(items.body) + coalesce(length(items.sealed), 0) <= $4 THEN items.body END,
@@ -174,7 +174,7 @@ FROM items JOIN responses ON responses.seq = items.response
 WHERE
     items.id = $1 AND responses.tenant = $2 AND responses.is_stored = 1
     AND (responses.expires_at IS NULL OR responses.expires_at > $3)
-ORDER BY items.response DESC, items.position DESC LIMIT 1
+ORDER BY items.response, items.position LIMIT 1
 
 -- find_conversation_item --
 SELECT

@@ -167,16 +167,16 @@ async def _least_work(store: Store, response_id: str) -> float:
 
 
 async def _items_may_come_again(store: Store) -> None:
-    """An item's id can appear in many responses, and twice in one; each keeps its own, and the newest is found."""
+    """An item's id can appear in many responses, and twice in one; each keeps its own, and the oldest is found."""
     first, again, last = (StoredItem(item_id, body) for item_id in [new_id("msg")] for body in (b"1", b"2", b"3"))
     older, newer = new_response([first]), new_response([again], [last])
     for response in (older, newer):
         await store.save(response)
     same(await store.load(T, older.id), older)
     same(await store.load(T, newer.id), newer)
-    hold(await store.find_item(T, first.id) == last, "not the newest item was found")
-    await store.delete(T, newer.id)
-    hold(await store.find_item(T, first.id) == first, "the older item is lost with the newer")
+    hold(await store.find_item(T, first.id) == first, "not the oldest item was found")
+    await store.delete(T, older.id)
+    hold(await store.find_item(T, first.id) == again, "the newer item is lost with the older")
 
 
 async def _large_item_says_its_size(store: Store) -> None:

@@ -14,6 +14,7 @@ from antiphon.translation.to_chat.schemas import groups_of
 Replay = Literal["never", "tool_turns", "always"]
 ReasoningField = Literal["", "reasoning_content", "reasoning", "thinking", "think_tags"]
 ChoiceForm = Literal["full", "named", "functions", "strings"]
+SystemMessages = Literal["first", "late", "several"]
 CapName = Literal["max_tokens", "max_completion_tokens", ""]
 Api = Literal["chat", "responses"]
 """The API that a backend is called with."""
@@ -54,9 +55,12 @@ class Dialect:
     name: str
     system_role: Literal["system", "developer", "user"] = "system"
     """The role of instructions; `user` if the model's template has no role for them."""
-    system_must_be_first: bool = False
-    """One system message, at the very beginning: chat templates raise otherwise. Later ones become marked user
-    messages.
+    system_messages: SystemMessages = "first"
+    """Which system messages are accepted.
+
+    `first`: one, at the very beginning: chat templates raise otherwise, and gateways move later ones there. Later ones
+    become marked user messages (`to_chat.marks`). `late`: one at the beginning, and others behind other messages.
+    `several`: any number anywhere.
     """
     call_content: Literal["null", "", "absent"] = "null"
     """`content` of an assistant message with calls and no text."""
@@ -100,6 +104,10 @@ class Dialect:
     """
     strict: bool = False
     """Whether `strict` of a function or a schema can be sent."""
+    root_choices: bool = False
+    """Whether the root of a tool's schema can be a choice or a reference; otherwise one object replaces it
+    (`to_chat.schema_roots`).
+    """
     patterns: bool = False
     """Whether the backend enforces a schema's `pattern`; otherwise it is only checked afterwards."""
     json_formats: frozenset[str] = frozenset({"json_object", "json_schema"})
@@ -122,8 +130,6 @@ class Dialect:
 
     `chat` if the family's own Responses API is known to do less than this server does over Chat, or is unknown.
     """
-    parses_arguments: bool = False
-    """Whether call arguments that are not a JSON object fail a request; they are then sent inside one."""
     one_at_a_time: bool = False
     """Whether any other request interrupts the stream of an answer, even a request for its models."""
     streams_hide_errors: bool = False
@@ -194,9 +200,11 @@ class Dialect:
         if profile.rejected_keywords:
             changes["unfit"] = self.unfit | groups_of(profile.rejected_keywords)
         if profile.system_role is False:
-            changes |= {"system_role": "user", "alternating": True, "system_must_be_first": False}
-        elif profile.late_system is not None:
-            changes["system_must_be_first"] = not profile.late_system
+            changes |= {"system_role": "user", "alternating": True, "system_messages": "first"}
+        elif profile.late_system is False:
+            changes["system_messages"] = "first"
+        elif profile.late_system and self.system_messages == "first":
+            changes["system_messages"] = "late"
         if profile.vision:
             changes["sees_images"] = True
         return replace(self, **changes) if changes else self

@@ -38,7 +38,6 @@ MODEL_SERVERS = (
         "lmstudio",
         prefix_cache=True,
         checks_answers=True,
-        system_must_be_first=True,
         accepts=TOOLS | SAMPLING | PENALTIES | {"response_format", "stream_options"},
         effort="reasoning_effort",
         reasoning="reasoning_content",
@@ -66,7 +65,6 @@ MODEL_SERVERS = (
         prefix_cache=True,
         checks_answers=True,
         unfit=frozenset({"classes", "anchors"}),
-        system_must_be_first=True,
         patterns=True,
         effort="chat_template_kwargs",
         passthrough=CHAT_ONLY
@@ -91,7 +89,6 @@ MODEL_SERVERS = (
         prefix_cache=True,
         checks_answers=True,
         unfit=frozenset({"classes", "large"}),
-        system_must_be_first=True,
         call_content="",
         text_parts=False,
         accepts=USUAL - {"parallel_tool_calls", "user", "stream_options"},
@@ -112,12 +109,10 @@ MODEL_SERVERS = (
         # (transformers#40620).
         "transformers",
         checks_answers=True,
-        system_must_be_first=True,
         call_content="",
         text_parts=False,
         accepts=SAMPLING | {"tools"},
         text_calls=True,
-        parses_arguments=True,
         passthrough=frozenset({"generation_config"}),
     ),
     Dialect(
@@ -131,7 +126,6 @@ MODEL_SERVERS = (
         "vllm",
         prefix_cache=True,
         checks_answers=True,
-        system_must_be_first=True,
         patterns=True,
         effort="chat_template_kwargs",
         passthrough=CHAT_ONLY
@@ -153,7 +147,6 @@ MODEL_SERVERS = (
         "sglang",
         prefix_cache=True,
         checks_answers=True,
-        system_must_be_first=True,
         patterns=True,
         effort="chat_template_kwargs",
         passthrough=CHAT_ONLY

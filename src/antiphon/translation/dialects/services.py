@@ -14,6 +14,8 @@ SERVICES = (
         effort="reasoning_effort",
         tool_choice="full",
         strict=True,
+        root_choices=True,
+        system_messages="several",
         file_part="file",
         # Its reasoning, and the tools that it runs, are available only there.
         api="responses",
@@ -27,6 +29,8 @@ SERVICES = (
         accepts=USUAL | {"verbosity", "prompt_cache_key"},
         effort="reasoning_effort",
         strict=True,
+        root_choices=True,
+        system_messages="several",
         file_part="file",
         # Depends on the resource's region and on what precedes it.
         api="probe",

@@ -145,7 +145,7 @@ def _call(call: Mapping[str, Any], names: dict[str, str]) -> Body:
 
 def _arguments(arguments: Any) -> msgspec.Raw:
     """Return the arguments as an object: their text stays unchanged, so that a prompt keeps its prefix."""
-    return msgspec.Raw(as_object(arguments or "{}").encode())
+    return msgspec.Raw(as_object(arguments or "").encode())
 
 
 def _tools(body: Mapping[str, Any]) -> list[Any]:

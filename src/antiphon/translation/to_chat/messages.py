@@ -7,6 +7,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from antiphon.errors import ClientError
+from antiphon.protocol.items.calls import AdditionalTools
 from antiphon.protocol.items.content import (
     InputFile,
     InputImage,
@@ -15,16 +16,24 @@ from antiphon.protocol.items.content import (
     Part,
     Refusal,
 )
-from antiphon.protocol.items.messages import InputItem, ItemReference, Message, kinds_of
+from antiphon.protocol.items.messages import ConfigurationUpdate, InputItem, ItemReference, Message, kinds_of
 from antiphon.protocol.validation import refusals
 from antiphon.protocol.validation.call_rules import Call, Output, tie
 from antiphon.translation.dialects.dialect import Dialect
 from antiphon.translation.files import GONE, ReadFiles
 from antiphon.translation.to_chat.history import SHOWN, Answer, Exchanges, Placed, Said, group, visible
+from antiphon.translation.to_chat.marks import (
+    SYSTEM_ROLES,
+    Token,
+    beginning_of,
+    marked,
+    token_of_this_process,
+    without_token,
+)
 from antiphon.translation.to_chat.media import file_parts, image_part
 from antiphon.translation.to_chat.prefix import INDEPENDENT, Conversation, Messages, Prefix, Rendering
 from antiphon.translation.to_chat.reasoning import Recalled, Unseal, nothing, recall
-from antiphon.translation.to_chat.shape import shaped
+from antiphon.translation.to_chat.shape import alternating
 from antiphon.translation.tool_mapping.calls import as_object, called_tools, chat_call, output_of
 from antiphon.translation.tool_mapping.offering import Toolbox
 
@@ -77,6 +86,9 @@ ChatMessage = dict[str, Any]
 MESSAGES = frozenset[type]({Message})
 """Items that never share an answer with others."""
 
+SILENT = frozenset[type]({AdditionalTools, ConfigurationUpdate})
+"""Items that can precede the messages, and become none."""
+
 _BASE36 = "0123456789abcdefghijklmnopqrstuvwxyz"
 _SHORT_ID_LENGTH = 9
 
@@ -92,8 +104,12 @@ def to_messages(
     history: int = 0,
     files: ReadFiles | None = None,
     opening: int = 0,
+    token: Token = token_of_this_process,
 ) -> list[ChatMessage]:
     """Return the Chat messages for `items`, in order, with `instructions` first.
+
+    The system messages at the beginning are one message with the `instructions`, unless the dialect accepts several.
+    `token` creates the token that marks later ones, where the dialect accepts none there.
 
     `toolbox` knows the names of the tools that are called; `unseal` opens the state that a client stores for us.
 
@@ -111,12 +127,28 @@ def to_messages(
     first = [{"role": dialect.system_role, "content": instructions}] if instructions else []
     write = _Renderer(dialect, reasoning_context, toolbox, unseal, files, opening=opening)
     prefix = items.prefix if isinstance(items, Conversation) else None
-    cut = write.known(prefix, items, history) if prefix else 0
+    leading, is_late, place = 0, False, 0  # found in this function, so that a request without any pays no call
+    if dialect.system_messages != "several":
+        if prefix and prefix.is_apart:
+            leading, is_late, place = prefix.leading, prefix.has_late_system, prefix.length
+        is_first = leading == place
+        for item in items[place:] if place else items:
+            place += 1
+            if isinstance(item, Message) and item.role in SYSTEM_ROLES:
+                leading, is_late = (place, is_late) if is_first else (leading, True)
+            elif type(item) not in SILENT:
+                is_first = False
+        if is_late and dialect.system_messages == "first":
+            write.token = token(beginning_of(items))
+        if leading:
+            write.history = history
+            first = write.opened(items[:leading], instructions)
+    cut = write.known(prefix, items, history, leading) if prefix else 0
     if not (prefix and cut):
-        messages = [*first, *write.messages(items, history)]
-        return shaped(messages, dialect) if dialect.system_must_be_first or dialect.alternating else messages
-    rest = shaped(write.messages(items[cut:], history - cut), dialect)
-    return Messages(first, prefix.rendering(dialect, reasoning_context), cut, rest)
+        messages = [*first, *write.messages(items, history, leading)]
+        return alternating(messages) if dialect.alternating else messages
+    rest = write.messages(items[cut:], history - cut)
+    return Messages(first, prefix.rendering((dialect, reasoning_context, write.token)), cut, rest)
 
 
 class _Renderer(Struct):
@@ -133,19 +165,38 @@ class _Renderer(Struct):
     """How many of their items came before the request's own input."""
     opening: int = 0
     """How many of these are the messages of a prompt."""
+    token: str = ""
+    """The token that marks system messages, if the conversation has later ones and the dialect accepts none there."""
 
-    def messages(self, items: Sequence[InputItem], history: int, *, are_past: bool = False) -> list[ChatMessage]:
-        """Return the messages of turns that are independent of all other turns."""
+    def opened(self, items: Sequence[InputItem], instructions: str | None) -> list[ChatMessage]:
+        """Return the instructions and the system messages that follow them as one, and their other content behind."""
+        texts, rest = [instructions] if instructions else [], list[ChatPart]()
+        for index, item in enumerate(items):
+            if isinstance(item, Message):
+                parts = self._parts(item.content, index, "content")
+                texts.append("\n\n".join(text_of(parts)))
+                rest += [part for part in parts if part["type"] != "text"]
+        text = "\n\n".join(filter(None, texts))
+        messages: list[ChatMessage] = [{"role": self.dialect.system_role, "content": text}] if text else []
+        return [*messages, {"role": "user", "content": rest}] if rest else messages
+
+    def messages(
+        self, items: Sequence[InputItem], history: int, start: int = 0, *, are_past: bool = False
+    ) -> list[ChatMessage]:
+        """Return the messages of turns that are independent of all other turns, from the item at `start` on."""
         kinds = frozenset(map(type, items))
         if ItemReference in kinds:
             raise _unresolved(items)
         self.history = history
         messages: list[ChatMessage] = []
         if kinds <= MESSAGES:
-            for index, item in enumerate(items):
+            for index, item in enumerate(items[start:] if start else items, start):
                 messages += self.message(index, item)
             return messages
-        self.exchanges = exchanges = group(self._visible(items) if not kinds <= SHOWN else list(enumerate(items)))
+        placed = self._visible(items) if not kinds <= SHOWN else list(enumerate(items))
+        if start:
+            placed = [one for one in placed if one[0] >= start]
+        self.exchanges = exchanges = group(placed)
         exchanges.turn += are_past
         for each in exchanges.groups:
             messages += self.answer(each) if isinstance(each, Answer) else self.said(each)
@@ -154,8 +205,11 @@ class _Renderer(Struct):
     def _visible(self, items: Sequence[InputItem]) -> list[Placed]:
         return visible(items, self.unseal, sees_images=self.dialect.sees_images)
 
-    def known(self, prefix: Prefix, items: Sequence[InputItem], history: int) -> int:
-        """Return the position of a user message before which all messages are known from now on; 0 for none."""
+    def known(self, prefix: Prefix, items: Sequence[InputItem], history: int, leading: int) -> int:
+        """Return the position of a user message before which all messages are known from now on; 0 for none.
+
+        The `leading` items are not among these messages: they are one with the instructions of each request.
+        """
         if prefix.log.has_files:
             return 0
         if self.dialect.alternating:  # the message before this position and the one after it can need merging
@@ -165,23 +219,22 @@ class _Renderer(Struct):
         cut = _cut(items, prefix)
         if any(prefix.log.calls[call_id] < cut for call_id in prefix.open):
             return 0
-        if self.dialect.system_must_be_first and (prefix.has_system or any(map(_is_system, items[prefix.length :]))):
-            return 0
         try:
-            rendering = self._known_up_to(prefix, cut)
+            rendering = self._known_up_to(prefix, cut, leading)
         except ClientError:
             return 0
         return cut if cut in rendering.bounds else 0
 
-    def _known_up_to(self, prefix: Prefix, cut: int) -> Rendering:
-        rendering = prefix.rendering(self.dialect, self.reasoning_context)
+    def _known_up_to(self, prefix: Prefix, cut: int, leading: int) -> Rendering:
+        form = (self.dialect, self.reasoning_context, self.token)
+        rendering = prefix.rendering(form)
         if any(self.toolbox.name_of(*tool) != name for tool, name in rendering.names.items()):
-            rendering = prefix.render_anew(self.dialect, self.reasoning_context)
+            rendering = prefix.render_anew(form)
         if rendering.end < cut:
             new = prefix.log.items[rendering.end : cut]
             names = {tool: self.toolbox.name_of(*tool) for tool in called_tools(new)}
             used = self.files.used if self.files is not None else 0
-            messages = shaped(self.messages(new, cut, are_past=True), self.dialect)
+            messages = self.messages(new, cut, max(0, leading - rendering.end), are_past=True)
             if self.files is not None and self.files.used != used:
                 prefix.log.has_files = True
                 return rendering
@@ -200,11 +253,13 @@ class _Renderer(Struct):
         parts = self._parts(message.content, index, "content")
         if message.role == "user":
             return [{"role": "user", "content": content_of(parts, self.dialect)}]
-        own = self.dialect.system_role
+        own, text = self.dialect.system_role, "\n\n".join(text_of(parts))
         role = own if message.role == "developer" or own == "user" else "system"
         rest = [part for part in parts if part["type"] != "text"]
-        messages = [{"role": role, "content": "\n\n".join(text_of(parts))}]
-        return [*messages, {"role": "user", "content": rest}] if rest else messages
+        written: ChatMessage = {"role": role, "content": text}
+        if self.token:
+            written = {"role": "user", "content": marked(text, self.token)}
+        return [written, {"role": "user", "content": rest}] if rest else [written]
 
     def answer(self, answer: Answer) -> list[ChatMessage]:
         """An assistant message, its calls' outputs, and the content that those outputs could not contain."""
@@ -242,20 +297,21 @@ class _Renderer(Struct):
 
     def _tool_call(self, call: Call, recalled: Recalled) -> dict[str, Any]:
         name, arguments = chat_call(call, self.toolbox)
-        if self.dialect.parses_arguments:
-            arguments = as_object(arguments)
-        function = {"name": name, "arguments": arguments}
+        function = {"name": name, "arguments": as_object(arguments)}
         call_id = _call_id(tie(call), self.dialect)
         return {"id": call_id, "type": "function", "function": function} | recalled.calls.get(tie(call), {})
 
     def _parts(self, content: Any, index: int, field: str) -> list[ChatPart]:
+        """Return the parts of a text that the model did not write."""
         if isinstance(content, str):
-            return [{"type": "text", "text": content}]
-        if index < self.opening:
-            return chat_parts(content, self.dialect, f"prompt.messages[{index}].{field}", self.files)
-        if index < self.history:
-            return [part for each in content for part in self._remembered(each)]
-        return chat_parts(content, self.dialect, f"input[{index - self.history}].{field}", self.files)
+            parts: list[ChatPart] = [{"type": "text", "text": content}]
+        elif index < self.opening:
+            parts = chat_parts(content, self.dialect, f"prompt.messages[{index}].{field}", self.files)
+        elif index < self.history:
+            parts = [part for each in content for part in self._remembered(each)]
+        else:
+            parts = chat_parts(content, self.dialect, f"input[{index - self.history}].{field}", self.files)
+        return without_token(parts, self.token) if self.token else parts
 
     def _remembered(self, part: Any) -> list[ChatPart]:
         """An earlier turn's part; a conversation continues even if a model with other senses takes over (lesson
@@ -275,10 +331,6 @@ def _cut(items: Sequence[InputItem], prefix: Prefix) -> int:
 
 def _is_user(item: InputItem) -> bool:
     return isinstance(item, Message) and item.role == "user"
-
-
-def _is_system(item: InputItem) -> bool:
-    return isinstance(item, Message) and item.role in ("system", "developer")
 
 
 def _assistant(answer: Answer, recalled: Recalled, calls: list[Any], dialect: Dialect) -> list[ChatMessage]:

@@ -17,6 +17,7 @@ from antiphon.protocol.json_pieces import pieces
 from antiphon.protocol.tool_bindings import Key
 from antiphon.protocol.validation.call_rules import CALLS, OUTPUTS, check_calls, tie
 from antiphon.translation.dialects.dialect import Dialect
+from antiphon.translation.to_chat.marks import SYSTEM_ROLES
 
 INDEPENDENT = frozenset[type]({Message, Reasoning, *CALLS, *OUTPUTS}).difference([ToolSearchCall, ToolSearchOutput])
 """Items that become the same messages whatever later turns contain."""
@@ -29,6 +30,9 @@ MUCH = 4 * 1024 * 1024
 
 MOST_RENDERINGS = 2
 """Renderings that a log keeps. A chain seldom needs a second; the size of a log does not include the others."""
+
+Form = tuple[Dialect, str | None, str]
+"""What the messages of items depend on: the dialect, `reasoning.context`, and the token of marked system messages."""
 
 _encode = msgspec.json.Encoder().encode
 
@@ -81,7 +85,7 @@ class Log:
     items: list[InputItem] = field(default_factory=list)
     calls: dict[str, int] = field(default_factory=dict)
     outputs: dict[str, int] = field(default_factory=dict)
-    renderings: dict[tuple[Dialect, str | None], Rendering] = field(default_factory=dict)
+    renderings: dict[Form, Rendering] = field(default_factory=dict)
     size: int = 0
     """About how many bytes it takes."""
     has_files: bool = False
@@ -121,19 +125,21 @@ class Prefix:
     """Whether calls and outputs are paired, except the `open` ones."""
     is_apart: bool = True
     """Whether the messages of a turn depend on no other turn."""
-    has_system: bool = False
-    """Whether it contains a system or developer message."""
+    leading: int = 0
+    """How many system and developer messages it begins with."""
+    has_late_system: bool = False
+    """Whether it contains one after other items."""
 
-    def rendering(self, dialect: Dialect, reasoning_context: str | None) -> Rendering:
+    def rendering(self, form: Form) -> Rendering:
         """Return the messages that are known of the log, none at first; a new rendering replaces the oldest one."""
-        return self.log.renderings.get((dialect, reasoning_context)) or self.render_anew(dialect, reasoning_context)
+        return self.log.renderings.get(form) or self.render_anew(form)
 
-    def render_anew(self, dialect: Dialect, reasoning_context: str | None) -> Rendering:
+    def render_anew(self, form: Form) -> Rendering:
         """Return an empty rendering that replaces the known one, if any."""
-        renderings, key = self.log.renderings, (dialect, reasoning_context)
-        if key not in renderings and len(renderings) == MOST_RENDERINGS:
+        renderings = self.log.renderings
+        if form not in renderings and len(renderings) == MOST_RENDERINGS:
             del renderings[next(iter(renderings))]
-        found = renderings[key] = Rendering()
+        found = renderings[form] = Rendering()
         return found
 
     @property
@@ -145,7 +151,10 @@ class Prefix:
         """Return the prefix that ends with these items, which take about `size` bytes."""
         is_newest = self.length == len(self.log.items)
         log = self.log if is_newest else self.log.copied(self.length)
-        added = _Added(log, dict.fromkeys(self.open), self.last_user, self.is_sound, self.is_apart, self.has_system)
+        open_calls = dict.fromkeys(self.open)
+        added = _Added(
+            log, open_calls, self.last_user, self.is_sound, self.is_apart, self.leading, self.has_late_system
+        )
         for item in items:
             added.add(item)
         log.size += size
@@ -158,7 +167,8 @@ class Prefix:
             added.last_user,
             added.is_sound,
             added.is_apart and kinds <= INDEPENDENT,
-            added.has_system,
+            added.leading,
+            added.has_late_system,
         )
 
     def check_calls(self, new: Sequence[InputItem]) -> None:
@@ -182,13 +192,17 @@ class _Added:
     last_user: int
     is_sound: bool
     is_apart: bool
-    has_system: bool
+    leading: int
+    has_late_system: bool
 
     def add(self, item: InputItem) -> None:
         log, kind, place = self.log, type(item), len(self.log.items)
         if isinstance(item, Message):
-            self.has_system |= item.role in ("system", "developer")
-            if item.role == "user":
+            if item.role in SYSTEM_ROLES:
+                is_leading = self.leading == place
+                self.leading += is_leading
+                self.has_late_system |= not is_leading
+            elif item.role == "user":
                 self.last_user = place
         elif kind in CALLS:
             self._add_call(item, place)

@@ -24,8 +24,8 @@ from antiphon.protocol.formats import JsonObjectFormat, JsonSchemaFormat
 from antiphon.protocol.requests import CreateResponse, TextConfig
 from antiphon.protocol.tool_bindings import ANSWER, Offer
 from antiphon.translation.dialects.dialect import Dialect
-from antiphon.translation.tool_mapping.calls import as_object
-from antiphon.translation.tool_mapping.choice import chat_tools, tool_choice
+from antiphon.translation.to_chat.schema_roots import completed
+from antiphon.translation.tool_mapping.choice import chat_function, tool_choice
 from antiphon.translation.tool_mapping.offering import Toolbox
 
 Format = Any
@@ -78,7 +78,7 @@ def prompt_tools(request: CreateResponse, toolbox: Toolbox, dialect: Dialect) ->
     if dialect.takes_schemas and choice != "none":
         form = _of_calls(demanded) if demanded else _or_call(form, offers)
         is_object = is_object or is_wrapped or bool(demanded)
-    tools = "\n".join(msgspec.json.encode(tool["function"]).decode() for tool in chat_tools(offers))
+    tools = "\n".join(msgspec.json.encode(chat_function(offer)).decode() for offer in offers)
     how = (f"{_IN_JSON}\n{_IN_JSON_ALONE}" if is_wrapped else _IN_JSON) if is_object else _IN_BLOCKS
     last = f"You must call the function {named} now." if named else _CHOICES.get(str(choice), "")
     one = _ONE if request.parallel_tool_calls is False and not is_object else ""
@@ -108,7 +108,7 @@ def _call_schema(offer: Offer) -> dict[str, Any]:
     words.
     """
     has_references = b'"$ref"' in msgspec.json.encode(offer.parameters)
-    arguments = {"type": "object"} if has_references else offer.parameters
+    arguments = {"type": "object"} if has_references else completed(offer.parameters)
     return {
         "type": "object",
         "properties": {"name": {"type": "string", "enum": [offer.chat_name]}, "arguments": arguments},
@@ -155,7 +155,7 @@ def _with_blocks(message: dict[str, Any], calls: Sequence[dict[str, Any]]) -> di
 
 def _block(function: dict[str, Any]) -> str:
     name = msgspec.json.encode(function["name"]).decode()
-    return f'<tool_call>\n{{"name": {name}, "arguments": {as_object(function["arguments"])}}}\n</tool_call>'
+    return f'<tool_call>\n{{"name": {name}, "arguments": {function["arguments"]}}}\n</tool_call>'
 
 
 def _response(output: str) -> str:

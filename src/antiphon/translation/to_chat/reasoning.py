@@ -36,6 +36,10 @@ _TEXTS = ("reasoning_content", "reasoning", "thinking", "think")
 """Fields in which the text can be sealed: a field's name, Mistral's parts, tags."""
 
 
+_BARE_TEXT = "think"
+"""A field that no family sends back as it is, so that only the text counts."""
+
+
 @dataclass(slots=True)
 class Recalled:
     """What one assistant message sends back.
@@ -65,7 +69,7 @@ def recall(items: Sequence[Reasoning], dialect: Dialect, unseal: Unseal) -> Reca
 def _add(recalled: Recalled, item: Reasoning, dialect: Dialect, unseal: Unseal) -> None:
     state = unseal(item.encrypted_content) if item.encrypted_content else {}
     reasoning = _table(state.get("reasoning"))
-    text = _shown_text(item) or plain_text(reasoning)
+    text = shown_text(item) or plain_text(reasoning)
     recalled.text = "\n\n".join(filter(None, (recalled.text, text)))
     if state.get("family") != dialect.name:
         return
@@ -76,8 +80,8 @@ def _add(recalled: Recalled, item: Reasoning, dialect: Dialect, unseal: Unseal) 
         recalled.calls[call_id] = _known(extra, _SIGNATURES)
 
 
-def _shown_text(item: Reasoning) -> str:
-    """Return the raw reasoning if the item shows it, otherwise its summary."""
+def shown_text(item: Reasoning) -> str:
+    """Return the raw reasoning if the item shows it, otherwise its summary; empty for an item without any."""
     return "\n\n".join(part.text for part in (item.content or item.summary) if part.text)
 
 
@@ -85,6 +89,12 @@ def plain_text(reasoning: Any) -> str:
     """Return the reasoning that was sealed as text, empty without any."""
     table = _table(reasoning)
     return next((table[name] for name in _TEXTS if isinstance(table.get(name), str)), "")
+
+
+def with_text(state: dict[str, Any], text: str) -> dict[str, Any]:
+    """Return sealed state with the text of the reasoning, for an item that does not show it."""
+    reasoning = _table(state.get("reasoning"))
+    return state if plain_text(reasoning) else {**state, "reasoning": {**reasoning, _BARE_TEXT: text}}
 
 
 def _joined(before: Any, value: Any) -> Any:

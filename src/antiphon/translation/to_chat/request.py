@@ -31,6 +31,7 @@ from antiphon.translation.dialects.dialect import EFFORTS, Dialect
 from antiphon.translation.dialects.profile import EffortForm
 from antiphon.translation.files import ReadFiles
 from antiphon.translation.to_chat.answer_format import instruction, response_format
+from antiphon.translation.to_chat.marks import Token, token_of_this_process
 from antiphon.translation.to_chat.messages import to_messages
 from antiphon.translation.to_chat.prefix import Conversation
 from antiphon.translation.to_chat.reasoning import Unseal, nothing
@@ -127,13 +128,15 @@ def to_chat(
     unseal: Unseal = nothing,
     history: int = 0,
     files: ReadFiles | None = None,
+    token: Token = token_of_this_process,
 ) -> Body:
     """Return the body of the Chat Completions request for `request` and the conversation `items`.
 
     `items` is the whole conversation; its first `history` items precede this request's input. `dropped` are parameters
     that this backend has rejected before (`learn.refused_parameter`). `toolbox` is the result of `toolbox_of` for the
     same request, if the caller has it. `unseal` decrypts the state that a client stores (`encrypted_content`). The body
-    has `stream` if the request has it. `files` are the files that were read for the request.
+    always has `stream`. `files` are the files that were read for the request.
+    `token` marks system messages that the backend does not accept where they are (`marks.py`).
 
     Raises `ClientError`, which names the field of the request, if the backend cannot do it, and `UnreadFile` for a file
     that has to be read first.
@@ -176,6 +179,7 @@ def to_chat(
             history=history,
             files=files,
             opening=opening,
+            token=token,
         ),
     }
     if has_tools and not in_prompt:
@@ -205,10 +209,9 @@ def _add_parameters(body: Body, request: CreateResponse, dialect: Dialect, dropp
         body |= _EFFORT_FORMS[dialect.effort](_nearest(effort, dialect.efforts))
     if isinstance(request, LocalRequest):
         _add_local(body, request, dropped)
-    if request.stream:
-        body["stream"] = True
-        if "stream_options" in dialect.accepts:
-            body["stream_options"] = {"include_usage": True}
+    body["stream"] = is_stream = request.stream is True  # some gateways stream if it is absent (nenya#17)
+    if is_stream and "stream_options" in dialect.accepts:
+        body["stream_options"] = {"include_usage": True}
 
 
 def _add_local(body: Body, request: LocalRequest, dropped: frozenset[str]) -> None:
@@ -226,7 +229,7 @@ def _tools(request: CreateResponse, toolbox: Toolbox, dialect: Dialect) -> Body:
     offers, choice = tool_choice(toolbox, request.tool_choice, dialect)
     if not offers:
         return {}
-    body: Body = {"tools": chat_tools(offers, dialect.unfit)}
+    body: Body = {"tools": chat_tools(offers, dialect)}
     if choice is not None:
         body["tool_choice"] = choice
     if request.parallel_tool_calls is not None and "parallel_tool_calls" in dialect.accepts:

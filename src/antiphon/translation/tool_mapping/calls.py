@@ -34,7 +34,7 @@ Content = str | list[Any]
 
 
 def chat_call(call: Call, toolbox: Toolbox) -> tuple[str, str]:
-    """Return the function's name as the backend knows it, and the arguments as JSON."""
+    """Return the function's name as the backend knows it, and the arguments as the model wrote them, or as JSON."""
     kind, name, arguments = _CALLS[type(call)](call)
     return toolbox.name_of(kind, getattr(call, "namespace", None) or "", name), arguments
 
@@ -50,7 +50,13 @@ def _tool_of(call: Any) -> Key:
 
 
 def as_object(arguments: str) -> str:
-    """Return arguments that are a JSON object unchanged, and any others as the text in one."""
+    """Return arguments that are a JSON object unchanged, none as an empty object, and any others as the text in one.
+
+    Backends and chat templates parse the arguments of earlier calls, and reject a request if any of them are not a JSON
+    object (cc-switch#5197, #4531, #5001). Models do write such arguments, and one call would end its conversation.
+    """
+    if not arguments.strip():
+        return "{}"
     try:
         is_object = isinstance(msgspec.json.decode(arguments), dict)
     except (msgspec.DecodeError, RecursionError):
@@ -79,9 +85,8 @@ def _searched(call: ToolSearchCall) -> tuple[Kind, str, str]:
 
 
 _CALLS: dict[type, Callable[[Any], tuple[Kind, str, str]]] = {
-    # Empty arguments become an empty object: chat templates parse them.
-    FunctionCall: lambda call: ("function", call.name, call.arguments or "{}"),
-    ServedCall: lambda call: (call.kind, call.name, call.arguments or "{}"),
+    FunctionCall: lambda call: ("function", call.name, call.arguments),
+    ServedCall: lambda call: (call.kind, call.name, call.arguments),
     CustomToolCall: lambda call: ("custom", call.name, _json({"input": call.input})),
     ToolSearchCall: _searched,
     LocalShellCall: lambda call: (

@@ -1,6 +1,6 @@
 """The choice among the tools in force, in the forms that a dialect accepts (specification section 6, `tool_choice`)."""
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from msgspec import UNSET
@@ -31,6 +31,7 @@ from antiphon.protocol.tools import (
     WebSearchPreviewChoice,
 )
 from antiphon.translation.dialects.dialect import Dialect
+from antiphon.translation.to_chat.schema_roots import completed, flattened, is_flat
 from antiphon.translation.to_chat.schemas import projected
 from antiphon.translation.tool_mapping.offering import Toolbox
 
@@ -39,19 +40,30 @@ ChatChoice = str | dict[str, Any] | None
 _COMPUTERS: tuple[Kind, ...] = ("computer", "computer_use_preview")
 
 
-def chat_tools(offers: Iterable[Offer], unfit: Collection[str] = ()) -> list[dict[str, Any]]:
-    """Return the `tools` of a Chat request, their schemas without the keywords of `unfit` (`Dialect.unfit`)."""
-    functions = [_function(offer) for offer in offers]
-    for function in functions if unfit else ():
-        function["parameters"] = projected(function["parameters"], unfit)
+def chat_tools(offers: Iterable[Offer], dialect: Dialect) -> list[dict[str, Any]]:
+    """Return the `tools` of a Chat request, with schemas that the dialect accepts."""
+    functions = [chat_function(offer) for offer in offers]
+    for function in functions:
+        if not (dialect.root_choices or is_flat(function["parameters"])):
+            _flatten(function)
+        if dialect.unfit:
+            function["parameters"] = projected(function["parameters"], dialect.unfit)
     return [{"type": "function", "function": function} for function in functions]
 
 
-def _function(offer: Offer) -> dict[str, Any]:
+def _flatten(function: dict[str, Any]) -> None:
+    """Give the schema of a function an object as its root; a strict schema would require every property of that."""
+    function["parameters"], words = flattened(function["parameters"])
+    function["description"] = "\n\n".join(filter(None, (function.get("description"), words)))
+    function.pop("strict", None)
+
+
+def chat_function(offer: Offer) -> dict[str, Any]:
+    """Return a tool as a function: its name, its description, and the schema of its arguments."""
     function: dict[str, Any] = {"name": offer.chat_name}
     if offer.description is not None:
         function["description"] = offer.description
-    function["parameters"] = offer.parameters
+    function["parameters"] = completed(offer.parameters)
     return function | ({"strict": True} if offer.strict else {})
 
 

@@ -30,6 +30,7 @@ from antiphon.protocol.tools import (
     WebSearchTool,
 )
 from antiphon.translation.dialects.dialect import Dialect
+from antiphon.translation.to_chat.schema_roots import is_flat
 from antiphon.translation.to_chat.schemas import projected
 
 TEXT = {"type": "string"}
@@ -99,6 +100,8 @@ def _function(tool: FunctionTool, dialect: Dialect) -> Offer:
     offer = replace(offer, strict=bool(tool.strict and dialect.strict))
     if tool.parameters is not None:
         offer = replace(offer, parameters=tool.parameters)
+    if not (dialect.root_choices or is_flat(offer.parameters)):
+        return replace(offer, check="schema")  # no backend can enforce it: it receives a weaker one
     if not dialect.checks_answers:
         return offer
     is_weakened = bool(dialect.unfit) and projected(offer.parameters, dialect.unfit) != offer.parameters

@@ -148,7 +148,8 @@ class Interview:
         own: Body = {limit: tokens} if limit else {}
         own |= {"temperature": 0} if "temperature" in accepts else {}
         dropped = {"stream_options"} - accepts
-        return {"model": self._model, **own, **{name: value for name, value in body.items() if name not in dropped}}
+        rest = {name: value for name, value in body.items() if name not in dropped}
+        return {"model": self._model, **own, "stream": False, **rest}
 
 
 async def post(backend: Backend, body: Body, patience: float, path: str = CHAT_COMPLETIONS) -> Answer:
@@ -162,7 +163,7 @@ async def post(backend: Backend, body: Body, patience: float, path: str = CHAT_C
                 await reply.close()
     except (BackendError, TimeoutError):
         return Answer(0)
-    return Answer(reply.status, _joined(raw) if "stream" in body and reply.status == 200 else _json(raw))
+    return Answer(reply.status, _joined(raw) if body.get("stream") and reply.status == 200 else _json(raw))
 
 
 async def _stated(backend: Backend, question: descriptions.Question, model: str) -> Any:

@@ -31,9 +31,9 @@ def test_a_profile_that_knows_nothing_leaves_the_dialect_as_it_is() -> None:
         ({"system_role": False}, "system_role", "user"),
         ({"system_role": False}, "alternating", True),
         ({"system_role": True}, "system_role", "system"),
-        ({"late_system": True}, "system_must_be_first", False),
-        ({"late_system": False}, "system_must_be_first", True),
-        ({"system_role": False, "late_system": False}, "system_must_be_first", False),
+        ({"late_system": True}, "system_messages", "late"),
+        ({"late_system": False}, "system_messages", "first"),
+        ({"system_role": False, "late_system": True}, "system_messages", "first"),
     ],
 )
 def test_a_fact_changes_the_dialect(facts: dict[str, Any], column: str, value: object) -> None:

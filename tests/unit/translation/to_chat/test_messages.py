@@ -73,7 +73,8 @@ def test_instructions_come_first_and_a_single_text_is_a_string():
 def test_roles_are_those_of_the_dialect():
     raw = say("system", "a"), say("developer", "b"), say("user", "c")
 
-    assert [message["role"] for message in chat(*raw)] == ["system", "system", "user"]
+    several = replace(PLAIN, system_messages="several")
+    assert [message["role"] for message in chat(*raw, dialect=several)] == ["system", "system", "user"]
     assert [message["role"] for message in chat(*raw, dialect=DIALECTS["openai"], instructions="i")] == [
         "developer",
         "system",
@@ -151,28 +152,6 @@ def test_calls_without_text_have_the_content_that_the_dialect_wants(column, cont
     (message,) = chat(call("a"), dialect=replace(PLAIN, call_content=column))
 
     assert message == {"role": "assistant", **content, "tool_calls": [chat_call("a")]}
-
-
-def test_empty_arguments_are_an_empty_object():
-    assert chat(call("a", arguments=""))[0]["tool_calls"] == [chat_call("a", arguments="{}")]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "sent"),
-    [
-        ('{"a": 1}', '{"a": 1}'),
-        ('{"a": ', '{"arguments":"{\\"a\\": "}'),
-        ("[1]", '{"arguments":"[1]"}'),
-        ("{" * 5000, None),
-    ],
-    ids=["an object", "cut off", "a list", "deep"],
-)
-def test_arguments_that_are_no_object_go_inside_one_where_they_are_parsed(arguments, sent):
-    dialect = replace(PLAIN, parses_arguments=True)
-    function = chat(call("a", arguments=arguments), dialect=dialect)[0]["tool_calls"][0]["function"]
-
-    assert function["arguments"] == (sent or msgspec.json.encode({"arguments": arguments}).decode())
-    assert chat(call("a", arguments=arguments))[0]["tool_calls"][0]["function"]["arguments"] == arguments
 
 
 def test_images_in_outputs_follow_all_outputs_and_say_whose_they_are():

@@ -56,7 +56,7 @@ def test_a_chain_is_kept_as_messages_in_a_few_ways_the_oldest_forgotten_first() 
     for context in contexts:
         known(prefix, items(say("user", "c")), dialect, context)
 
-    assert [context for _, context in prefix.log.renderings] == contexts[-MOST_RENDERINGS:]
+    assert [context for _, context, _ in prefix.log.renderings] == contexts[-MOST_RENDERINGS:]
 
 
 @pytest.mark.parametrize("instructions", [None, "Be kind."])

@@ -51,7 +51,7 @@ def schema_of(body: dict[str, Any]) -> Any:
 
 def test_a_backend_that_takes_no_tools_is_sent_none() -> None:
     body = ask(tools=TOOLS, tool_choice="auto", parallel_tool_calls=True)
-    assert body.keys() == {"model", "messages"}
+    assert body.keys() == {"model", "messages", "stream"}
 
 
 def test_the_model_reads_each_tool_behind_the_instructions() -> None:
