@@ -36,8 +36,10 @@ class Choice(Struct, gc=False):
     delta: Delta | None = None
     message: Delta | None = None
     finish_reason: Any = None
+    native_finish_reason: Any = None
     index: Any = 0
     logprobs: Any = None
+    usage: Any = None
 
 
 class ChatChunk(Struct, gc=False):

@@ -55,6 +55,8 @@ class StreamingContent:
         self._message: StreamingMessage | None = None
         self._reasoning: StreamingReasoning | None = None
         self._blank = ""
+        self._blank_reasoning: list[str] = []
+        """Whitespace that waits for reasoning: without any, there is no item."""
         self._logprobs: list[dict[str, Any]] = []
         self._annotations: list[dict[str, Any]] = []
 
@@ -69,7 +71,7 @@ class StreamingContent:
     def pieces(self) -> list[str]:
         """The pieces of the open text or reasoning, a list that grows."""
         grown = self._message or self._reasoning
-        return [] if grown is None else grown.pieces
+        return self._blank_reasoning if grown is None else grown.pieces
 
     def feed(self, choice: Choice, delta: Delta) -> None:
         """Read the content of a choice, except its calls."""
@@ -96,7 +98,7 @@ class StreamingContent:
         """A call opens: earlier content ends. Waiting signatures precede it if backends require them."""
         self.has_begun = True
         self._flush_text()
-        self._blank = ""
+        self._blank, self._blank_reasoning = "", []
         if self._check is not None:
             self._release()
         if self.state:
@@ -203,7 +205,13 @@ class StreamingContent:
             message.add_refusal(text)
 
     def _reason(self, text: str) -> None:
-        reasoning = self._reasoning or self._open_reasoning()
+        reasoning = self._reasoning
+        if reasoning is None or self._blank_reasoning:
+            if text.isspace():
+                self._blank_reasoning.append(text)
+                return
+            blanks, self._blank_reasoning = self._blank_reasoning, []
+            text, reasoning = "".join([*blanks, text]), self._open_reasoning()
         reasoning.add(text)
 
     def _annotate(self, annotations: list[dict[str, Any]]) -> None:
@@ -215,7 +223,7 @@ class StreamingContent:
             self._annotations = []
 
     def _open_message(self) -> StreamingMessage:
-        self.has_begun = True
+        self.has_begun, self._blank_reasoning = True, []
         self._close_reasoning("completed")
         self.calls.close_whole()
         if self._check is None:

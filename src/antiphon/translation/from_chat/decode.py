@@ -43,8 +43,10 @@ class _TextChoice(Struct, gc=False):
     delta: _TextDelta
     message: None = None
     finish_reason: None = None
+    native_finish_reason: None = None
     index: Literal[0] = 0
     logprobs: None = None
+    usage: None = None
 
 
 class TextChunk(Struct, gc=False):
@@ -61,8 +63,10 @@ class _PlainChoice(Struct, gc=False):
     message: _TextDelta
     finish_reason: Literal["stop", "length"]
     delta: None = None
+    native_finish_reason: str | None = None
     index: Literal[0] = 0
     logprobs: None = None
+    usage: None = None
 
 
 class PlainAnswer(Struct, gc=False):
