@@ -82,14 +82,16 @@ class ModelStream:
         stream: AnswerStream,
         *,
         is_checked: bool,
+        is_stream: bool,
     ) -> None:
         reply = upstream.reply
         self.upstream = upstream
         self.writer = writer
         self.stream = stream
-        self.is_plain = reply.headers.get("content-type") in JSON_TYPES or reply.content_type in JSON_TYPES
-        """The answer is one JSON object, and awaited as a whole."""
-        self.reader = AnswerReader(stream, is_json=self.is_plain)
+        is_json = reply.headers.get("content-type") in JSON_TYPES or reply.content_type in JSON_TYPES
+        self.is_plain = is_json and not is_stream
+        """The answer is awaited as a whole: no stream was requested, and none is announced."""
+        self.reader = AnswerReader(stream, is_json)
         self.is_checked = is_checked
         """Its text is searched for calls or checked against a schema: work that grows with its size."""
         self.size = self.unread = 0
@@ -227,7 +229,13 @@ class ModelCaller:
         if ignored or plan.request.tools is not None or plan.tools is not None:
             self._note_tools(record, step.api, ignored)
         is_checked = bool(step.toolbox.offers) or (isinstance(step, CallModel) and step.check is not None)
-        self._stream = ModelStream(upstream, writer, self._reader(writer, step), is_checked=is_checked)
+        self._stream = ModelStream(
+            upstream,
+            writer,
+            self._reader(writer, step),
+            is_checked=is_checked,
+            is_stream=bool(step.body.get("stream")),
+        )
         return self._stream
 
     async def _load_judge(self, step: CallModel) -> None:
