@@ -33,6 +33,7 @@ from antiphon.translation.from_chat.reader import ChatStream
 from antiphon.translation.from_responses.reader import ResponsesStream
 from antiphon.translation.to_chat.cut_prompts import is_cut, message_of
 from antiphon.translation.to_chat.prefix import encode_body, encode_large_body
+from antiphon.translation.to_chat.quotations import mentions
 from antiphon.translation.to_chat.request import output_cap
 from antiphon.translation.to_chat.reuse import Fingerprint
 from antiphon.translation.to_chat.tokens import request_tokens, tokens_of
@@ -232,7 +233,7 @@ class ModelCaller:
         self._stream = ModelStream(
             upstream,
             writer,
-            self._reader(writer, step),
+            self._reader(writer, step, body),
             is_checked=is_checked,
             is_stream=bool(step.body.get("stream")),
         )
@@ -296,7 +297,7 @@ class ModelCaller:
             served = plan.tools.served if plan.tools else ()
             record.ignored_tools = look_at_tools(plan.request, plan.items, api, served, refuses=False)
 
-    def _reader(self, writer: ResponseWriter, step: CallModel | AuxiliaryCall) -> AnswerStream:
+    def _reader(self, writer: ResponseWriter, step: CallModel | AuxiliaryCall, body: bytes) -> AnswerStream:
         """Return the reader of the answer for its API."""
         only_one = self._request.parallel_tool_calls is False
         own, target = step if isinstance(step, CallModel) else None, self._route.target
@@ -315,6 +316,7 @@ class ModelCaller:
                 text_calls=step.toolbox.in_text,
                 sources=own.sources if own else None,
                 preopened=target.preopened,
+                is_quoted=partial(mentions, body),
                 needs_reason=not target.dialect.ends_without_finish_reason,
                 cap=output_cap(step.body),
                 check=own.check if own else None,

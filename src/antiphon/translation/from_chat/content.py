@@ -5,6 +5,7 @@ can be reasoning in tags, and can end in the middle of a character (`text_filter
 `text_calls/content.py` reads it.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -27,8 +28,8 @@ MAX_BLANK = 64
 class StreamingContent:
     """The reasoning and the message of one answer, of which at most one is open.
 
-    `sources` are what the model can cite; `preopened` says that the model's template opens `<think>`. `calls` are those
-    of the same answer; an answer without calls must match `check`.
+    `sources` are what the model can cite; `preopened` says that the model's template opens `<think>`. `is_quoted` says
+    whether the request mentions a tag. `calls` are those of the same answer; one without calls must match `check`.
     """
 
     calls: StreamingCalls
@@ -40,18 +41,21 @@ class StreamingContent:
         *,
         preopened: bool,
         check: TextCheck | None = None,
+        is_quoted: Callable[[str], bool] | None = None,
     ) -> None:
         self._writer = writer
         self._sources = sources
         self._check = check
         self.held: list[StreamingMessage] = []
         """Messages that are over, but violate their schema."""
-        self.think = ThinkSplitter(preopened)
+        self.think = ThinkSplitter(preopened, is_quoted)
         self.surrogates = SurrogateJoiner()
         self.state = ReasoningState()
         """Data that the backend expects back with the reasoning that is open, or is next."""
         self.has_begun = False
         """Whether an item was opened, including a call."""
+        self._is_calling = False
+        """Whether a call that was found in the text is opening."""
         self._message: StreamingMessage | None = None
         self._reasoning: StreamingReasoning | None = None
         self._blank = ""
@@ -104,6 +108,8 @@ class StreamingContent:
         if self.state:
             self._open_reasoning()
         self.close("completed")
+        if not self._is_calling:
+            self.think.restart()
 
     def finish(self, status: Status, citations: list[Any]) -> None:
         """Finish the text, with the pages that the answer as a whole cites."""
@@ -166,7 +172,7 @@ class StreamingContent:
             if not is_reasoning:
                 self._say(piece)
             elif piece:
-                self.state.field = self.state.field or "think"
+                self.state.field, self._blank = self.state.field or "think", ""
                 self._reason(piece)
             else:
                 self._close_message("completed")

@@ -8,7 +8,7 @@ complete JSON arguments; the others stay open to the end, because backends inter
 after some text. How the answer ended is decided once, in `finish`.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from antiphon.errors import BackendError
@@ -23,7 +23,8 @@ from antiphon.translation.from_chat.calls import StreamingCalls, read_call
 from antiphon.translation.from_chat.content import StreamingContent
 from antiphon.translation.from_chat.decode import decode_answer, decode_chunk, decode_text
 from antiphon.translation.from_chat.finish_reasons import FINISH_REASONS, end_error, native_outcome
-from antiphon.translation.from_chat.text_filters import BARE_CLOSE, OPENINGS
+from antiphon.translation.from_chat.reasoning_tags import OPENINGS
+from antiphon.translation.from_chat.text_filters import BARE_CLOSE
 from antiphon.translation.items import StreamingMessage
 from antiphon.translation.repetition import RepetitionWatch
 from antiphon.translation.tool_items import StreamingCall
@@ -43,10 +44,11 @@ class ChatStream:
     can be called; None allows any. `call_ids` are the ids that the conversation already uses. `only_one` ends the
     answer after its first call. `hosted_left` is how many calls of tools that Antiphon runs are accepted. `text_calls`
     says which calls the model can write as text that the backend does not recognise. `sources` are what the model can
-    cite, in the order of their numbers. `preopened` says that the model's template opens `<think>`. `needs_reason` is
-    False for a backend that never sends a finish reason. `cap` is the number of tokens that the answer can use, None
-    for no limit. `check` has the schema that the text must match. After `loop_text` repeated characters the answer
-    ends; 0 means never.
+    cite, in the order of their numbers. `preopened` says that the model's template opens `<think>`. `is_quoted` says
+    whether the request mentions a tag of reasoning, which is then part of the text. `needs_reason` is False for a
+    backend that never sends a finish reason. `cap` is the number of tokens that the answer can use, None for no limit.
+    `check` has the schema that the text must match. After `loop_text` repeated characters the answer ends; 0 means
+    never.
 
     >>> from antiphon import ChatStream, Response, ResponseWriter, conclude, decode_chunk
     >>> from antiphon.ids import new_id, now
@@ -70,6 +72,7 @@ class ChatStream:
         text_calls: TextCalls = "",
         sources: Sources | None = None,
         preopened: bool = False,
+        is_quoted: Callable[[str], bool] | None = None,
         needs_reason: bool = True,
         cap: int | None = None,
         check: TextCheck | None = None,
@@ -86,6 +89,7 @@ class ChatStream:
         self._callable = _callable(offers, allowed) if offers and text_calls else None
         """The tools that the model can call in its text; None if the text contains no calls."""
         self._preopened = preopened
+        self._is_quoted = is_quoted
         self._needs_reason = needs_reason
         self._cap = cap
         self._check = check
@@ -113,7 +117,13 @@ class ChatStream:
         content = (
             self._calling_content()
             if self._callable
-            else StreamingContent(self._writer, self._sources, preopened=self._preopened, check=self._check)
+            else StreamingContent(
+                self._writer,
+                self._sources,
+                preopened=self._preopened,
+                check=self._check,
+                is_quoted=self._is_quoted,
+            )
         )
         self._content = content
         self._calls = content.calls = StreamingCalls(
@@ -136,6 +146,7 @@ class ChatStream:
             check=self._check,
             offers=self._callable or {},
             text_calls=self._text_calls,
+            is_quoted=self._is_quoted,
         )
 
     @property
