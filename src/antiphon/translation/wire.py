@@ -145,6 +145,10 @@ class EventDecoder:
             elif line[:5] == b"data:":
                 data.append(line[5:])
                 size += len(line)
+            elif line[:1] == b"{":  # an error after the beginning of a stream, without the form of an event
+                if data:
+                    events.append(b"\n".join(data))
+                data, size = [line], len(line)
         self._data, self._data_size = data, size
         return events
 

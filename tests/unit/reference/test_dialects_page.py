@@ -185,6 +185,11 @@ READING = (
         "makes it reasoning, unless the request mentions the tag",
         "BrowserOS#167, lmstudio#2013, open-webui#16856",
     ),
+    (
+        "an error in `base_resp`, in `code` and `msg` at the top, or as JSON in the middle of a stream",
+        "reports its cause; an account without credit is `insufficient_quota`",
+        "llmgateway PR#3616",
+    ),
 )
 
 EVERY_DIALECT = "These rules hold for every dialect, for streams and for answers in one piece."

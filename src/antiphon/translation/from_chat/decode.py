@@ -57,6 +57,10 @@ class TextChunk(Struct, gc=False):
     error: None = None
     x_groq: None = None
     citations: None = None
+    base_resp: None = None
+    code: None = None
+    msg: None = None
+    message: None = None
 
 
 class _PlainChoice(Struct, gc=False):
@@ -77,6 +81,10 @@ class PlainAnswer(Struct, gc=False):
     error: None = None
     x_groq: None = None
     citations: None = None
+    base_resp: None = None
+    code: None = None
+    msg: None = None
+    message: None = None
 
 
 NARROWED: dict[type[Struct], tuple[type[Struct], ...]] = {

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from antiphon.errors import BackendError
-from antiphon.protocol.chat import ChatChunk, Choice, read_error
+from antiphon.protocol.chat import ChatChunk, Choice, flat_error, read_error
 from antiphon.protocol.items.content import OutputText, Status
 from antiphon.protocol.items.messages import Message
 from antiphon.protocol.response import InputTokensDetails, OutputTokensDetails, Usage
@@ -226,6 +226,8 @@ class ChatStream:
             self._usage = chunk.usage if known is None else larger(known, chunk.usage)
         if chunk.error or chunk.x_groq or chunk.citations:
             self._feed_extras(chunk)
+        elif not chunk.choices and (chunk.base_resp or chunk.msg or chunk.message) and (error := flat_error(chunk)):
+            self.error, self.is_over = read_error(error), True
         has_begun = self._content.has_begun
         for choice in chunk.choices or ():
             if not choice.index:

@@ -93,6 +93,44 @@ def test_a_recorded_call_that_the_token_limit_cut_is_incomplete(path: Path) -> N
     assert response["output"][-1]["status"] == "incomplete"
 
 
+FLAT = [
+    ({"choices": None, "base_resp": {"status_code": 1008, "status_msg": "insufficient balance"}}, "insufficient_quota"),
+    ({"base_resp": {"status_code": 1002, "status_msg": "Too busy."}}, "server_error"),
+    ({"code": 1113, "msg": "Insufficient balance or no resource package.", "success": False}, "insufficient_quota"),
+    ({"code": 500, "msg": "Out of memory.", "success": False}, "server_error"),
+    ({"code": "Arrearage", "message": "Access denied."}, "insufficient_quota"),
+    ({"code": "InternalError", "message": "Out of memory."}, "server_error"),
+    ({"success": False, "message": "Out of memory."}, "server_error"),
+]
+
+
+@pytest.mark.parametrize(("error", "code"), FLAT)
+@pytest.mark.parametrize("form", ["plain", "streamed", "bare"])
+def test_an_error_in_another_shape_has_its_cause(error: dict[str, Any], code: str, form: str) -> None:
+    if form == "plain":
+        response = translate_plain(error).response
+    elif form == "streamed":
+        response = translate(sse(delta(content="Ti"), error)).response
+    else:
+        response = translate(sse(delta(content="Ti"), done=False) + json.dumps(error).encode()).response
+    said = error.get("base_resp", {}).get("status_msg") or error.get("msg") or error.get("message")
+    assert response["status"] == "failed"
+    assert response["error"] == {"code": code, "message": f"The backend failed: {said}"}
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"base_resp": {"status_code": 0, "status_msg": ""}},
+        {"base_resp": {"status_code": 0, "status_msg": "success"}},
+        {"code": 200, "msg": "OK", "success": True},
+        {"code": 0, "message": "success"},
+    ],
+)
+def test_a_code_of_success_is_no_error(more: dict[str, Any]) -> None:  # a guard
+    assert streamed(delta(content="Tide.") | more, STOP | more, {"choices": []} | more).text == "Tide."
+
+
 BLANK = ["\n\n", " ", "\t", "\n" * 100]
 
 
