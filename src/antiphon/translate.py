@@ -21,6 +21,7 @@ from antiphon.runs.prepare import open_response, view_of
 from antiphon.runs.turn import output_text
 from antiphon.translation.dialects.table import find_dialect
 from antiphon.translation.from_chat.reader import ChatStream
+from antiphon.translation.to_chat.quotations import mentions
 from antiphon.translation.to_chat.request import configured, normalise_input, to_chat
 from antiphon.translation.tool_mapping.choice import allowed_names
 from antiphon.translation.tool_mapping.offering import toolbox_of
@@ -84,6 +85,7 @@ class Translator:
             call_ids=call_ids(items),
             only_one=decoded.parallel_tool_calls is False,
             text_calls=toolbox.in_text,
+            is_quoted=lambda tag: mentions(msgspec.json.encode(self.chat_request), tag),
             needs_reason=not family.ends_without_finish_reason,
         )
         self._answer = AnswerReader(chat, is_json)

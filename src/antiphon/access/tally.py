@@ -8,7 +8,7 @@ from antiphon.errors import BackendError
 from antiphon.protocol.chat import ChatChunk
 from antiphon.protocol.response import Usage
 from antiphon.translation.from_chat.decode import decode_chunk
-from antiphon.translation.from_chat.reader import read_usage
+from antiphon.translation.from_chat.reader import larger, read_usage
 from antiphon.translation.to_chat.tokens import by_size, request_tokens
 from antiphon.translation.wire import DONE, EventDecoder
 
@@ -54,7 +54,7 @@ class Tally:
     """Reads an answer of Chat Completions or embeddings as it passes, and returns its tokens."""
 
     def __init__(self, *, is_stream: bool) -> None:
-        self._usage: Usage | None = None
+        self._usage: Any = None
         self._said = 0
         self._events = EventDecoder() if is_stream else None
         self._plain: list[bytes] = []
@@ -77,7 +77,7 @@ class Tally:
     def usage(self, request: dict[str, Any]) -> Usage:
         """Return the reported tokens, else an estimate from the texts. No bytes follow."""
         self._finish()
-        return self._usage or Usage(input_tokens=request_tokens(request), output_tokens=self._said)
+        return read_usage(self._usage) or Usage(input_tokens=request_tokens(request), output_tokens=self._said)
 
     def _finish(self) -> None:
         if self._plain and self._size <= MAX_PLAIN:
@@ -87,8 +87,9 @@ class Tally:
                 self._said += by_size(b"".join(self._plain).decode("utf-8", "replace"))
 
     def _see(self, chunk: ChatChunk) -> None:
-        self._usage = read_usage(chunk.usage) or self._usage
+        self._usage = larger(self._usage, chunk.usage)
         for choice in chunk.choices or ():
+            self._usage = larger(self._usage, choice.usage)
             said = choice.delta or choice.message
             texts = (said.content, said.reasoning_content, said.reasoning) if said else ()
             self._said += sum(by_size(text) for text in texts if isinstance(text, str))

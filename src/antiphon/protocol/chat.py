@@ -36,8 +36,10 @@ class Choice(Struct, gc=False):
     delta: Delta | None = None
     message: Delta | None = None
     finish_reason: Any = None
+    native_finish_reason: Any = None
     index: Any = 0
     logprobs: Any = None
+    usage: Any = None
 
 
 class ChatChunk(Struct, gc=False):
@@ -48,6 +50,10 @@ class ChatChunk(Struct, gc=False):
     error: Any = None
     x_groq: Any = None
     citations: Any = None
+    base_resp: Any = None
+    code: Any = None
+    msg: Any = None
+    message: Any = None
 
 
 KNOWN_CODES = {
@@ -109,7 +115,19 @@ _OVERFLOW = re.compile("|".join(OVERFLOWS))
 _RATE = re.compile(r"rate[ _-]?limit|too many requests|throttl|tokens?[ _]per[ _](?:min|minute|hour|day)|\btp[md]\b")
 """Words that make it a rate limit, even if the error says that the request is too large (Groq, 413)."""
 
-_TOLD = ("code", "type", "error_type", "error", "message", "detail", "msg", "error_description", "metadata", "raw")
+_NO_CREDIT = re.compile(
+    # MiniMax 1008, DeepSeek 402, Z.ai 1113: their error pages; OpenRouter: llmgateway PR#3616; Alibaba: `Arrearage`.
+    r"insufficient (?:account )?(?:balance|credits?|funds)|no resource package|credit balance is too low|\barrearage\b"
+)
+"""Words of an account without credit."""
+
+FINE = frozenset({"0", "200", "success", "ok"})
+"""Codes of services that put a code into every answer."""
+
+_TOLD = (
+    *("code", "type", "error_type", "error", "message", "detail", "msg", "error_description", "metadata", "raw"),
+    *("base_resp", "status_msg"),
+)
 """Keys in which an error describes itself. Other keys can repeat the request, which can contain anything."""
 
 _DEPTH = 8
@@ -136,7 +154,7 @@ def error_message(value: Any, depth: int = _DEEPEST_MESSAGE) -> str:
     if depth and isinstance(value, list):
         return "; ".join(filter(None, (error_message(one, depth - 1) for one in value)))[:2000]
     if depth and isinstance(value, dict):
-        for name in ("error", "message", "detail", "msg", "error_description"):
+        for name in ("error", "message", "detail", "msg", "error_description", "base_resp", "status_msg"):
             if message := error_message(value.get(name), depth - 1):
                 return message
     return ""
@@ -152,7 +170,21 @@ def error_code(value: Any) -> str:
         for name in (inner.get("code"), inner.get("type")):
             if isinstance(name, str) and name in KNOWN_CODES:
                 return name
-    return "server_error"
+    return "insufficient_quota" if _NO_CREDIT.search(words) else "server_error"
+
+
+def flat_error(chunk: ChatChunk) -> Any:
+    """Return the error of an answer without choices that has its fields at the top or in `base_resp`; None without one.
+
+    MiniMax answers `{"base_resp": {"status_code": 1008, "status_msg": …}}`, Z.ai and others `{"code": …, "msg": …}`.
+    """
+    said = chunk.base_resp if isinstance(chunk.base_resp, dict) else {}
+    code, message = said.get("status_code"), said.get("status_msg")
+    if not code:
+        code, message = chunk.code, chunk.msg or chunk.message
+    if not isinstance(message, str) or not message or str(code).lower() in FINE:
+        return None
+    return {"code": code, "message": message}
 
 
 def _words(value: Any, depth: int = _DEPTH) -> Iterator[str]:

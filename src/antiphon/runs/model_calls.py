@@ -33,6 +33,7 @@ from antiphon.translation.from_chat.reader import ChatStream
 from antiphon.translation.from_responses.reader import ResponsesStream
 from antiphon.translation.to_chat.cut_prompts import is_cut, message_of
 from antiphon.translation.to_chat.prefix import encode_body, encode_large_body
+from antiphon.translation.to_chat.quotations import mentions
 from antiphon.translation.to_chat.request import output_cap
 from antiphon.translation.to_chat.reuse import Fingerprint
 from antiphon.translation.to_chat.tokens import request_tokens, tokens_of
@@ -82,14 +83,16 @@ class ModelStream:
         stream: AnswerStream,
         *,
         is_checked: bool,
+        is_stream: bool,
     ) -> None:
         reply = upstream.reply
         self.upstream = upstream
         self.writer = writer
         self.stream = stream
-        self.is_plain = reply.headers.get("content-type") in JSON_TYPES or reply.content_type in JSON_TYPES
-        """The answer is one JSON object, and awaited as a whole."""
-        self.reader = AnswerReader(stream, is_json=self.is_plain)
+        is_json = reply.headers.get("content-type") in JSON_TYPES or reply.content_type in JSON_TYPES
+        self.is_plain = is_json and not is_stream
+        """The answer is awaited as a whole: no stream was requested, and none is announced."""
+        self.reader = AnswerReader(stream, is_json)
         self.is_checked = is_checked
         """Its text is searched for calls or checked against a schema: work that grows with its size."""
         self.size = self.unread = 0
@@ -227,7 +230,13 @@ class ModelCaller:
         if ignored or plan.request.tools is not None or plan.tools is not None:
             self._note_tools(record, step.api, ignored)
         is_checked = bool(step.toolbox.offers) or (isinstance(step, CallModel) and step.check is not None)
-        self._stream = ModelStream(upstream, writer, self._reader(writer, step), is_checked=is_checked)
+        self._stream = ModelStream(
+            upstream,
+            writer,
+            self._reader(writer, step, body),
+            is_checked=is_checked,
+            is_stream=bool(step.body.get("stream")),
+        )
         return self._stream
 
     async def _load_judge(self, step: CallModel) -> None:
@@ -288,7 +297,7 @@ class ModelCaller:
             served = plan.tools.served if plan.tools else ()
             record.ignored_tools = look_at_tools(plan.request, plan.items, api, served, refuses=False)
 
-    def _reader(self, writer: ResponseWriter, step: CallModel | AuxiliaryCall) -> AnswerStream:
+    def _reader(self, writer: ResponseWriter, step: CallModel | AuxiliaryCall, body: bytes) -> AnswerStream:
         """Return the reader of the answer for its API."""
         only_one = self._request.parallel_tool_calls is False
         own, target = step if isinstance(step, CallModel) else None, self._route.target
@@ -307,6 +316,7 @@ class ModelCaller:
                 text_calls=step.toolbox.in_text,
                 sources=own.sources if own else None,
                 preopened=target.preopened,
+                is_quoted=partial(mentions, body),
                 needs_reason=not target.dialect.ends_without_finish_reason,
                 cap=output_cap(step.body),
                 check=own.check if own else None,

@@ -1,7 +1,8 @@
 """Repairs a JSON object that a model broke, if its meaning is certain.
 
 The json_repair library reads anything that resembles JSON, and guesses if necessary. So its result counts only if
-nothing was added, lost or moved: `_has_its_strings` and `_is_certain` have the rules.
+nothing was lost, moved or added elsewhere than at the end: `_has_one_reading` and `_is_certain` have the rules. If more
+than one repair is possible, the text stays broken: the model corrects it, or the client receives what the model wrote.
 """
 
 import re
@@ -25,6 +26,9 @@ _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 _ESCAPED_TOKEN = re.compile(r'[{\[,:]\s*\\"')
 """A quote with a backslash where JSON has a quote: the text was escaped once too often."""
 
+_ESCAPED_THROUGHOUT = re.compile(r"""(?:[^"\\]|\\"(?:[^"\\]|\\\\(?:\\"|.))*\\"|"[^"\\]*")*""", re.DOTALL)
+"""A text in which each string has no escape, or one too many, its quotes included."""
+
 _LITERALS = {"True": "true", "False": "false", "None": "null"}
 _LITERAL = re.compile(r"\b(?:True|False|None)\b")
 _BETWEEN = re.compile(r"[\s,;:{}\[\]\w.+-]*")
@@ -34,6 +38,11 @@ _ATOM = re.compile(r"""("|')((?:(?!\1)[^\\]|\\.)*)\1|[^\s"',;:{}\[\]]+""", re.DO
 """A string, or a number, a literal or an unquoted name."""
 _SEPARATOR = re.compile(r"[,;:{}\[\]]")
 _VALUE = re.compile(r"-?[\d.][\w.+-]*|true|false|null|True|False|None")
+_BRACKET = re.compile(r"[{}\[\]]")
+_ESCAPED_QUOTE = re.compile(r"""\\["']""")
+_STRUCTURAL_QUOTE = re.compile(r"""["']\s*[,:}\]]|[,:{\[]\s*["']""")
+"""A quote that can also begin or end a string."""
+_PLAIN_NAME = re.compile(r"[\w$. -]+")
 _COLON = re.compile(r"\s*:")
 
 _TOKEN = re.compile(r'("[^"\\]*(?:\\.[^"\\]*)*"?)|\s+', re.DOTALL)
@@ -51,7 +60,10 @@ def repaired(text: str) -> dict[str, Any] | None:
     if not text.startswith("{"):
         return None
     if _ESCAPED_TOKEN.search(text) and (value := _object(_ESCAPE.sub(_unescaped, text))) is not None:
-        return value if _has_its_strings(text, value) else None
+        read = _read_strings(text)
+        if read is None:
+            return value if _ESCAPED_THROUGHOUT.fullmatch(text) else None
+        return value if read == [string for string, _ in _strings(value)] else None
     repairer = load_optional(REPAIRER)
     if repairer is None:
         return None
@@ -61,7 +73,7 @@ def repaired(text: str) -> dict[str, Any] | None:
             value = _object(repairer.repair_json(given, ensure_ascii=False, skip_json_loads=True))
         except (ValueError, RecursionError):
             continue
-        if value is not None and _has_its_strings(text, value) and _is_certain(text, value):
+        if value is not None and _has_one_reading(text, value) and _is_certain(text, value):
             return value
     return None
 
@@ -87,13 +99,28 @@ def continued(sent: str, value: dict[str, Any]) -> str | None:
         return None
 
 
-def _has_its_strings(text: str, value: dict[str, Any]) -> bool:
-    """Whether a value has the strings of a text in which every quote is where JSON has one; True for other texts.
+def _has_one_reading(text: str, value: dict[str, Any]) -> bool:
+    """Whether a value has the strings and the structure of a text, and no other value is possible.
 
-    In such a text, no quote belongs to a string, although the library can read several strings as one.
+    If every quote is where JSON has one, none belongs to a string, although the library can read several strings as
+    one. Otherwise the quotes inside strings are in pairs, and none of them is where a string can begin or end. Brackets
+    are only missing or superfluous at the end, colons are all there, and a missing comma is certain only before a name
+    that cannot be a part of a string.
     """
-    strings = _read_strings(text)
-    return strings is None or strings == [string for string, _ in _strings(value)]
+    whole = msgspec.json.encode(value).decode()
+    brackets, shape = _BRACKET.findall(text), _BRACKET.findall(whole)
+    if brackets[: len(shape)] != shape[: len(brackets)] or text.count(":") != whole.count(":"):
+        return False
+    read, strings = _read_strings(text), list(_strings(value))
+    is_loose = read is None or text.count(",") < whole.count(",")
+    if is_loose and not all(_PLAIN_NAME.fullmatch(name) for name, is_name in strings if is_name):
+        return False
+    if read is not None:
+        return read == [string for string, _ in strings]
+    delimiter = min("\"'", key=lambda quote: text.find(quote) % (len(text) + 1))
+    return not _ESCAPED_QUOTE.search(text) and not any(
+        string.count(delimiter) % 2 or _STRUCTURAL_QUOTE.search(string) for string, is_name in strings if not is_name
+    )
 
 
 def _read_strings(text: str) -> list[str] | None:

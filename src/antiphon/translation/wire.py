@@ -145,6 +145,10 @@ class EventDecoder:
             elif line[:5] == b"data:":
                 data.append(line[5:])
                 size += len(line)
+            elif line[:1] == b"{":  # an error after the beginning of a stream, without the form of an event
+                if data:
+                    events.append(b"\n".join(data))
+                data, size = [line], len(line)
         self._data, self._data_size = data, size
         return events
 
@@ -220,8 +224,20 @@ class AnswerStream(Protocol):
         """End the answer, `done` if the backend sent `[DONE]`; return how the answer ended."""
 
 
+BEFORE = b" \t\r\n\xef\xbb\xbf"
+"""Bytes that precede an answer of either form: whitespace and the byte order mark."""
+
+JSON_STARTS = b"{["
+STREAM_STARTS = b"deir:"
+"""How an event stream begins: with `data`, `event`, `id`, `retry` or a comment."""
+
+
 class AnswerReader:
-    """Feeds a backend's bytes to an `AnswerStream`: an event stream, or one JSON object (`is_json`).
+    """Feeds a backend's bytes to an `AnswerStream`: an event stream, or one JSON object.
+
+    `is_json` is what the content type says. If the first byte shows the other form, that counts: backends label streams
+    as JSON and JSON as a stream, as text or not at all, and some end JSON with `data: [DONE]` (nenya#17, 9router#3492,
+    openclaw#96497, sub2api#2826).
 
     `feed` the bytes as they arrive, until `is_over` or there are no more; then `finish`. Unreadable data becomes the
     answer's error, never an exception.
@@ -229,6 +245,7 @@ class AnswerReader:
 
     def __init__(self, stream: AnswerStream, is_json: bool = False) -> None:
         self._stream = stream
+        self._has_begun = False
         self._decoder = None if is_json else EventDecoder()
         self._parts: list[bytes] = []
         self._size = 0
@@ -240,6 +257,13 @@ class AnswerReader:
 
     def feed(self, part: bytes) -> None:
         """Add bytes."""
+        if not self._has_begun:
+            part = part.lstrip(BEFORE)
+            if not part:
+                return
+            self._has_begun = True
+            if part[0] in (STREAM_STARTS if self._decoder is None else JSON_STARTS):
+                self._decoder = EventDecoder() if self._decoder is None else None
         try:
             if self._decoder is None:
                 self._parts.append(part)
@@ -272,6 +296,8 @@ class AnswerReader:
             if self._decoder is None:
                 self._done = True
                 body = b"".join(self._parts)
+                if DONE in body[-32:]:
+                    body = _without_done(body)
                 if (ending := self._stream.take_text(body)) is not None:
                     return ending
                 self._stream.read(body)
@@ -280,6 +306,12 @@ class AnswerReader:
         except BackendError as error:
             self.fail(error)
         return self._stream.finish(self._done)
+
+
+def _without_done(body: bytes) -> bytes:
+    """Return JSON without the end of a stream after it."""
+    before = body.rstrip().removesuffix(DONE).rstrip()
+    return before.removesuffix(b"data:")
 
 
 def conclude(writer: ResponseWriter, ending: Finish) -> None:

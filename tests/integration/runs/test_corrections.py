@@ -95,6 +95,25 @@ async def test_wherever_chunks_are_cut_the_deltas_are_the_arguments(broken: str,
     assert len(backend.requests) == 1
 
 
+@pytest.mark.parametrize("native", ["max_output_tokens", "length", "MAX_TOKENS"])
+@pytest.mark.parametrize("is_stream", [False, True])
+async def test_a_call_that_the_token_limit_cut_is_neither_repaired_nor_asked_for_again(
+    native: str, is_stream: bool
+) -> None:
+    chunks = run(HOPELESS)
+    chunks[-1]["choices"][0]["native_finish_reason"] = native
+    usage = {"prompt_tokens": 30, "completion_tokens": 4, "total_tokens": 34}
+    made, backend = engine([*chunks, {"choices": [], "usage": usage}], run(GOOD))
+    body = {"tools": [RUN]}
+    response = (await stream(made, **body))[-1]["response"] if is_stream else await ask(made, **body)
+
+    assert response["status"] == "incomplete"
+    assert response["incomplete_details"] == {"reason": "max_output_tokens"}
+    assert [(item["arguments"], item["status"]) for item in response["output"]] == [(HOPELESS, "incomplete")]
+    assert response["usage"]["total_tokens"] == 34
+    assert len(backend.requests) == 1
+
+
 async def test_sound_arguments_are_not_touched() -> None:
     text = '{ "cmd" : "\\u00e9" }'
     made, backend = engine(run(text))

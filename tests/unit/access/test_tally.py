@@ -26,6 +26,26 @@ def test_a_call_of_a_tool_counts_by_its_size() -> None:
     assert spent[0] - spent[1] == 990
 
 
+@pytest.mark.parametrize(
+    "last",
+    [
+        {"choices": [], "usage": {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}},
+        {"choices": [{"index": 0, "delta": {}, "usage": {"prompt_tokens": 3, "completion_tokens": 1}}]},
+        {"choices": []},
+    ],
+)
+@pytest.mark.parametrize("in_choice", [False, True])
+def test_the_largest_usage_of_a_stream_is_charged(last: dict[str, object], in_choice: bool) -> None:
+    usage = {"prompt_tokens": 30, "completion_tokens": 4, "total_tokens": 34}
+    choice: dict[str, object] = {"index": 0, "delta": {}, "finish_reason": "stop"}
+    first = {"choices": [choice | {"usage": usage}]} if in_choice else {"choices": [choice], "usage": usage}
+    tally = Tally(is_stream=True)
+    for chunk in (first, last):
+        tally.feed(b"data: " + json.dumps(chunk).encode() + b"\n\n")
+    spent = tally.usage(REQUEST)
+    assert (spent.input_tokens, spent.output_tokens) == (30, 4)
+
+
 def test_an_answer_counts_by_its_size_unless_it_is_too_large_to_look_through(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tallying, "MAX_PLAIN", 800)
     tokens = request_tokens(REQUEST)

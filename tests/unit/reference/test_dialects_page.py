@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 
 from antiphon.translation.dialects.dialect import USUAL, Dialect
 from antiphon.translation.dialects.table import DIALECTS
+from antiphon.translation.from_chat.reasoning_tags import TAGS
 from tests.support.pages import REFERENCE
 
 PAGE = REFERENCE / "dialects.md"
@@ -171,8 +172,61 @@ COLUMNS: dict[str, dict[str, Callable[[Dialect], str]]] = {
 """The columns of each section's table, and what a dialect has in them."""
 
 
+READING = (
+    (
+        "JSON labelled as a stream, a stream labelled as JSON, either of them as text or without a label, or the form "
+        "that was not requested",
+        "recognises the form by its first byte",
+        "nenya#17, 9router#3492, openclaw#96497",
+    ),
+    ("`data: [DONE]` after JSON", "ignores it", "sub2api#2826"),
+    (
+        "tokens of the cache that only `total_tokens` includes",
+        "counts them as input",
+        "Portkey PR#1211, livekit PR#6663",
+    ),
+    ("usage in the choice, or several of a stream", "uses the largest", "pi#2017"),
+    (
+        "`tool_calls` or `stop` with a `native_finish_reason` such as `length` or `max_output_tokens`",
+        "the response is incomplete",
+        "recordings of OpenRouter",
+    ),
+    ("reasoning that is only whitespace", "omits the item", "recordings of mistral.rs"),
+    (
+        "the name of a tool with tokens of the model, a recipient, a namespace, whitespace or another case",
+        "calls the tool if exactly one offered tool remains; otherwise keeps the name",
+        "vllm#32587, vllm PR#35906, ollama#12132",
+    ),
+    (
+        "reasoning in tags, at the beginning of the text or after a call",
+        "makes it reasoning, unless the request mentions the tag",
+        "BrowserOS#167, lmstudio#2013, open-webui#16856",
+    ),
+    (
+        "an error in `base_resp`, in `code` and `msg` at the top, or as JSON in the middle of a stream",
+        "reports its cause; an account without credit is `insufficient_quota`",
+        "llmgateway PR#3616",
+    ),
+)
+
+EVERY_DIALECT = "These rules hold for every dialect, for streams and for answers in one piece."
+
+MARKED = (
+    "These open reasoning, the first three even if the request mentions them. A closing `</think>` alone at the start "
+    "of\na line ends reasoning that the template opened:"
+)
+
+
 def page() -> str:
-    return "".join([INTRODUCTION, *(section(title) for title in SECTIONS)])
+    return "".join([INTRODUCTION, *(section(title) for title in SECTIONS), reading()])
+
+
+def reading() -> str:
+    """The rules that hold for every dialect, and the tags of reasoning."""
+    rules = "".join(f"| {' | '.join(row)} |\n" for row in READING)
+    head = "| What a backend sends | What Antiphon does | Evidence |\n|---|---|---|\n"
+    tags = ", ".join(f"`{tag}`" for tag in TAGS if "<|start|>" not in tag)
+    return f"\n## How answers are read\n\n{EVERY_DIALECT}\n\n{head}{rules}\n{MARKED}\n{tags}.\n"
 
 
 def section(title: str) -> str:

@@ -19,7 +19,6 @@ from tests.support.extras import without
     [
         ('{"cmd": "echo "hi" there", "n": 1}', {"cmd": 'echo "hi" there', "n": 1}),
         ('{"code": "print("x")\nprint("y")"}', {"code": 'print("x")\nprint("y")'}),
-        ('{"code": "d = {"k": "v"}"}', {"code": 'd = {"k": "v"}'}),
         ("{'cmd': 'ls', 'all': True, 'n': None}", {"cmd": "ls", "all": True, "n": None}),
         ('{"re": "\\d+\\s"}', {"re": "\\d+\\s"}),
         ('{"a": 1,}', {"a": 1}),
@@ -42,6 +41,18 @@ def test_what_is_certain_is_repaired(text: str, value: Any) -> None:
     [
         '{"a": "b',  # more of the string may be missing
         '{"code": "if (x) { }',
+        '{"code": "d = {"k": "v"}"}',  # quotes where strings can begin and end
+        '{"path": ",\n{", "text": "say "hi" }"}',  # the library reads one string
+        '{"path": ",\\n{", "text": "a " b }"}',
+        """{'text': ')1,[', 'n': ',}1\\', 'path': '{a]=(,'}""",
+        '{"text": ""\n[[{,[,:"}", "path": "]}:"}',
+        '{"n": ":: ",{ ",{}::,}: ",:"}',  # a name that nobody wrote
+        '{"n": ":\\"}',  # the string has no end
+        '{"a": "x"", "b": 1}',  # one quote too many, or a quote in the string
+        '{"path": " "]",":""}',
+        '{"path": "" ":]{],[}}":"[:],]"',
+        '{"text": ".,"a::"b+"',  # a colon too many, or one in a string
+        '{"a": [1, 2, "b": 3}',  # a bracket is missing, but not at the end
         '{"a": }',  # a value that nobody wrote
         '{"a": 1}{"b": 2}',  # two objects
         '{"a": 1 // why\n}',  # a comment would be lost
@@ -77,8 +88,22 @@ BREAKS: dict[str, Break] = {
     "single quotes": repr,
     "unquoted names": lambda value: "{" + ", ".join(f"{name}: {json.dumps(one)}" for name, one in value.items()) + "}",
     "a fence": lambda value: f"```json\n{json.dumps(value)}\n```",
+    "unescaped quotes": lambda value: json.dumps(value).replace('\\"', '"')[:-1] + ",}",
+    "unescaped quotes and no end": lambda value: json.dumps(value).replace('\\"', '"')[:-1],
+    "unescaped quotes and raw line ends": lambda value: (
+        json.dumps(value).replace('\\"', '"').replace("\\n", "\n") + "}"
+    ),
     "an escape too many": lambda value: json.dumps(json.dumps(value))[1:-1],
 }
+
+
+ISSUE = {"path": ",\n{", "text": "}"}
+
+
+@pytest.mark.parametrize("value", [ISSUE, {"path": ",\n[", "text": "]"}, {"n": '", "', "text": '}"'}])
+@pytest.mark.parametrize("broken", BREAKS.values(), ids=BREAKS)
+def test_strings_with_structure_in_them_stay_apart(broken: Break, value: dict[str, str]) -> None:
+    assert repaired(broken(value)) in (None, value)
 
 
 @pytest.mark.parametrize("broken", BREAKS.values(), ids=BREAKS)

@@ -9,7 +9,7 @@ from antiphon.protocol.events import ArgumentsDelta, Keepalive
 from antiphon.translation import wire
 from antiphon.translation.wire import AnswerReader, EventDecoder, encode
 from tests.support.replay import completion, delta, sse, text
-from tests.support.translate import at_random, begin, bytewise, end, translate
+from tests.support.translate import Cut, at_random, begin, bytewise, end, translate, whole
 
 LINE_ENDS = [b"\n", b"\r\n", b"\r"]
 
@@ -193,3 +193,30 @@ def test_a_plain_answer_needs_no_finish_reason() -> None:
 def test_a_plain_answer_that_says_nothing_and_not_why_fails() -> None:
     plain = {"choices": [{"message": {"content": ""}}]}
     assert translate(json.dumps(plain).encode(), is_json=True).response["status"] == "failed"
+
+
+DONE_AFTER = [b"data: [DONE]", b"\ndata: [DONE]\n\n", b"\r\n\r\ndata:[DONE]\r\n\r\n", b"\n[DONE]\n"]
+BEFORE_IT = [b"", b"\n\n", b"\xef\xbb\xbf", b" \r\n"]
+
+
+@pytest.mark.parametrize("end_of_it", [b"", *DONE_AFTER])
+@pytest.mark.parametrize("begin_of_it", BEFORE_IT)
+@pytest.mark.parametrize("is_json", [False, True])
+@pytest.mark.parametrize("pieces", [whole, bytewise])
+def test_json_is_recognised_by_its_first_byte(begin_of_it: bytes, end_of_it: bytes, is_json: bool, pieces: Cut) -> None:
+    data = begin_of_it + completion("It ends with [DONE]") + end_of_it
+    translation = translate(pieces(data), is_json=is_json)
+    assert translation.response["status"] == "completed"
+    assert translation.text == "It ends with [DONE]"
+
+
+STREAMS_BEGIN = [b"", b"\n", b": processing\n\n", b"event: message\n", b"id: 1\n", b"retry: 10\n", b"\xef\xbb\xbf"]
+
+
+@pytest.mark.parametrize("begin_of_it", STREAMS_BEGIN)
+@pytest.mark.parametrize("is_json", [False, True])
+@pytest.mark.parametrize("pieces", [whole, bytewise])
+def test_a_stream_is_recognised_by_its_first_byte(begin_of_it: bytes, is_json: bool, pieces: Cut) -> None:
+    translation = translate(pieces(begin_of_it + text("High", " water.")), is_json=is_json)
+    assert translation.response["status"] == "completed"
+    assert translation.text == "High water."

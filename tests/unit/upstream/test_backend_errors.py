@@ -26,6 +26,21 @@ def envelope(message: str = "no", **fields: Any) -> dict[str, Any]:
 TABLE: dict[str, tuple[int, Any, tuple[int, str, str | None, str | None]]] = {
     "its key is refused": (401, envelope(), (502, "server_error", "server_error", None)),
     "it is forbidden": (403, envelope(), (502, "server_error", "server_error", None)),
+    "Z.ai has no credit left": (
+        429,
+        {"error": {"code": "1113", "message": "Insufficient balance or no resource package. Please recharge."}},
+        (429, "insufficient_quota", "insufficient_quota", None),
+    ),
+    "MiniMax has no credit left": (
+        400,
+        {"base_resp": {"status_code": 1008, "status_msg": "insufficient balance"}},
+        (429, "insufficient_quota", "insufficient_quota", None),
+    ),
+    "Alibaba has no credit left": (
+        403,
+        {"code": "Arrearage", "message": "Access denied, please make sure your account is in good standing."},
+        (429, "insufficient_quota", "insufficient_quota", None),
+    ),
     "it wants to be paid": (402, envelope(), (429, "insufficient_quota", "insufficient_quota", None)),
     "it cannot pay for so long an answer": (
         402,

@@ -12,9 +12,10 @@ import msgspec
 
 from antiphon.errors import log
 from antiphon.protocol.items.content import Status
-from antiphon.protocol.tool_bindings import Kind, Offer
+from antiphon.protocol.tool_bindings import Offer
+from antiphon.translation.from_chat.call_names import meant
 from antiphon.translation.from_chat.text_filters import SurrogateJoiner
-from antiphon.translation.hosted_items import carries_out, streaming
+from antiphon.translation.hosted_items import streaming
 from antiphon.translation.tool_items import StreamingCall
 from antiphon.translation.writer import ResponseWriter
 
@@ -182,14 +183,20 @@ class StreamingCalls:
     def _is_named(self, call: _Call) -> bool:
         if not call.name:
             return False
-        if any(name != call.name and name.startswith(call.name) for name in self._offers):
+        if self._begins_another(call.name):
             return call.name in self._offers and bool(call.early)
-        return True
+        # The rest of a name with more than the tool's name in it can follow, so only its arguments show its end.
+        return call.name in self._offers or not self._offers or bool(call.early)
+
+    def _begins_another(self, name: str) -> bool:
+        return any(other != name and other.startswith(name) for other in self._offers)
 
     def _open_known(self) -> None:
-        """Open the last call if it waited only because its name also begins another's."""
+        """Open the last call if it waited only because its name could have continued."""
         call = self._last
-        if call is not None and call.stream is None and call.name in self._offers:
+        if call is None or call.stream is not None or not call.name:
+            return
+        if call.name in self._offers or not self._begins_another(call.name):
             self._open(call)
 
     def _settle_id(self, call: _Call) -> str:
@@ -255,36 +262,3 @@ def _text(value: Any) -> str:
 
 def _no_room() -> None:
     """Opens nothing any more; the objects that made room can be released."""
-
-
-def meant(name: str, offers: Collection[Offer]) -> Offer:
-    """Return the tool that an unknown name means: models write names of server tools as they remember them.
-
-    | What the model writes | What the call is |
-    |---|---|
-    | another spelling of one tool's name, or its name without the server's label | a call of that tool |
-    | a name that models remember for running code or commands | a call of that tool |
-    | anything else, if every tool is this server's | a call of this server's that fails, as the model then reads |
-    | anything else | the client's: it can know what is meant |
-    """
-    hosted = [offer for offer in offers if carries_out(offer)]
-    alike = [offer for offer in hosted if _bare(name) in (_bare(offer.chat_name), _bare(offer.name))]
-    alike = alike or [offer for offer in hosted if _bare(name) in _REMEMBERED.get(offer.kind, ())]
-    if len(alike) == 1:
-        return alike[0]
-    if not hosted or len(hosted) < len(offers):
-        return Offer(name, name=name)
-    near = alike or [offer for offer in hosted if name.startswith(offer.namespace or name)] or hosted
-    return Offer(name, near[0].kind, name, namespace=near[0].namespace, is_hosted=True)
-
-
-_REMEMBERED: Mapping[Kind, frozenset[str]] = {
-    "code_interpreter": frozenset({"ipython", "jupyter", "pythoninterpreter", "runpython", "executepython"})
-    | {"pythontool", "runcode", "executecode"},
-    "shell": frozenset({"bash", "terminal", "exec", "containerexec", "runcommand", "runshell", "executecommand"}),
-}
-"""Names that models write on their own, letters only."""
-
-
-def _bare(name: str) -> str:
-    return "".join(letter for letter in name.casefold() if letter.isalnum())

@@ -12,6 +12,7 @@ import msgspec
 
 from antiphon.protocol.json_slices import SLICE, decode_in_slices
 from antiphon.translation.from_chat.finish_reasons import BREAKDOWNS
+from antiphon.translation.from_chat.reader import larger
 from antiphon.translation.from_chat.text_filters import repaired
 
 REPEATED = frozenset({"id", "type", "role"})
@@ -40,7 +41,10 @@ class CompletionFold:
         if chunk.get("error") or not isinstance(chunk.get("choices") or [], list):
             self._is_broken = True
             return
+        usage = larger(self._head.get("usage"), chunk.get("usage"))
         self._head |= {name: value for name, value in chunk.items() if name != "choices" and value is not None}
+        if usage is not None:
+            self._head["usage"] = usage
         for choice in chunk.get("choices") or ():
             if isinstance(choice, dict):
                 self._add(choice)

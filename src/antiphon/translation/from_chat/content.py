@@ -5,6 +5,7 @@ can be reasoning in tags, and can end in the middle of a character (`text_filter
 `text_calls/content.py` reads it.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -27,8 +28,8 @@ MAX_BLANK = 64
 class StreamingContent:
     """The reasoning and the message of one answer, of which at most one is open.
 
-    `sources` are what the model can cite; `preopened` says that the model's template opens `<think>`. `calls` are those
-    of the same answer; an answer without calls must match `check`.
+    `sources` are what the model can cite; `preopened` says that the model's template opens `<think>`. `is_quoted` says
+    whether the request mentions a tag. `calls` are those of the same answer; one without calls must match `check`.
     """
 
     calls: StreamingCalls
@@ -40,21 +41,26 @@ class StreamingContent:
         *,
         preopened: bool,
         check: TextCheck | None = None,
+        is_quoted: Callable[[str], bool] | None = None,
     ) -> None:
         self._writer = writer
         self._sources = sources
         self._check = check
         self.held: list[StreamingMessage] = []
         """Messages that are over, but violate their schema."""
-        self.think = ThinkSplitter(preopened)
+        self.think = ThinkSplitter(preopened, is_quoted)
         self.surrogates = SurrogateJoiner()
         self.state = ReasoningState()
         """Data that the backend expects back with the reasoning that is open, or is next."""
         self.has_begun = False
         """Whether an item was opened, including a call."""
+        self._is_calling = False
+        """Whether a call that was found in the text is opening."""
         self._message: StreamingMessage | None = None
         self._reasoning: StreamingReasoning | None = None
         self._blank = ""
+        self._blank_reasoning: list[str] = []
+        """Whitespace that waits for reasoning: without any, there is no item."""
         self._logprobs: list[dict[str, Any]] = []
         self._annotations: list[dict[str, Any]] = []
 
@@ -69,7 +75,7 @@ class StreamingContent:
     def pieces(self) -> list[str]:
         """The pieces of the open text or reasoning, a list that grows."""
         grown = self._message or self._reasoning
-        return [] if grown is None else grown.pieces
+        return self._blank_reasoning if grown is None else grown.pieces
 
     def feed(self, choice: Choice, delta: Delta) -> None:
         """Read the content of a choice, except its calls."""
@@ -96,12 +102,14 @@ class StreamingContent:
         """A call opens: earlier content ends. Waiting signatures precede it if backends require them."""
         self.has_begun = True
         self._flush_text()
-        self._blank = ""
+        self._blank, self._blank_reasoning = "", []
         if self._check is not None:
             self._release()
         if self.state:
             self._open_reasoning()
         self.close("completed")
+        if not self._is_calling:
+            self.think.restart()
 
     def finish(self, status: Status, citations: list[Any]) -> None:
         """Finish the text, with the pages that the answer as a whole cites."""
@@ -164,7 +172,7 @@ class StreamingContent:
             if not is_reasoning:
                 self._say(piece)
             elif piece:
-                self.state.field = self.state.field or "think"
+                self.state.field, self._blank = self.state.field or "think", ""
                 self._reason(piece)
             else:
                 self._close_message("completed")
@@ -203,7 +211,13 @@ class StreamingContent:
             message.add_refusal(text)
 
     def _reason(self, text: str) -> None:
-        reasoning = self._reasoning or self._open_reasoning()
+        reasoning = self._reasoning
+        if reasoning is None or self._blank_reasoning:
+            if text.isspace():
+                self._blank_reasoning.append(text)
+                return
+            blanks, self._blank_reasoning = self._blank_reasoning, []
+            text, reasoning = "".join([*blanks, text]), self._open_reasoning()
         reasoning.add(text)
 
     def _annotate(self, annotations: list[dict[str, Any]]) -> None:
@@ -215,7 +229,7 @@ class StreamingContent:
             self._annotations = []
 
     def _open_message(self) -> StreamingMessage:
-        self.has_begun = True
+        self.has_begun, self._blank_reasoning = True, []
         self._close_reasoning("completed")
         self.calls.close_whole()
         if self._check is None:

@@ -43,8 +43,10 @@ class _TextChoice(Struct, gc=False):
     delta: _TextDelta
     message: None = None
     finish_reason: None = None
+    native_finish_reason: None = None
     index: Literal[0] = 0
     logprobs: None = None
+    usage: None = None
 
 
 class TextChunk(Struct, gc=False):
@@ -55,14 +57,20 @@ class TextChunk(Struct, gc=False):
     error: None = None
     x_groq: None = None
     citations: None = None
+    base_resp: None = None
+    code: None = None
+    msg: None = None
+    message: None = None
 
 
 class _PlainChoice(Struct, gc=False):
     message: _TextDelta
     finish_reason: Literal["stop", "length"]
     delta: None = None
+    native_finish_reason: str | None = None
     index: Literal[0] = 0
     logprobs: None = None
+    usage: None = None
 
 
 class PlainAnswer(Struct, gc=False):
@@ -73,6 +81,10 @@ class PlainAnswer(Struct, gc=False):
     error: None = None
     x_groq: None = None
     citations: None = None
+    base_resp: None = None
+    code: None = None
+    msg: None = None
+    message: None = None
 
 
 NARROWED: dict[type[Struct], tuple[type[Struct], ...]] = {

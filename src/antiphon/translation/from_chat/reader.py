@@ -8,11 +8,11 @@ complete JSON arguments; the others stay open to the end, because backends inter
 after some text. How the answer ended is decided once, in `finish`.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from antiphon.errors import BackendError
-from antiphon.protocol.chat import ChatChunk, Choice, read_error
+from antiphon.protocol.chat import ChatChunk, Choice, flat_error, read_error
 from antiphon.protocol.items.content import OutputText, Status
 from antiphon.protocol.items.messages import Message
 from antiphon.protocol.response import InputTokensDetails, OutputTokensDetails, Usage
@@ -22,8 +22,9 @@ from antiphon.translation.checked_items import TextCheck
 from antiphon.translation.from_chat.calls import StreamingCalls, read_call
 from antiphon.translation.from_chat.content import StreamingContent
 from antiphon.translation.from_chat.decode import decode_answer, decode_chunk, decode_text
-from antiphon.translation.from_chat.finish_reasons import FINISH_REASONS, end_error
-from antiphon.translation.from_chat.text_filters import BARE_CLOSE, OPENINGS
+from antiphon.translation.from_chat.finish_reasons import FINISH_REASONS, end_error, native_outcome
+from antiphon.translation.from_chat.reasoning_tags import OPENINGS
+from antiphon.translation.from_chat.text_filters import BARE_CLOSE
 from antiphon.translation.items import StreamingMessage
 from antiphon.translation.repetition import RepetitionWatch
 from antiphon.translation.tool_items import StreamingCall
@@ -43,10 +44,11 @@ class ChatStream:
     can be called; None allows any. `call_ids` are the ids that the conversation already uses. `only_one` ends the
     answer after its first call. `hosted_left` is how many calls of tools that Antiphon runs are accepted. `text_calls`
     says which calls the model can write as text that the backend does not recognise. `sources` are what the model can
-    cite, in the order of their numbers. `preopened` says that the model's template opens `<think>`. `needs_reason` is
-    False for a backend that never sends a finish reason. `cap` is the number of tokens that the answer can use, None
-    for no limit. `check` has the schema that the text must match. After `loop_text` repeated characters the answer
-    ends; 0 means never.
+    cite, in the order of their numbers. `preopened` says that the model's template opens `<think>`. `is_quoted` says
+    whether the request mentions a tag of reasoning, which is then part of the text. `needs_reason` is False for a
+    backend that never sends a finish reason. `cap` is the number of tokens that the answer can use, None for no limit.
+    `check` has the schema that the text must match. After `loop_text` repeated characters the answer ends; 0 means
+    never.
 
     >>> from antiphon import ChatStream, Response, ResponseWriter, conclude, decode_chunk
     >>> from antiphon.ids import new_id, now
@@ -70,6 +72,7 @@ class ChatStream:
         text_calls: TextCalls = "",
         sources: Sources | None = None,
         preopened: bool = False,
+        is_quoted: Callable[[str], bool] | None = None,
         needs_reason: bool = True,
         cap: int | None = None,
         check: TextCheck | None = None,
@@ -86,6 +89,7 @@ class ChatStream:
         self._callable = _callable(offers, allowed) if offers and text_calls else None
         """The tools that the model can call in its text; None if the text contains no calls."""
         self._preopened = preopened
+        self._is_quoted = is_quoted
         self._needs_reason = needs_reason
         self._cap = cap
         self._check = check
@@ -98,6 +102,7 @@ class ChatStream:
         self._citations: list[Any] = []
         self._usage: Any = None
         self._finish_reason = ""
+        self._native_reason: Any = None
         self._is_plain = False
         self._text: GrowingText | None = None
         """The text to which a plain text chunk is appended, if it has no `_mark` in it."""
@@ -112,7 +117,13 @@ class ChatStream:
         content = (
             self._calling_content()
             if self._callable
-            else StreamingContent(self._writer, self._sources, preopened=self._preopened, check=self._check)
+            else StreamingContent(
+                self._writer,
+                self._sources,
+                preopened=self._preopened,
+                check=self._check,
+                is_quoted=self._is_quoted,
+            )
         )
         self._content = content
         self._calls = content.calls = StreamingCalls(
@@ -135,6 +146,7 @@ class ChatStream:
             check=self._check,
             offers=self._callable or {},
             text_calls=self._text_calls,
+            is_quoted=self._is_quoted,
         )
 
     @property
@@ -195,7 +207,9 @@ class ChatStream:
             return None
         if self._preopened or BARE_CLOSE in text or text.lstrip().startswith(OPENINGS):
             return None  # it can contain reasoning
-        outcome = FINISH_REASONS[choice.finish_reason]
+        outcome, native = FINISH_REASONS[choice.finish_reason], choice.native_finish_reason
+        if native and outcome == "completed":
+            outcome = native_outcome(native)
         status: Status = "completed" if outcome == "completed" else "incomplete"
         item = Message(id=self._writer.new_id("msg"), status=status, role="assistant", content=[OutputText(text=text)])
         self._writer.add_item(item)
@@ -207,10 +221,13 @@ class ChatStream:
             return
         if not self._is_started:
             self._start()
-        if chunk.usage and isinstance(chunk.usage, dict):
-            self._usage = chunk.usage
+        if chunk.usage:
+            known = self._usage
+            self._usage = chunk.usage if known is None else larger(known, chunk.usage)
         if chunk.error or chunk.x_groq or chunk.citations:
             self._feed_extras(chunk)
+        elif not chunk.choices and (chunk.base_resp or chunk.msg or chunk.message) and (error := flat_error(chunk)):
+            self.error, self.is_over = read_error(error), True
         has_begun = self._content.has_begun
         for choice in chunk.choices or ():
             if not choice.index:
@@ -236,7 +253,7 @@ class ChatStream:
         if not self._is_started:
             self._start()
         error = self.error
-        if error is None and not (self._is_looping or self._finish_reason in FINISH_REASONS):
+        if error is None and not (self._is_looping or self._finish_reason.lower() in FINISH_REASONS):
             is_whole = (self._is_plain or (done and not self._needs_reason)) and self._content.has_begun
             error = end_error(self._finish_reason, is_whole=is_whole)
         outcome = self._outcome()
@@ -257,8 +274,8 @@ class ChatStream:
 
     def _feed_extras(self, chunk: ChatChunk) -> None:
         groq = chunk.x_groq if isinstance(chunk.x_groq, dict) else {}
-        if isinstance(groq.get("usage"), dict):
-            self._usage = groq["usage"]
+        if groq.get("usage"):
+            self._usage = larger(self._usage, groq["usage"])
         if isinstance(chunk.citations, list):
             self._citations = chunk.citations
         if error := chunk.error or groq.get("error"):
@@ -268,7 +285,9 @@ class ChatStream:
         """Return how the answer ended. llama-cpp-python reports a truncated call as complete."""
         if self._is_looping:
             return "max_output_tokens"
-        outcome = FINISH_REASONS.get(self._finish_reason, "completed")
+        outcome = FINISH_REASONS.get(self._finish_reason.lower(), "completed")
+        if self._native_reason and outcome == "completed":
+            outcome = native_outcome(self._native_reason)
         if outcome != "completed" or self._cap is None or not self._calls.are_torn:
             return outcome
         usage = read_usage(self._usage)
@@ -277,6 +296,10 @@ class ChatStream:
     def _feed_choice(self, choice: Choice, has_begun: bool) -> None:
         if choice.finish_reason and isinstance(choice.finish_reason, str):
             self._finish_reason = choice.finish_reason
+        if choice.native_finish_reason:
+            self._native_reason = choice.native_finish_reason
+        if choice.usage:
+            self._usage = larger(self._usage, choice.usage)
         delta = choice.delta
         if delta is None:
             # A non-streamed answer has a message. Perplexity's chunks have both, and their message repeats the deltas.
@@ -326,11 +349,6 @@ def read_usage(value: Any) -> Usage | None:
     completion = _counts(details) if (details := value.get("completion_tokens_details")) else {}
     input_tokens = counts.get("prompt_tokens") or counts.get("input_tokens", 0)
     output_tokens = counts.get("completion_tokens") or counts.get("output_tokens", 0)
-    beside = max(counts.get("total_tokens", 0) - input_tokens - output_tokens, 0)
-    if beside and beside == prompt.get("audio_tokens"):
-        input_tokens += beside  # Mistral counts audio in addition to `prompt_tokens`
-    else:
-        output_tokens += beside  # xAI and Gemini count reasoning in addition to `completion_tokens`
     cached = (
         prompt.get("cached_tokens")
         or counts.get("prompt_cache_hit_tokens")  # DeepSeek
@@ -343,6 +361,11 @@ def read_usage(value: Any) -> Usage | None:
         or counts.get("cache_creation_input_tokens", 0)
     )
     reasoning = completion.get("reasoning_tokens") or counts.get("reasoning_tokens", 0)
+    beside = counts.get("total_tokens", 0) - input_tokens - output_tokens
+    if beside > 0:
+        outside = _input_beside(beside, input_tokens, (prompt.get("audio_tokens", 0), cached, written), reasoning)
+        input_tokens += outside
+        output_tokens += beside - outside
     return Usage(
         input_tokens=input_tokens,
         input_tokens_details=InputTokensDetails(
@@ -352,6 +375,39 @@ def read_usage(value: Any) -> Usage | None:
         output_tokens_details=OutputTokensDetails(reasoning_tokens=min(reasoning, output_tokens)),
         total_tokens=input_tokens + output_tokens,
     )
+
+
+def _input_beside(beside: int, input_tokens: int, details: tuple[int, int, int], reasoning: int) -> int:
+    """Return how many of the tokens that only the total counts are input; the others are output.
+
+    Mistral excludes audio from `prompt_tokens`, gateways before Bedrock tokens from the cache or written to it (Portkey
+    PR#1211, livekit PR#6663). xAI and Gemini exclude reasoning from `completion_tokens`.
+    """
+    audio, cached, written = details
+    if beside == reasoning and cached <= input_tokens:
+        return 0
+    sums = {audio, cached, written, cached + written}
+    return next((count for count in (beside, beside - reasoning) if count > 0 and count in sums), 0)
+
+
+def larger(known: Any, later: Any) -> Any:
+    """Return the usage of a stream that counts: the one with more tokens, the later one if both have as many.
+
+    Backends repeat the usage while it grows, and some end with one of zeros (pi#2017).
+    """
+    if not isinstance(later, dict) or not later:
+        return known
+    if not isinstance(known, dict) or _size(later) >= _size(known):
+        return later
+    return known
+
+
+def _size(usage: dict[str, Any]) -> int:
+    total = usage.get("total_tokens")
+    if type(total) is int and total > 0:
+        return total
+    read = read_usage(usage)
+    return read.total_tokens if read is not None else 0
 
 
 def _counts(value: Any) -> dict[str, int]:

@@ -1,14 +1,17 @@
 """Filters that a text passes before it is sent: characters that a backend split, and reasoning inside the text.
 
-The halves of a surrogate pair can arrive in two deltas. `<think>` can be at the beginning of a text, split over chunks,
-never closed, or opened by the template: a chat template can open the block itself, so that the model's text starts
-inside it and only `</think>` is visible. With `preopened`, the splitter treats a text without an opening tag as
-reasoning; otherwise a closing tag alone at the start of a line shows that the text before it was reasoning. What an
-answer shows of the template sets `preopened` for the next one.
+The halves of a surrogate pair can arrive in two deltas. A tag such as `<think>` (`reasoning_tags.py`) can be at the
+beginning of a text, split over chunks, never closed, or opened by the template: a chat template can open the block
+itself, so that the model's text starts inside it and only `</think>` is visible. With `preopened`, the splitter treats
+a text without an opening tag as reasoning; otherwise a closing tag alone at the start of a line shows that the text
+before it was reasoning. What an answer shows of the template sets `preopened` for the next one.
 """
 
 import re
+from collections.abc import Callable
 from typing import Any
+
+from antiphon.translation.from_chat.reasoning_tags import ANSWERS, ENDS, FIRSTS, OPENINGS, TAGS, THINK
 
 HALF = re.compile("[\ud800-\udfff]")
 
@@ -52,11 +55,6 @@ def _replaced(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-TAGS = {"<think>": "</think>", "<thought>": "</thought>", "[THINK]": "[/THINK]"}
-"""`<thought>` is Gemini's, `[THINK]` Mistral's if its server does not parse it."""
-
-OPENINGS = tuple(TAGS)
-
 BARE_CLOSE = "</think>"
 
 Piece = tuple[bool, str]
@@ -65,11 +63,17 @@ Piece = tuple[bool, str]
 
 class ThinkSplitter:
     """Splits text as it arrives into reasoning and answer. Whitespace around the opening tag and after the closing one
-    is removed with them.
+    is removed with them. `is_quoted` says whether the request mentions a tag, which is then part of the text.
     """
 
-    def __init__(self, preopened: bool = False) -> None:
+    def __init__(self, preopened: bool = False, is_quoted: Callable[[str], bool] | None = None) -> None:
         self.preopened = preopened
+        self._is_quoted = is_quoted
+        self._is_first = True
+        """Whether no call came before the text."""
+        self._was_over = False
+        """Whether the text before the calls was searched to its end."""
+        self._is_stopped = False
         # Not a bound method: a splitter that refers to itself would wait for the garbage collector.
         self._look = ThinkSplitter._at_start
         self._is_assumed = preopened
@@ -116,8 +120,18 @@ class ThinkSplitter:
         self._set_mark()
         return [(self._look == ThinkSplitter._in_reasoning, held)] if held else []
 
+    def restart(self) -> None:
+        """A call begins: the text after it can begin with reasoning again."""
+        if self._is_stopped or self._look in (ThinkSplitter._at_start, ThinkSplitter._in_reasoning):
+            return
+        self._is_first, self._was_over = False, self._is_over
+        self._look, self._is_answer, self._is_over = ThinkSplitter._at_start, False, False
+        self._is_assumed = self._parts = self._strip = False
+        self._set_mark()
+
     def stop(self) -> None:
         """Stop searching: the backend has a separate field for reasoning. An open block must still close."""
+        self._is_stopped = True
         if self._look == ThinkSplitter._at_start:
             self.preopened = False
         if self._look != ThinkSplitter._in_reasoning:
@@ -138,24 +152,63 @@ class ThinkSplitter:
             if not self._is_assumed:
                 pieces.append((False, text))
             return ""
-        for tag, close in TAGS.items():
-            if stripped.startswith(tag):
-                self.preopened = self._is_assumed = False
-                self._look, self._close, self._strip = ThinkSplitter._in_reasoning, close, True
-                return stripped[len(tag) :]
-            if tag.startswith(stripped):
+        if stripped[0] in FIRSTS:
+            tag = next((opening for opening in OPENINGS if stripped.startswith(opening)), None)
+            if tag is None and any(opening.startswith(stripped) for opening in OPENINGS):
                 self._held = text
                 return ""
+            if tag is not None and (tag in THINK or self._is_quoted is None or not self._is_quoted(tag)):
+                return self._open(tag, stripped)
         if self._is_assumed:
             self._look = ThinkSplitter._in_reasoning
             return stripped
         self._look, self._is_answer = ThinkSplitter._in_answer, True
+        if self._was_over:
+            self._enter_rest()
+        return text
+
+    def _open(self, tag: str, text: str) -> str:
+        self._is_assumed = False
+        if self._is_first:
+            self.preopened = False
+        if tag in ANSWERS:
+            self._look, self._is_answer = ThinkSplitter._in_channel, True
+        else:
+            self._look, self._close, self._strip = ThinkSplitter._in_reasoning, TAGS[tag], True
+        return text[len(tag) :]
+
+    def _in_channel(self, text: str, pieces: list[Piece]) -> str:
+        """Read an answer of the harmony format, which a token ends."""
+        end = min((place for end in ENDS if (place := text.find(end)) >= 0), default=None)
+        if end is None:
+            text, self._held = min((_hold_back(text, end) for end in ENDS), key=lambda held: len(held[0]))
+            rest = ""
+        else:
+            text, rest = text[:end], text[text.index("|>", end) + 2 :]
+            self._look, self._is_answer = ThinkSplitter._at_channel, False
+        if text:
+            self.last = text
+            pieces.append((False, text))
+        return rest
+
+    def _at_channel(self, text: str, pieces: list[Piece]) -> str:
+        """Read what follows the end of a text or of reasoning in the harmony format."""
+        tag = next((opening for opening in _CHANNELS if text.startswith(opening)), None)
+        if tag is not None:
+            return self._open(tag, text)
+        if any(opening.startswith(text) for opening in _CHANNELS):
+            self._held = text
+            return ""
+        self._enter_rest()
         return text
 
     def _in_reasoning(self, text: str, pieces: list[Piece]) -> str:
         inside, close, rest = text.partition(self._close)
         if close:
-            self._enter_rest()
+            if close in ENDS:
+                self._look = ThinkSplitter._at_channel
+            else:
+                self._enter_rest()
             self._strip = True
         else:
             inside, self._held = _hold_back(text, self._close)
@@ -196,6 +249,10 @@ class ThinkSplitter:
 
     def _is_line_start(self, before: str) -> bool:
         return ((self.last or "\n") + before).rstrip(" \t").endswith("\n")
+
+
+_CHANNELS = tuple(opening for opening in OPENINGS if TAGS.get(opening, ENDS[0]) in ENDS)
+"""What opens a channel of the harmony format."""
 
 
 def _hold_back(text: str, tag: str) -> tuple[str, str]:

@@ -56,6 +56,13 @@ def test_texts_grow_and_the_rest_is_replaced() -> None:
     }
 
 
+def test_the_largest_usage_stays() -> None:
+    usage, zeros = {"prompt_tokens": 3, "total_tokens": 5}, {"prompt_tokens": 0, "total_tokens": 0}
+    completion = folded({**chunk("stop", content="Hi"), "usage": usage}, {"choices": [], "usage": zeros})
+    assert completion is not None
+    assert completion["usage"] == usage
+
+
 def test_pieces_of_calls_belong_together_by_index_or_id_or_order() -> None:
     both = [call("call_1", "f", "{}"), call("call_2", "g", "[1]")]
     by_index = [

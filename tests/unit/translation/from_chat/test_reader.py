@@ -1,6 +1,7 @@
 """What the traces do not show of `ChatStream`: its options, its ends, and where two things meet."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from antiphon.translation.from_chat.decode import decode_chunk
 from antiphon.translation.from_chat.finish_reasons import BREAKDOWNS, FINISH_REASONS
 from antiphon.translation.from_chat.reader import ChatStream
 from antiphon.translation.writer import View
+from tests.support.recordings import MISSING, recorded
 from tests.support.replay import delta, sse
 from tests.support.translate import Translation, begin, end, translate, translate_plain
 
@@ -40,6 +42,127 @@ def test_a_finish_reason_means_one_outcome(reason: str) -> None:
     outcome = FINISH_REASONS[reason]
     assert response["status"] == ("completed" if outcome == "completed" else "incomplete")
     assert response["incomplete_details"] == (None if outcome == "completed" else {"reason": outcome})
+
+
+@pytest.mark.parametrize(
+    ("reason", "native", "expected"),
+    [
+        ("tool_calls", "max_output_tokens", "max_output_tokens"),  # recorded: OpenRouter, GPT-4.1
+        ("tool_calls", "length", "max_output_tokens"),  # recorded: OpenRouter, GPT-4o
+        ("tool_calls", "MAX_TOKENS", "max_output_tokens"),
+        ("tool_calls", "max_tokens", "max_output_tokens"),
+        ("function_call", "length", "max_output_tokens"),
+        ("stop", "model_context_window_exceeded", "max_output_tokens"),
+        ("stop", "SAFETY", "content_filter"),
+        ("LENGTH", None, "max_output_tokens"),
+        ("Max_Tokens", None, "max_output_tokens"),
+        # Guards: these mean what they meant.
+        ("tool_calls", "tool_use", None),
+        ("tool_calls", "completed", None),
+        ("STOP", "STOP", None),
+        ("length", "stop", "max_output_tokens"),
+        ("MAX_TOKENS", None, "max_output_tokens"),
+        ("tool_calls", 7, None),
+        ("tool_calls", ["length"], None),
+    ],
+)
+@pytest.mark.parametrize("is_plain", [False, True])
+def test_the_reason_of_the_server_behind_a_gateway_says_that_an_answer_was_cut(
+    reason: str, native: Any, expected: str | None, is_plain: bool
+) -> None:
+    cut = {"index": 0, "id": "call_a", "function": {"name": "tide_at", "arguments": '{"port": "Bre'}}
+    said = {"tool_calls": [cut]} if reason not in ("stop", "STOP") else {"content": "Tide."}
+    choice = {"index": 0, "finish_reason": reason, "native_finish_reason": native}
+    answer = {"choices": [choice | {"message" if is_plain else "delta": said}]}
+    translation = translate_plain(answer) if is_plain else streamed(answer)
+    assert translation.response["incomplete_details"] == (expected and {"reason": expected})
+    if "tool_calls" in said:
+        assert translation.calls == [("tide_at", '{"port": "Bre')]
+
+
+CONTRACT = "openrouter-rig-tool_truncation_contract_matrix.streaming_*_{}_*.sse"
+
+
+@pytest.mark.skipif(not recorded(CONTRACT.format("low")), reason=MISSING)
+@pytest.mark.parametrize(
+    "path", [*recorded(CONTRACT.format("low")), *recorded(CONTRACT.format("mid"))], ids=lambda path: path.stem
+)
+def test_a_recorded_call_that_the_token_limit_cut_is_incomplete(path: Path) -> None:
+    response = translate(path.read_bytes(), names=["record_city_facts"]).response
+    assert response["incomplete_details"] == {"reason": "max_output_tokens"}
+    assert response["output"][-1]["status"] == "incomplete"
+
+
+FLAT = [
+    ({"choices": None, "base_resp": {"status_code": 1008, "status_msg": "insufficient balance"}}, "insufficient_quota"),
+    ({"base_resp": {"status_code": 1002, "status_msg": "Too busy."}}, "server_error"),
+    ({"code": 1113, "msg": "Insufficient balance or no resource package.", "success": False}, "insufficient_quota"),
+    ({"code": 500, "msg": "Out of memory.", "success": False}, "server_error"),
+    ({"code": "Arrearage", "message": "Access denied."}, "insufficient_quota"),
+    ({"code": "InternalError", "message": "Out of memory."}, "server_error"),
+    ({"success": False, "message": "Out of memory."}, "server_error"),
+]
+
+
+@pytest.mark.parametrize(("error", "code"), FLAT)
+@pytest.mark.parametrize("form", ["plain", "streamed", "bare"])
+def test_an_error_in_another_shape_has_its_cause(error: dict[str, Any], code: str, form: str) -> None:
+    if form == "plain":
+        response = translate_plain(error).response
+    elif form == "streamed":
+        response = translate(sse(delta(content="Ti"), error)).response
+    else:
+        response = translate(sse(delta(content="Ti"), done=False) + json.dumps(error).encode()).response
+    said = error.get("base_resp", {}).get("status_msg") or error.get("msg") or error.get("message")
+    assert response["status"] == "failed"
+    assert response["error"] == {"code": code, "message": f"The backend failed: {said}"}
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"base_resp": {"status_code": 0, "status_msg": ""}},
+        {"base_resp": {"status_code": 0, "status_msg": "success"}},
+        {"code": 200, "msg": "OK", "success": True},
+        {"code": 0, "message": "success"},
+    ],
+)
+def test_a_code_of_success_is_no_error(more: dict[str, Any]) -> None:  # a guard
+    assert streamed(delta(content="Tide.") | more, STOP | more, {"choices": []} | more).text == "Tide."
+
+
+BLANK = ["\n\n", " ", "\t", "\n" * 100]
+
+
+@pytest.mark.parametrize("blank", BLANK)
+@pytest.mark.parametrize("field", ["reasoning_content", "reasoning"])
+@pytest.mark.parametrize("is_plain", [False, True])
+def test_reasoning_of_blanks_is_no_item(blank: str, field: str, is_plain: bool) -> None:
+    if is_plain:
+        translation = translate_plain(plain(content="Tide.", **{field: blank}))
+    else:
+        translation = streamed(delta(**{field: blank}), delta(**{field: blank}), delta(content="Tide."), STOP)
+    assert translation.kinds == ["message"]
+    assert translation.text == "Tide."
+
+
+def test_reasoning_of_blanks_before_a_call_is_no_item() -> None:
+    assert streamed(delta(reasoning_content="\n"), call(), delta("tool_calls")).kinds == ["function_call"]
+    parts = [{"type": "thinking", "thinking": [{"type": "text", "text": " "}]}, {"type": "text", "text": "Tide."}]
+    assert streamed(delta(content=parts), STOP).kinds == ["message"]
+
+
+def test_blanks_that_begin_reasoning_stay_in_it() -> None:  # a guard
+    said = streamed(delta(reasoning="\n"), delta(reasoning=" \n"), delta(reasoning="Sea.\n"), delta(content="T."), STOP)
+    assert said.reasoning == "\n \nSea.\n"
+
+
+def test_a_signature_makes_an_item_of_blank_reasoning() -> None:  # a guard
+    signed = [{"type": "reasoning.encrypted", "data": "bGF0ZQ=="}]
+    assert streamed(delta(reasoning="\n", reasoning_details=signed), call(), STOP).kinds == [
+        "reasoning",
+        "function_call",
+    ]
 
 
 @pytest.mark.parametrize("reason", ["function_call", "tool_use", "end_turn", "eos", "odd"])

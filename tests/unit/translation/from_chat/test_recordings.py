@@ -50,6 +50,8 @@ class Reading:
         for choice in chunk.get("choices") or []:
             self.choices.add(choice.get("index") or 0)
             self.reason = choice.get("finish_reason") or self.reason
+            if choice.get("native_finish_reason") in ("length", "max_output_tokens"):
+                self.reason = "length"
             delta = choice["delta"] if "delta" in choice else choice.get("message") or {}
             self._read_delta(delta)
             if delta.get("content"):
@@ -93,6 +95,7 @@ def read(path: Path) -> Reading:
     for data in data_lines(path) if path.suffix == ".sse" else [path.read_text()]:
         reading.read(json.loads(data))
     reading.split_thought()
+    reading.reasoning = "" if reading.reasoning.isspace() else reading.reasoning
     return reading
 
 

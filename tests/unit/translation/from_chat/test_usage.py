@@ -4,6 +4,8 @@ import msgspec
 import pytest
 
 from antiphon.translation.from_chat.reader import read_usage
+from tests.support.replay import delta, sse
+from tests.support.translate import translate, translate_plain
 
 
 def counts(value: Any) -> tuple[int, int, int, int, int]:
@@ -119,3 +121,70 @@ def test_a_count_may_be_a_float() -> None:
 
 def test_details_may_be_anything() -> None:
     assert counts(told(prompt_tokens_details=[3], completion_tokens_details="x")) == (10, 0, 4, 0, 14)
+
+
+BEDROCK = told(368, 19, 10_923, prompt_tokens_details={"cached_tokens": 10_536})
+
+
+@pytest.mark.parametrize(
+    ("usage", "expected"),
+    [
+        pytest.param(BEDROCK, (10_904, 10_536, 19, 0, 10_923), id="cached"),
+        pytest.param(told(total=34, cache_read_input_tokens=20), (30, 20, 4, 0, 34), id="cached, Anthropic's name"),
+        pytest.param(told(total=34, prompt_cache_hit_tokens=20), (30, 20, 4, 0, 34), id="cached, DeepSeek's name"),
+        pytest.param(told(total=21, cache_creation_input_tokens=7), (17, 0, 4, 0, 21), id="written"),
+        pytest.param(
+            told(total=41, cache_read_input_tokens=20, cache_creation_input_tokens=7), (37, 20, 4, 0, 41), id="both"
+        ),
+        pytest.param(
+            told(total=39, cached_tokens=20, completion_tokens_details={"reasoning_tokens": 5}),
+            (30, 20, 9, 5, 39),
+            id="cached and reasoning",
+        ),
+        pytest.param(
+            {"input_tokens": 10, "output_tokens": 4, "total_tokens": 34, "cache_read_input_tokens": 20},
+            (30, 20, 4, 0, 34),
+            id="cached, the names of Responses",
+        ),
+        # Guards: these counts are as they were.
+        pytest.param(told(total=34, prompt_tokens_details={"cached_tokens": 6}), (10, 6, 24, 0, 34), id="inside"),
+        pytest.param(
+            told(total=18, prompt_tokens_details={"cached_tokens": 4}, reasoning_tokens=4), (10, 4, 8, 4, 18), id="same"
+        ),
+    ],
+)
+def test_cached_tokens_beside_the_prompt_are_input(usage: Any, expected: Any) -> None:
+    assert counts(usage) == expected
+
+
+WHOLE, ZEROS = told(total=14), told(0, 0, 0)
+DETAILED = told(total=14, prompt_tokens_details={"cached_tokens": 6})
+
+
+def in_choice(usage: Any, finish_reason: str | None = None) -> dict[str, Any]:
+    return {"choices": [{"index": 0, "delta": {}, "finish_reason": finish_reason, "usage": usage}]}
+
+
+@pytest.mark.parametrize(
+    ("chunks", "expected"),
+    [
+        pytest.param([{**delta("stop"), "usage": WHOLE}, {"choices": [], "usage": ZEROS}], 14, id="zeros at the end"),
+        pytest.param([{**delta("stop"), "usage": WHOLE}, in_choice(ZEROS)], 14, id="zeros in the choice"),
+        pytest.param([{**delta("stop"), "usage": WHOLE}, {"choices": [], "usage": told(10, 1, 11)}], 14, id="smaller"),
+        pytest.param([in_choice(WHOLE, "stop")], 14, id="in the choice"),
+        pytest.param([in_choice(told(10, 1, 11)), in_choice(WHOLE, "stop")], 14, id="growing in the choice"),
+        pytest.param([{**delta("stop"), "x_groq": {"usage": WHOLE}}, {"usage": ZEROS}], 14, id="Groq's, then zeros"),
+        pytest.param([{**delta("stop"), "usage": told(10, 4, None)}, {"usage": ZEROS}], 14, id="without a total"),
+        # A guard: the later one of the same size counts.
+        pytest.param([{**delta("stop"), "usage": WHOLE}, {"choices": [], "usage": DETAILED}], 14, id="more details"),
+    ],
+)
+def test_the_largest_usage_of_a_stream_counts(chunks: Any, expected: int) -> None:
+    usage = translate(sse(delta(content="Hi"), *chunks)).response["usage"]
+    assert usage["total_tokens"] == expected
+    assert usage["input_tokens_details"]["cached_tokens"] == (6 if chunks[-1].get("usage") is DETAILED else 0)
+
+
+def test_the_usage_of_a_plain_answer_can_be_in_its_choice() -> None:
+    answer = {"choices": [{"message": {"content": "Hi"}, "finish_reason": "stop", "usage": WHOLE}]}
+    assert translate_plain(answer).response["usage"]["total_tokens"] == 14

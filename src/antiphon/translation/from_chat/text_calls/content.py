@@ -1,6 +1,6 @@
 """The content of an answer in which the model can write calls as text."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from antiphon.protocol.chat import Choice, Delta
@@ -34,14 +34,13 @@ class CallingContent(StreamingContent):
         check: TextCheck | None,
         offers: Mapping[str, Offer],
         text_calls: TextCalls,
+        is_quoted: Callable[[str], bool] | None = None,
     ) -> None:
-        super().__init__(writer, sources, preopened=preopened, check=check)
+        super().__init__(writer, sources, preopened=preopened, check=check, is_quoted=is_quoted)
         self._reads = True
         """Whether calls are still searched for: the backend has reported none."""
         self._in_text = reader_of(offers, text_calls)
         self._in_reasoning = LastCallReader(offers)
-        self._is_calling = False
-        """Whether a call that was found in the text is opening."""
 
     @property
     def steady_text(self) -> GrowingText | None:

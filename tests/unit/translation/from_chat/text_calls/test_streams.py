@@ -23,6 +23,10 @@ def plain(content: str, **message: Any) -> dict[str, Any]:
     return answer
 
 
+ANALYSIS = "<|channel|>analysis<|message|>I read it.<|end|>"
+"""A text that is reasoning, so that the reader of calls does not receive it."""
+
+
 def told(translation: Translation) -> list[Any]:
     """Items in order: texts, and calls with their arguments as data."""
     return [
@@ -41,11 +45,10 @@ def deltas(translation: Translation) -> list[str]:
 @each("sample", SAMPLES, ids=[f"{each.format}: {each.about}" for each in SAMPLES])
 def test_a_plain_answer_has_the_items_of_a_streamed_one(sample: Sample) -> None:
     whole, streamed = translate_plain(plain(sample.text), **ON), translate(text(*sample.text), **ON)
-    assert (
-        told(whole)
-        == told(streamed)
-        == [each for each in sample.found if not (isinstance(each, str) and each.isspace())]
-    )
+    found = [each for each in sample.found if not (isinstance(each, str) and each.isspace())]
+    if found[0] == ANALYSIS:
+        found[0] = "I read it."
+    assert told(whole) == told(streamed) == found
     assert {translation.response["status"] for translation in (whole, streamed)} == {"completed"}
 
 

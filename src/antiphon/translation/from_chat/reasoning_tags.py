@@ -1,0 +1,44 @@
+"""How models without a parser mark their reasoning in the text: what opens it, and what closes it.
+
+A tag counts at the beginning of an answer and after a call, nowhere else: elsewhere it is part of a text or of code.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+THINK = {"<think>": "</think>", "<thought>": "</thought>", "[THINK]": "[/THINK]"}
+"""The tags that count even if the request mentions them. `<thought>` is Gemini's, `[THINK]` Mistral's."""
+
+_CHANNEL, _MESSAGE, _START = "<|channel|>", "<|message|>", "<|start|>assistant"
+
+TAGS: Final[Mapping[str, str]] = THINK | {
+    "<thinking>": "</thinking>",  # models that learned from Claude: BrowserOS#167, open-webui's default tags
+    "<reasoning>": "</reasoning>",  # lmstudio#2013, Newelle#427, open-webui#16856
+    "<seed:think>": "</seed:think>",  # Seed-OSS: vLLM's `seed_oss` parser
+    "<longcat_think>": "</longcat_think>",  # LongCat-Flash-Thinking: its template, mlx-lm's table
+    "<think:opensource>": "</think:opensource>",  # Hunyuan: mlx-lm's table
+    "<|channel>thought": "<channel|>",  # Gemma 4: its template, qvac PR#2803
+    "<unused94>thought": "<unused95>",  # MedGemma 1.5: its tokens for reasoning
+    "<|START_THINKING|>": "<|END_THINKING|>",  # Command R7B, Command A Reasoning: llama.cpp's parser
+    "<|inner_prefix|>": "<|inner_suffix|>",  # Apertus: llama.cpp's parser
+    "<|begin_of_thought|>": "<|end_of_thought|>",  # Sky-T1, OpenThinker: open-webui's default tags
+    "◁think▷": "◁/think▷",  # Kimi-VL and Kimi-Dev: these are not tokens, so that vLLM's parsers cannot find them
+    **dict.fromkeys(  # gpt-oss: the harmony format, TensorRT-LLM#9256
+        (f"{start}{_CHANNEL}analysis{_MESSAGE}" for start in ("", _START)), "<|end|>"
+    ),
+}
+"""What opens reasoning, and what closes it."""
+
+ANSWERS: Final = tuple(
+    f"{start}{_CHANNEL}{channel}{_MESSAGE}"
+    for start in ("", _START)
+    for channel in ("final", "final <|constrain|>json", "commentary")
+)
+"""What opens a text for the user in the harmony format; a channel with a recipient is a call."""
+
+ENDS: Final = ("<|end|>", "<|return|>")
+"""What closes such a text."""
+
+OPENINGS: Final = (*TAGS, *ANSWERS)
+
+FIRSTS: Final = frozenset(opening[0] for opening in OPENINGS)

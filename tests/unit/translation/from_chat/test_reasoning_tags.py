@@ -1,0 +1,130 @@
+"""Reasoning that a model marks in its text, whatever its tags."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from antiphon.protocol.tool_bindings import Offer
+from antiphon.testing import assert_event_stream
+from antiphon.translation.from_chat.reasoning_tags import ANSWERS, TAGS, THINK
+from antiphon.translation.to_chat.quotations import mentions
+from tests.support.replay import delta, sse, text
+from tests.support.translate import Translation, translate, translate_plain
+
+ANALYSIS = "<|channel|>analysis<|message|>Moon.<|end|>"
+FINAL = "<|start|>assistant<|channel|>final<|message|>"
+PREAMBLE = "<|start|>assistant<|channel|>commentary<|message|>"
+TIDE = {"tide": Offer("tide", name="tide")}
+
+MARKED = {
+    **{f"{tag}": (f"{tag}Moon.{close}Tide.", "Moon.") for tag, close in TAGS.items()},
+    **{f"{tag} with blanks": (f"\n{tag}\nMoon.{close}\n\nTide.", "Moon.") for tag, close in TAGS.items()},
+    "harmony": (f"{ANALYSIS}{FINAL}Tide.", "Moon."),
+    "harmony, with the end of the answer": (f"{ANALYSIS}{FINAL}Tide.<|return|>", "Moon."),
+    "harmony, two analyses": (f"{ANALYSIS}<|start|>assistant{ANALYSIS}{FINAL}Tide.", "Moon.Moon."),
+    "harmony, in JSON": (f"{ANALYSIS}<|start|>assistant<|channel|>final <|constrain|>json<|message|>Tide.", "Moon."),
+    "harmony, a preamble": (
+        f"{ANALYSIS}<|start|>assistant<|channel|>commentary<|message|>Ti<|end|>{FINAL}de.",
+        "Moon.",
+    ),
+    "harmony, a channel without a start": (f"{ANALYSIS}<|channel|>final<|message|>Tide.", "Moon."),
+    **{f"{opening} alone": (f"{opening}Tide.<|end|>", "") for opening in ANSWERS},
+}
+
+
+def streamed(*parts: str, **options: Any) -> Translation:
+    translation = translate(text(*parts), **options)
+    assert_event_stream(translation.events)
+    return translation
+
+
+def assert_split(translation: Translation, reasoning: str) -> None:
+    assert translation.text == "Tide."
+    assert translation.reasoning.strip() == reasoning
+
+
+@pytest.mark.parametrize("name", MARKED)
+@pytest.mark.parametrize("has_tools", [False, True])
+def test_marked_reasoning_is_reasoning_in_any_split(name: str, has_tools: bool) -> None:
+    said, reasoning = MARKED[name]
+    options: dict[str, Any] = {"offers": TIDE, "text_calls": "any"} if has_tools else {}
+    answer = {"choices": [{"message": {"content": said}, "finish_reason": "stop"}]}
+    assert_split(translate_plain(answer, **options), reasoning)
+    for size in range(1, 12):
+        assert_split(streamed(*(said[at : at + size] for at in range(0, len(said), size)), **options), reasoning)
+
+
+NOT_REASONING = [
+    "The tag <reasoning>Moon.</reasoning> is one.",
+    "```xml\n<thinking>Moon.</thinking>\n```",
+    "`<thinking>Moon.</thinking>`",
+    "> <reasoning>Moon.</reasoning>",
+    '"<seed:think>Moon.</seed:think>"',
+    "<reason>Moon.</reason>",
+    "<thinkin",
+    "<|channel|>odd<|message|>Moon.",
+    "<html><thinking>Moon.</thinking></html>",
+    "◁",
+]
+
+
+@pytest.mark.parametrize("said", NOT_REASONING)
+def test_tags_elsewhere_are_text(said: str) -> None:  # a guard
+    for parts in ([said], list(said)):
+        translation = streamed(*parts)
+        assert (translation.text, translation.reasoning) == (said, "")
+
+
+@pytest.mark.parametrize("tag", [tag for tag in TAGS if tag not in THINK])
+def test_a_tag_that_the_request_mentions_is_text(tag: str) -> None:
+    said = f"{tag}Moon.{TAGS[tag]}Tide."
+    for parts in ([said], list(said)):
+        translation = streamed(*parts, is_quoted=lambda found: found == tag)
+        assert (translation.text, translation.reasoning) == (said, "")
+
+
+@pytest.mark.parametrize("tag", THINK)
+def test_the_common_tags_are_reasoning_even_if_the_request_mentions_them(tag: str) -> None:  # a guard
+    assert_split(streamed(f"{tag}Moon.{TAGS[tag]}Tide.", is_quoted=lambda _: True), "Moon.")
+
+
+CALL = delta(tool_calls=[{"index": 0, "id": "call_a", "function": {"name": "tide", "arguments": "{}"}}])
+
+
+@pytest.mark.parametrize("tag", [*TAGS])
+@pytest.mark.parametrize("before", ["", "I look.", "<think>First.</think>", "<think>First.</think>I look."])
+@pytest.mark.parametrize("size", [1, 5, 100])
+def test_reasoning_can_follow_a_call(tag: str, before: str, size: int) -> None:
+    said = f"{tag}Moon.{TAGS[tag]}Tide."
+    parts = [delta(content=said[at : at + size]) for at in range(0, len(said), size)]
+    translation = translate(sse(delta(content=before), CALL, *parts, delta("stop")), offers=TIDE)
+    assert_event_stream(translation.events)
+    assert translation.kinds[-2:] == ["reasoning", "message"]
+    assert translation.output[-1]["content"][0]["text"] == "Tide."
+    assert translation.reasoning.endswith("Moon.")
+
+
+def test_text_after_a_call_stays_text() -> None:  # a guard
+    chunks = [delta(content="<think>a</think>I look."), CALL, delta(content="So\n</think>it is."), delta("stop")]
+    assert translate(sse(*chunks), offers=TIDE).output[-1]["content"][0]["text"] == "So\n</think>it is."
+
+
+def test_a_backend_with_a_field_for_reasoning_has_no_tags_in_its_text() -> None:  # a guard
+    chunks = [delta(reasoning_content="Moon."), CALL, delta(content="<thinking>b</thinking>"), delta("stop")]
+    assert translate(sse(*chunks), offers=TIDE).text == "<thinking>b</thinking>"
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ({"role": "user", "content": "Use <thinking>."}, True),
+        ({"role": "system", "content": "Use <thinking>."}, True),
+        ({"role": "tool", "content": "<thinking>"}, True),
+        ({"role": "user", "content": [{"type": "text", "text": "a ◁think▷ <thinking>"}]}, True),
+        ({"role": "assistant", "content": "<thinking>"}, False),
+        ({"role": "user", "content": None, "name": "<thinking>"}, False),
+    ],
+)
+def test_a_request_mentions_a_tag_in_the_texts_that_the_model_did_not_write(message: Any, expected: bool) -> None:
+    assert mentions(msgspec.json.encode({"messages": [message]}), "<thinking>") is expected
