@@ -9,11 +9,12 @@ the model has disclosed it, is changed so that it does not.
 """
 
 import re
-import secrets
 from collections.abc import Callable, Sequence
+from functools import cache
 from hashlib import blake2b
 from typing import Any
 
+from antiphon.ids import new_id
 from antiphon.protocol.items.content import InputText
 from antiphon.protocol.items.messages import InputItem, Message
 
@@ -25,12 +26,15 @@ Token = Callable[[str], str]
 BEGINNING = 1_000
 """Characters of the first text of a user that determine the token."""
 
-_SECRET = secrets.token_bytes(32)
+
+@cache
+def _secret() -> bytes:
+    return new_id("key").encode()
 
 
 def token_of_this_process(beginning: str) -> str:
     """Return a token that is the same until this process ends."""
-    return blake2b(beginning.encode("utf-8", "surrogatepass"), digest_size=8, key=_SECRET).hexdigest()
+    return blake2b(beginning.encode("utf-8", "surrogatepass"), digest_size=8, key=_secret()).hexdigest()
 
 
 def beginning_of(items: Sequence[InputItem]) -> str:

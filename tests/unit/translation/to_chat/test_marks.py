@@ -188,3 +188,11 @@ def test_a_chain_keeps_its_prefix_from_turn_to_turn_and_its_known_messages() -> 
         before = written[:-1]
         prefix = prefix.extended([*items(*raw), *items(say("assistant", f"{number}"))])
     assert before.count("Rules.") == 1
+
+
+def test_without_a_key_the_token_is_the_same_until_the_process_ends() -> None:
+    raw = items(say("user", "a"), say("system", "b"))
+    first, again = (to_messages(raw, None, FIRST)[1]["content"] for _ in range(2))
+    other = to_messages(items(say("user", "z"), say("system", "b")), None, FIRST)[1]["content"]
+
+    assert first == again != other
