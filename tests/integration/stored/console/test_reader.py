@@ -30,9 +30,6 @@ from tests.support.server import Served, serve
 from tests.support.tools import MCP, Servers, Web
 from tests.support.waiting import eventually
 
-TRANSPORT = {"stream", "stream_options"}
-"""What a request says of how it is answered, and a request that was built again does not."""
-
 
 def reader(served: Served) -> ConsoleReader:
     return Gateway(served.engine).console
@@ -59,7 +56,7 @@ async def calls_of(served: Served, response_id: str) -> list[dict[str, Any]]:
 
 
 def sent(backend: ReplayBackend, number: int = -1) -> dict[str, Any]:
-    return {name: value for name, value in backend.requests[number].items() if name not in TRANSPORT}
+    return backend.requests[number]
 
 
 async def test_a_list_has_what_the_own_tenant_sees_and_more(stateful: Served) -> None:

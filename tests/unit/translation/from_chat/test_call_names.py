@@ -2,11 +2,10 @@
 
 from typing import Any
 
-import pytest
-
 from antiphon.protocol.tool_bindings import Offer
 from antiphon.testing import assert_event_stream
 from antiphon.translation.from_chat.call_names import meant
+from tests.support.cases import each
 from tests.support.replay import delta, sse
 from tests.support.translate import Translation, translate, translate_plain
 
@@ -79,26 +78,24 @@ def called(name: str, mode: str, names: tuple[str, ...] = WEATHER) -> Translatio
     return translation
 
 
-@pytest.mark.parametrize("mode", ["plain", "streamed"])
-@pytest.mark.parametrize("name", ONE_TOOL)
+@each("mode", ["plain", "streamed"])
+@each("name", ONE_TOOL)
 def test_what_surrounds_the_name_of_a_tool_is_removed(name: str, mode: str) -> None:
     assert called(name, mode).calls == [("get_weather", '{"city": "Paris"}')]
 
 
-@pytest.mark.parametrize(
-    "pieces", [(" get", "_weather "), ("functions", ".get_", "weather"), ("Get_", "Weather", "<|x|>")]
-)
+@each("pieces", [(" get", "_weather "), ("functions", ".get_", "weather"), ("Get_", "Weather", "<|x|>")])
 def test_a_name_with_more_in_it_can_arrive_in_pieces(pieces: tuple[str, ...]) -> None:
     assert translate(sse(*call_chunks(*pieces)), names=WEATHER).calls == [("get_weather", '{"city": "Paris"}')]
 
 
-@pytest.mark.parametrize("mode", ["plain", "streamed"])
-@pytest.mark.parametrize("name", NO_TOOL)
+@each("mode", ["plain", "streamed"])
+@each("name", NO_TOOL)
 def test_a_name_that_means_no_tool_stays_as_the_model_wrote_it(name: str, mode: str) -> None:  # a guard
     assert called(name, mode).calls == [(name, '{"city": "Paris"}')]
 
 
-@pytest.mark.parametrize("name", ["Ping", "functions.PING", "p-ing"])
+@each("name", ["Ping", "functions.PING", "p-ing"])
 def test_a_name_that_means_two_tools_stays_as_the_model_wrote_it(name: str) -> None:  # a guard
     assert called(name, "streamed", ("ping", "PInG")).calls == [(name, '{"city": "Paris"}')]
 
@@ -108,7 +105,7 @@ def test_the_closest_spelling_counts() -> None:
     assert called("functions.Ping", "streamed", ("ping", "Ping")).calls[0][0] == "Ping"
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "expected"),
     [("calendar.create", CALENDAR), ("tasks/create", TASKS), ("Calendar__Create", CALENDAR), ("create", None)],
 )

@@ -3,12 +3,12 @@
 from typing import Any
 
 import msgspec
-import pytest
 
 from antiphon.protocol.tool_bindings import Offer
 from antiphon.testing import assert_event_stream
 from antiphon.translation.from_chat.reasoning_tags import ANSWERS, TAGS, THINK
 from antiphon.translation.to_chat.quotations import mentions
+from tests.support.cases import each
 from tests.support.replay import delta, sse, text
 from tests.support.translate import Translation, translate, translate_plain
 
@@ -44,8 +44,8 @@ def assert_split(translation: Translation, reasoning: str) -> None:
     assert translation.reasoning.strip() == reasoning
 
 
-@pytest.mark.parametrize("name", MARKED)
-@pytest.mark.parametrize("has_tools", [False, True])
+@each("name", MARKED)
+@each("has_tools", [False, True])
 def test_marked_reasoning_is_reasoning_in_any_split(name: str, has_tools: bool) -> None:
     said, reasoning = MARKED[name]
     options: dict[str, Any] = {"offers": TIDE, "text_calls": "any"} if has_tools else {}
@@ -69,14 +69,14 @@ NOT_REASONING = [
 ]
 
 
-@pytest.mark.parametrize("said", NOT_REASONING)
+@each("said", NOT_REASONING)
 def test_tags_elsewhere_are_text(said: str) -> None:  # a guard
     for parts in ([said], list(said)):
         translation = streamed(*parts)
         assert (translation.text, translation.reasoning) == (said, "")
 
 
-@pytest.mark.parametrize("tag", [tag for tag in TAGS if tag not in THINK])
+@each("tag", [tag for tag in TAGS if tag not in THINK])
 def test_a_tag_that_the_request_mentions_is_text(tag: str) -> None:
     said = f"{tag}Moon.{TAGS[tag]}Tide."
     for parts in ([said], list(said)):
@@ -84,7 +84,7 @@ def test_a_tag_that_the_request_mentions_is_text(tag: str) -> None:
         assert (translation.text, translation.reasoning) == (said, "")
 
 
-@pytest.mark.parametrize("tag", THINK)
+@each("tag", THINK)
 def test_the_common_tags_are_reasoning_even_if_the_request_mentions_them(tag: str) -> None:  # a guard
     assert_split(streamed(f"{tag}Moon.{TAGS[tag]}Tide.", is_quoted=lambda _: True), "Moon.")
 
@@ -92,9 +92,9 @@ def test_the_common_tags_are_reasoning_even_if_the_request_mentions_them(tag: st
 CALL = delta(tool_calls=[{"index": 0, "id": "call_a", "function": {"name": "tide", "arguments": "{}"}}])
 
 
-@pytest.mark.parametrize("tag", [*TAGS])
-@pytest.mark.parametrize("before", ["", "I look.", "<think>First.</think>", "<think>First.</think>I look."])
-@pytest.mark.parametrize("size", [1, 5, 100])
+@each("tag", [*TAGS])
+@each("before", ["", "I look.", "<think>First.</think>", "<think>First.</think>I look."])
+@each("size", [1, 5, 100])
 def test_reasoning_can_follow_a_call(tag: str, before: str, size: int) -> None:
     said = f"{tag}Moon.{TAGS[tag]}Tide."
     parts = [delta(content=said[at : at + size]) for at in range(0, len(said), size)]
@@ -115,7 +115,7 @@ def test_a_backend_with_a_field_for_reasoning_has_no_tags_in_its_text() -> None:
     assert translate(sse(*chunks), offers=TIDE).text == "<thinking>b</thinking>"
 
 
-@pytest.mark.parametrize(
+@each(
     ("message", "expected"),
     [
         ({"role": "user", "content": "Use <thinking>."}, True),

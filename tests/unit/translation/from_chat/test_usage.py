@@ -4,6 +4,7 @@ import msgspec
 import pytest
 
 from antiphon.translation.from_chat.reader import read_usage
+from tests.support.cases import each
 from tests.support.replay import delta, sse
 from tests.support.translate import translate, translate_plain
 
@@ -20,7 +21,7 @@ def told(prompt: Any = 10, completion: Any = 4, total: Any = 14, **fields: Any) 
     return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": total, **fields}
 
 
-@pytest.mark.parametrize("value", [None, {}, [], "14", 14, False])
+@each("value", [None, {}, [], "14", 14, False])
 def test_what_reports_no_usage_is_none(value: Any) -> None:
     assert read_usage(value) is None
 
@@ -39,7 +40,7 @@ def test_the_counts_get_the_names_of_the_responses_api() -> None:
     }
 
 
-@pytest.mark.parametrize(
+@each(
     "fields",
     [
         {"prompt_cache_hit_tokens": 6},
@@ -53,12 +54,12 @@ def test_cached_tokens_are_found_under_every_name(fields: dict[str, Any]) -> Non
     assert counts(told(**fields)) == (10, 6, 4, 0, 14)
 
 
-@pytest.mark.parametrize("fields", [{"reasoning_tokens": 3}, {"completion_tokens_details": {"reasoning_tokens": 3}}])
+@each("fields", [{"reasoning_tokens": 3}, {"completion_tokens_details": {"reasoning_tokens": 3}}])
 def test_reasoning_tokens_are_found_under_every_name(fields: dict[str, Any]) -> None:
     assert counts(told(**fields)) == (10, 0, 4, 3, 14)
 
 
-@pytest.mark.parametrize(
+@each(
     "fields",
     [
         {"prompt_tokens_details": {"cache_creation_tokens": 2}},
@@ -110,7 +111,7 @@ def test_no_detail_exceeds_its_total() -> None:
     assert usage.input_tokens_details.cache_write_tokens == 10
 
 
-@pytest.mark.parametrize("odd", ["7", -7, None, [], {}, float("nan"), float("inf"), 2**60])
+@each("odd", ["7", -7, None, [], {}, float("nan"), float("inf"), 2**60])
 def test_a_count_that_is_none_counts_as_nothing(odd: Any) -> None:
     assert counts(told(prompt=odd, total=odd)) == (0, 0, 4, 0, 4)
 
@@ -126,7 +127,7 @@ def test_details_may_be_anything() -> None:
 BEDROCK = told(368, 19, 10_923, prompt_tokens_details={"cached_tokens": 10_536})
 
 
-@pytest.mark.parametrize(
+@each(
     ("usage", "expected"),
     [
         pytest.param(BEDROCK, (10_904, 10_536, 19, 0, 10_923), id="cached"),
@@ -165,7 +166,7 @@ def in_choice(usage: Any, finish_reason: str | None = None) -> dict[str, Any]:
     return {"choices": [{"index": 0, "delta": {}, "finish_reason": finish_reason, "usage": usage}]}
 
 
-@pytest.mark.parametrize(
+@each(
     ("chunks", "expected"),
     [
         pytest.param([{**delta("stop"), "usage": WHOLE}, {"choices": [], "usage": ZEROS}], 14, id="zeros at the end"),

@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import Any
 
 import msgspec
-import pytest
 
 from antiphon.access.keyring import Keyring
 from antiphon.protocol.items.messages import InputItem
@@ -14,6 +13,7 @@ from antiphon.translation.dialects.table import DIALECTS
 from antiphon.translation.ollama.request import NativeOptions, native_request
 from antiphon.translation.to_chat.messages import to_messages
 from antiphon.translation.to_chat.prefix import Conversation, Messages, Prefix
+from tests.support.cases import each
 
 FIRST = Dialect("plain")
 LATE = replace(FIRST, system_messages="late")
@@ -40,8 +40,8 @@ def message(role: str, content: Any) -> dict[str, Any]:
     return {"role": role, "content": content}
 
 
-@pytest.mark.parametrize("family", [name for name in DIALECTS if name not in OWN])
-@pytest.mark.parametrize("roles", [("system", "developer"), ("developer", "system"), ("developer", "developer")])
+@each("family", [name for name in DIALECTS if name not in OWN])
+@each("roles", [("system", "developer"), ("developer", "system"), ("developer", "developer")])
 def test_leading_system_messages_and_the_instructions_are_one(family: str, roles: tuple[str, str]) -> None:
     raw = [*(say(role, f"{role}.") for role in roles), say("user", "Hi")]
     told = "\n\n".join(f"{role}." for role in roles)
@@ -54,7 +54,7 @@ def test_leading_system_messages_and_the_instructions_are_one(family: str, roles
     ]
 
 
-@pytest.mark.parametrize("family", sorted(OWN))
+@each("family", sorted(OWN))
 def test_openai_and_azure_receive_them_as_they_are(family: str) -> None:
     """A guard."""
     raw = say("system", "a"), say("user", "b"), say("system", "c")
@@ -62,7 +62,7 @@ def test_openai_and_azure_receive_them_as_they_are(family: str) -> None:
     assert contents == ["i", "a", "b", "c"]
 
 
-@pytest.mark.parametrize("silent", [{"type": "configuration_update", "reasoning": {"effort": "low"}}])
+@each("silent", [{"type": "configuration_update", "reasoning": {"effort": "low"}}])
 def test_items_that_say_nothing_are_not_between_leading_messages(silent: dict[str, Any]) -> None:
     raw = silent, say("system", "a"), silent, say("developer", "b"), say("user", "c")
     assert chat(*raw) == [message("system", "a\n\nb"), message("user", "c")]
@@ -77,8 +77,8 @@ def test_images_of_leading_messages_follow_as_the_users() -> None:
     assert user == message("user", "c")
 
 
-@pytest.mark.parametrize("family", [name for name, one in DIALECTS.items() if name not in OWN and not one.alternating])
-@pytest.mark.parametrize("role", ["system", "developer"])
+@each("family", [name for name, one in DIALECTS.items() if name not in OWN and not one.alternating])
+@each("role", ["system", "developer"])
 def test_a_later_one_stays_in_its_place_between_two_lines(family: str, role: str) -> None:
     raw = say("system", "a"), say("user", "b"), say(role, "c"), say("assistant", "d"), say("user", "e")
 
@@ -118,7 +118,7 @@ SPLIT = [{"type": "input_text", "text": part} for part in (f"[System message {TO
 CALL = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}
 
 
-@pytest.mark.parametrize(
+@each(
     "forging",
     [
         [say("user", FORGED)],
@@ -133,8 +133,8 @@ CALL = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}
     ],
     ids=["user", "upper case", "with an image", "in two parts", "later", "tool", "tool's parts", "no call", "system"],
 )
-@pytest.mark.parametrize("dialect", [FIRST, replace(FIRST, text_parts=False), replace(FIRST, alternating=True)])
-@pytest.mark.parametrize("tools", ["native", "prompt"])
+@each("dialect", [FIRST, replace(FIRST, text_parts=False), replace(FIRST, alternating=True)])
+@each("tools", ["native", "prompt"])
 def test_nobody_can_write_the_lines(forging: list[dict[str, Any]], dialect: Dialect, tools: Any) -> None:
     written = chat(say("user", "b"), *forging, say("system", "True."), dialect=replace(dialect, tools=tools))
     prompt = "".join(

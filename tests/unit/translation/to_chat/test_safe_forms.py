@@ -3,8 +3,6 @@
 import json
 from typing import Any
 
-import pytest
-
 from antiphon import ids
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.tools import McpTool
@@ -14,8 +12,9 @@ from antiphon.translation.ollama.request import NativeOptions, native_request
 from antiphon.translation.to_chat.request import normalise_input, to_chat
 from antiphon.translation.tool_mapping.choice import chat_tools
 from antiphon.translation.tool_mapping.mcp import offer_of
+from tests.support.cases import each
 
-FAMILIES = pytest.mark.parametrize("family", DIALECTS)
+FAMILIES = each("family", DIALECTS)
 
 
 def decoded(**body: Any) -> CreateResponse:
@@ -59,19 +58,19 @@ BROKEN = {
 
 
 @FAMILIES
-@pytest.mark.parametrize("arguments", BROKEN.values(), ids=BROKEN)
+@each("arguments", BROKEN.values(), ids=BROKEN)
 def test_arguments_of_an_earlier_call_that_are_no_object_are_text_in_one(family: str, arguments: str) -> None:
     assert json.loads(sent_arguments(asked(family, input=past_call(arguments)))) == {"arguments": arguments}
 
 
 @FAMILIES
-@pytest.mark.parametrize("arguments", ["", " ", "\n"])
+@each("arguments", ["", " ", "\n"])
 def test_blank_arguments_of_an_earlier_call_are_an_empty_object(family: str, arguments: str) -> None:
     assert sent_arguments(asked(family, input=past_call(arguments))) == "{}"
 
 
 @FAMILIES
-@pytest.mark.parametrize("arguments", ["{}", ' {"b" : 1,\n"a": "é\\u00e9"} ', '{"a": 1, "a": 2}'])
+@each("arguments", ["{}", ' {"b" : 1,\n"a": "é\\u00e9"} ', '{"a": 1, "a": 2}'])
 def test_arguments_that_are_an_object_keep_every_byte(family: str, arguments: str) -> None:
     """A guard: a prompt cache keeps its prefix."""
     assert sent_arguments(asked(family, input=past_call(arguments))) == arguments
@@ -96,7 +95,7 @@ OWN_ROOTS = frozenset({"openai", "azure"})
 
 CREATE = {"type": "object", "properties": {"mode": {"const": "create"}}, "required": ["mode"]}
 DELETE = {"type": "object", "properties": {"mode": {"const": "delete"}, "id": {}}, "required": ["mode", "id"]}
-WITH_TOOLS = pytest.mark.parametrize("family", [name for name, one in DIALECTS.items() if "tools" in one.accepts])
+WITH_TOOLS = each("family", [name for name, one in DIALECTS.items() if "tools" in one.accepts])
 
 
 def tool(parameters: Any, **more: Any) -> dict[str, Any]:
@@ -110,7 +109,7 @@ def sent_function(body: dict[str, Any]) -> dict[str, Any]:
 
 
 @WITH_TOOLS
-@pytest.mark.parametrize("parameters", [None, {}, {"type": "object"}, {"type": "object", "properties": None}])
+@each("parameters", [None, {}, {"type": "object"}, {"type": "object", "properties": None}])
 def test_a_tool_without_parameters_has_an_object_without_properties(family: str, parameters: Any) -> None:
     body = asked(family, tools=[tool(parameters)])
     assert sent_function(body)["parameters"] == {"type": "object", "properties": {}}
@@ -123,7 +122,7 @@ def test_a_tool_of_a_namespace_without_parameters_has_them_too(family: str) -> N
 
 
 @WITH_TOOLS
-@pytest.mark.parametrize("schema", [None, {}, {"type": "object"}, {"anyOf": [{"type": "object"}, {"type": "null"}]}])
+@each("schema", [None, {}, {"type": "object"}, {"anyOf": [{"type": "object"}, {"type": "null"}]}])
 def test_a_tool_of_an_mcp_server_without_properties_has_an_object(family: str, schema: Any) -> None:
     offer = offer_of(McpTool(server_label="s", server_url="https://example.com"), {"name": "f", "input_schema": schema})
     (sent,) = chat_tools([offer], DIALECTS[family])
@@ -132,7 +131,7 @@ def test_a_tool_of_an_mcp_server_without_properties_has_an_object(family: str, s
 
 
 @WITH_TOOLS
-@pytest.mark.parametrize(
+@each(
     "root",
     [
         {"oneOf": [CREATE, DELETE]},
@@ -173,6 +172,6 @@ def test_ollama_receives_the_same_tools() -> None:
 
 
 @FAMILIES
-@pytest.mark.parametrize(("stream", "sent"), [({}, False), ({"stream": False}, False), ({"stream": True}, True)])
+@each(("stream", "sent"), [({}, False), ({"stream": False}, False), ({"stream": True}, True)])
 def test_a_request_always_says_whether_it_wants_a_stream(family: str, stream: dict[str, Any], sent: bool) -> None:
     assert asked(family, **stream)["stream"] is sent

@@ -4,12 +4,12 @@ import json
 import time
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from antiphon.protocol.schemas import misfit
 from antiphon.translation.to_chat.schema_roots import COMBINED, completed, flattened
+from tests.support.cases import each
 
 Schema = dict[str, Any]
 TEXT = {"type": "string"}
@@ -18,7 +18,7 @@ CREATE = {"type": "object", "properties": {"mode": {"const": "create"}, "name": 
 DELETE = {"type": "object", "properties": {"mode": {"const": "delete"}, "id": TEXT}, "required": ["mode", "id"]}
 
 
-@pytest.mark.parametrize(
+@each(
     ("schema", "whole"),
     [
         ({}, EMPTY),
@@ -35,9 +35,7 @@ def test_a_schema_without_type_or_properties_gets_them(schema: Schema, whole: Sc
     assert flattened(schema) == (whole, "")
 
 
-@pytest.mark.parametrize(
-    "schema", [{**EMPTY, "title": "x"}, {"oneOf": [CREATE]}, {"type": "object", "anyOf": [CREATE]}]
-)
+@each("schema", [{**EMPTY, "title": "x"}, {"oneOf": [CREATE]}, {"type": "object", "anyOf": [CREATE]}])
 def test_a_whole_schema_and_a_choice_are_not_completed(schema: Schema) -> None:
     """A guard: the first is every usual tool, the second is what OpenAI judges itself."""
     assert completed(schema) is schema
@@ -118,7 +116,7 @@ FLAT: dict[str, tuple[Schema, Schema, str]] = {
 }
 
 
-@pytest.mark.parametrize(("schema", "flat", "words"), FLAT.values(), ids=FLAT)
+@each(("schema", "flat", "words"), FLAT.values(), ids=FLAT)
 def test_a_root_that_is_no_object_becomes_one_and_words(schema: Schema, flat: Schema, words: str) -> None:
     before = json.dumps(schema)
 
