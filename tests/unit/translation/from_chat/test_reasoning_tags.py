@@ -7,7 +7,7 @@ import msgspec
 from antiphon.protocol.tool_bindings import Offer
 from antiphon.testing import assert_event_stream
 from antiphon.translation.from_chat.reasoning_tags import ANSWERS, TAGS, THINK
-from antiphon.translation.to_chat.quotations import mentions
+from antiphon.translation.to_chat.quotations import MUCH, mentions
 from tests.support.cases import each
 from tests.support.replay import delta, sse, text
 from tests.support.translate import Translation, translate, translate_plain
@@ -128,3 +128,10 @@ def test_a_backend_with_a_field_for_reasoning_has_no_tags_in_its_text() -> None:
 )
 def test_a_request_mentions_a_tag_in_the_texts_that_the_model_did_not_write(message: Any, expected: bool) -> None:
     assert mentions(msgspec.json.encode({"messages": [message]}), "<thinking>") is expected
+
+
+def test_a_large_request_is_not_decoded_for_it_and_its_tags_stay_text() -> None:
+    messages = [{"role": "assistant", "content": "<thinking>"}, {"role": "user", "content": "x" * MUCH}]
+    body = msgspec.json.encode({"messages": messages})
+    assert mentions(body, "<thinking>")
+    assert not mentions(body, "<reasoning>")
