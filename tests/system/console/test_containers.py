@@ -30,7 +30,7 @@ async def test_the_keyboard_alone_opens_a_container_and_kills_it(console: Consol
     await page.evaluate("document.querySelector('.row-name a').focus()")
     await page.press("Enter")
     await page.see("/mnt/data/queue.png")
-    assert await page.evaluate("document.title") == "Analysis of the queue · Antiphon"
+    await page.wait_for("document.title === 'Analysis of the queue · Antiphon'")
     await page.evaluate("document.querySelector('.top .btn.bad').focus()")
     await page.press("Enter")
     await page.see("Kill Analysis of the queue?")
