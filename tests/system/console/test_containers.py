@@ -14,7 +14,7 @@ from tests.system.console.test_journeys import by_curl, by_python
 pytestmark = [needs_browser, pytest.mark.timeout(300)]
 
 ROWS = "document.querySelectorAll('tbody tr').length"
-WIDTHS = (320, 390, 1440)
+WIDTHS = (1440, 390, 320)
 DRAWN = "[...document.querySelectorAll('main .figure img')].every(each => each.complete && each.naturalWidth === 320)"
 ACTIVE = "main :is(script, style, iframe, img)"
 MENU = "[...document.querySelectorAll('[role=menuitem]')].map(each => each.innerText).join()"
