@@ -10,7 +10,7 @@ CODE := .venv-code
 CODE_PACKAGES := numpy pandas matplotlib pillow openpyxl
 ARGS ?=
 
-# The summary has every skip with its reason, every failure after them, and what took longest, most of it perhaps waiting.
+# The summary has the slowest tests, every skip with its reason, and every failure.
 PYTEST = $(BIN)/python -m pytest -rsfE --durations 8 --durations-min 4 --dist worksteal
 
 # `$(call level,FLAGS)` runs a level of tests. Code 9 says that all passed, and cost too much CPU time: that counts

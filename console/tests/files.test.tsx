@@ -3,6 +3,7 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import { filterOf } from "../src/pages/files/filter.ts";
 import { Uploads } from "../src/pages/files/uploads.ts";
 import { ItemView } from "../src/parts/items/item.tsx";
+import { usePaged } from "../src/parts/paged.ts";
 import { usePolling } from "../src/parts/poll.ts";
 
 afterEach(() => {
@@ -133,6 +134,34 @@ describe("looking at what is in progress", () => {
     const last = look.mock.calls.length;
     await vi.advanceTimersByTimeAsync(60_000);
     expect(look).toHaveBeenCalledTimes(last);
+  });
+});
+
+describe("a list that is loaded once more", () => {
+  test("keeps the answer of the last refresh, whichever comes first", async () => {
+    const answers: ((ids: string[]) => void)[] = [];
+    const fetched = () =>
+      new Promise((answer) => {
+        answers.push((ids) => answer(Response.json({ data: ids.map((id) => ({ id })), has_more: false })));
+      });
+    vi.stubGlobal("fetch", fetched);
+    let refresh = () => {};
+    const Names = () => {
+      const list = usePaged<{ id: string }>("/admin/v1/files");
+      refresh = list.refresh;
+      return <p>{list.items.map(({ id }) => id).join()}</p>;
+    };
+    const root = shown(<Names />);
+    await vi.waitFor(() => expect(answers.length).toBe(1));
+    answers[0]?.(["first"]);
+    await vi.waitFor(() => expect(root.textContent).toBe("first"));
+    refresh();
+    refresh();
+    answers[2]?.(["later"]);
+    await vi.waitFor(() => expect(root.textContent).toBe("later"));
+    answers[1]?.(["earlier"]);
+    await new Promise((done) => setTimeout(done));
+    expect(root.textContent).toBe("later");
   });
 });
 

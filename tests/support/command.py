@@ -19,6 +19,9 @@ from tests.support.forked import Forked, fork
 PATIENCE = 30.0
 """Seconds that a command has for what it is asked; a busy machine may need some of them."""
 
+GRACE = 30.0
+"""Seconds that a server gives running replies to end after SIGTERM: the default of its setting `grace`."""
+
 READ_AT_START = ("PYTHON", "LANG", "LC_", "LD_")
 """What the names of variables begin with that only a new interpreter reads."""
 
@@ -43,9 +46,17 @@ class Serving:
     url: str = ""
 
     async def stop(self, signal: int) -> Done:
-        """Send a signal and wait for the end."""
+        """Send a signal and wait for the end. A server that does not end is killed, and what it said is told."""
         self.send_signal(signal)
-        out, err = await asyncio.wait_for(self.process.communicate(), PATIENCE)
+        saying = asyncio.create_task(self.process.communicate())
+        await asyncio.wait({saying}, timeout=GRACE + PATIENCE)
+        if not saying.done():
+            state = "runs" if self.process.returncode is None else "has ended, and another process has its output"
+            self.process.kill()
+            await asyncio.wait({saying}, timeout=PATIENCE)
+            said = b"\n".join(saying.result()).decode() if saying.done() else "nothing that can be read"
+            raise AssertionError(f"{GRACE + PATIENCE:g} s after signal {signal} the server {state}. It said: {said}")
+        out, err = saying.result()
         return Done(self.process.returncode or 0, out.decode(), err.decode())
 
     def send_signal(self, signal: int) -> None:

@@ -1,6 +1,6 @@
 /** Lists that are loaded page by page. */
 import { useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { request } from "../api/client.ts";
 import type { List } from "../api/types.ts";
 
@@ -27,6 +27,8 @@ export function usePaged<T extends { id: string }>(path: string, query: Record<s
   const isLoading = useSignal(true);
   const error = useSignal<unknown>(undefined);
   const turn = useSignal(0);
+  const begun = useRef(0);
+  const shown = useRef(0);
   const load = async (after: string | undefined, signal?: AbortSignal) => {
     try {
       const page = await request<List<T>>(path, {
@@ -42,9 +44,12 @@ export function usePaged<T extends { id: string }>(path: string, query: Record<s
     isLoading.value = false;
   };
   const refresh = async () => {
+    const number = ++begun.current;
     const limit = Math.min(REFRESHED, Math.max(PAGE, items.value.length));
     try {
       const page = await request<List<T>>(path, { query: { ...query, limit } });
+      if (number < shown.current) return; // a later refresh was answered first
+      shown.current = number;
       const fresh = new Set(page.data.map(({ id }) => id));
       const after = page.has_more ? items.value.slice(limit).filter(({ id }) => !fresh.has(id)) : [];
       items.value = [...page.data, ...after];

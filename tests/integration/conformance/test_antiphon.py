@@ -85,5 +85,5 @@ async def test_everything_else_is_judged_but_for_what_no_stream_of_functions_sho
     assert {one.split(":")[2].split("-")[0] for one in rules} == UNSHOWN_RULES
 
 
-async def test_it_takes_a_few_hundred_requests(report: Report) -> None:
-    assert report.requests < 1_200  # some 900, of which the polls of background work are more on a busy machine
+async def test_it_takes_about_nine_hundred_requests(report: Report) -> None:
+    assert report.requests < 1_200  # on a busy machine, background work is polled more often

@@ -8,6 +8,17 @@ from urllib.parse import urlsplit
 from tests.support.browser import Page
 from tests.support.console.bundle import AXE
 
+WIDER = """
+[...document.querySelectorAll('main *')].filter(each => {
+  if (each.children.length) return false;
+  const range = document.createRange();
+  range.selectNodeContents(each);
+  for (let box = each; box; box = box.parentElement) if (getComputedStyle(box).overflowX !== 'visible') return false;
+  return range.getBoundingClientRect().right > screen.width;
+}).map(each => `${each.tagName}.${each.className}: ${each.textContent.slice(0, 40)}`)
+"""
+"""The elements whose content reaches beyond the window and is not cut."""
+
 
 @dataclass
 class Visitor:
@@ -72,11 +83,15 @@ class Visitor:
         return found
 
     async def fits(self) -> bool:
-        """Whether the page becomes as narrow as its window: after a new size it is laid out again."""
+        """Whether the page becomes as narrow as its window: after a new size it is laid out again.
+
+        Raises:
+            AssertionError: it does not; names what reaches beyond the window.
+        """
         try:
             await self.page.wait_for("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
         except TimeoutError:
-            return False
+            raise AssertionError(f"wider than the window: {await self.page.evaluate(WIDER)}") from None
         return True
 
     def check(self, *expected: str) -> None:

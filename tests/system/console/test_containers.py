@@ -14,7 +14,7 @@ from tests.system.console.test_journeys import by_curl, by_python
 pytestmark = [needs_browser, pytest.mark.timeout(300)]
 
 ROWS = "document.querySelectorAll('tbody tr').length"
-WIDTHS = (320, 390, 1440)
+WIDTHS = (1440, 390, 320)
 DRAWN = "[...document.querySelectorAll('main .figure img')].every(each => each.complete && each.naturalWidth === 320)"
 ACTIVE = "main :is(script, style, iframe, img)"
 MENU = "[...document.querySelectorAll('[role=menuitem]')].map(each => each.innerText).join()"
@@ -30,7 +30,7 @@ async def test_the_keyboard_alone_opens_a_container_and_kills_it(console: Consol
     await page.evaluate("document.querySelector('.row-name a').focus()")
     await page.press("Enter")
     await page.see("/mnt/data/queue.png")
-    assert await page.evaluate("document.title") == "Analysis of the queue · Antiphon"
+    await page.wait_for("document.title === 'Analysis of the queue · Antiphon'")
     await page.evaluate("document.querySelector('.top .btn.bad').focus()")
     await page.press("Enter")
     await page.see("Kill Analysis of the queue?")

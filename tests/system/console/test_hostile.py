@@ -36,13 +36,19 @@ async def test_hostile_text_does_nothing(console: Console, text: str) -> None:
     server.rows = [poisoned(row, text) for row in server.rows]
     server.output = poisoned(server.output, text)
     server.output.append({"type": text, "id": "x", "constructor": text, "__proto__": {"a": text}})
-    await console.open("", shows="Started")
-    await console.open("r/resp_7e08", shows="Assistant")
-    await console.open("play", shows="fast")
+    for path, shows in (("", "Started"), ("r/resp_7e08", "Assistant"), ("play", "fast")):
+        await console.open(path, shows=shows)
+        for width in (1440, 320):
+            await console.page.resize(width)
+            assert await console.fits(), (path, width)
+    await console.page.resize(1440)
     await console.page.evaluate("document.querySelector('.compose textarea').focus()")
     await console.page.type("Hello")
     await console.page.press("Enter")
     await console.page.see("Open this response")
+    for width in (1440, 320):
+        await console.page.resize(width)
+        assert await console.fits(), width
     assert await console.page.evaluate("window.harm") is None
     assert await console.page.evaluate("document.querySelectorAll('main script, main style, main iframe').length") == 0
     console.check()

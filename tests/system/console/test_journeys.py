@@ -64,7 +64,7 @@ async def test_the_keyboard_alone_finds_opens_and_leaves_a_response(console: Con
     await page.press("j")
     await page.press("Enter")
     await page.see("Timeline")
-    assert await page.evaluate("document.title") == "resp_0009 · Antiphon"
+    await page.wait_for("document.title === 'resp_0009 · Antiphon'")
     await page.press("Escape")
     await page.wait_for("location.search === '?q=lighthouse'")
     await page.press("Escape")

@@ -4,6 +4,7 @@ import type { Figures, Json } from "../../api/types.ts";
 import { ErrorNotice } from "../../parts/errors.tsx";
 import { count, duration, percent, plural } from "../../parts/format.ts";
 import { useLoad } from "../../parts/load.ts";
+import { Loading } from "../../parts/loading.tsx";
 import { useRefresh } from "../../parts/poll.ts";
 import { Link } from "../../parts/router.tsx";
 import { Sparkline } from "../../parts/spark.tsx";
@@ -30,7 +31,7 @@ export function BackendsPage() {
         <span class="push muted small">{data && plural(data.workers, "worker")}</span>
       </Top>
       {error !== undefined && <ErrorNotice error={error} onRetry={reload} />}
-      {!data && error === undefined && <p class="loading muted">Loading…</p>}
+      <Loading data={data} error={error} />
       {data?.backends.length === 0 && (
         <div class="sheet empty">
           <h2>No backend is configured</h2>

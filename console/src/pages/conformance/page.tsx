@@ -5,6 +5,7 @@ import { ErrorNotice } from "../../parts/errors.tsx";
 import { Icon } from "../../parts/icons.tsx";
 import { announce } from "../../parts/live.tsx";
 import { useLoad } from "../../parts/load.ts";
+import { Loading } from "../../parts/loading.tsx";
 import { Link, navigate } from "../../parts/router.tsx";
 import { Top } from "../../parts/top.tsx";
 import type { PageProps } from "../routes.ts";
@@ -45,7 +46,7 @@ function Overview() {
         <AddButton />
       </Top>
       {error !== undefined && <ErrorNotice error={error} onRetry={reload} />}
-      {!data && error === undefined && <p class="loading muted">Loading…</p>}
+      <Loading data={data} error={error} />
       {data && <ReportList reports={data} />}
     </>
   );

@@ -5,6 +5,7 @@ import { ErrorNotice } from "../../parts/errors.tsx";
 import { count, day, duration, exact, plural } from "../../parts/format.ts";
 import { Icon } from "../../parts/icons.tsx";
 import { useLoad } from "../../parts/load.ts";
+import { Loading } from "../../parts/loading.tsx";
 import { type Action, Menu } from "../../parts/menu.tsx";
 import { Link, navigate } from "../../parts/router.tsx";
 import { Top } from "../../parts/top.tsx";
@@ -57,7 +58,7 @@ export function ReportView({ id }: { id: string }) {
         )}
       </Top>
       {error !== undefined && <ErrorNotice error={error} onRetry={reload} />}
-      {!data && error === undefined && <p class="loading muted">Loading…</p>}
+      <Loading data={data} error={error} />
       {data && (
         <>
           <Facts report={data} />

@@ -5,6 +5,7 @@ import type { Item, Json } from "../../api/types.ts";
 import { ErrorNotice } from "../../parts/errors.tsx";
 import { StatusTag } from "../../parts/items/turn.tsx";
 import { useLoad } from "../../parts/load.ts";
+import { Loading } from "../../parts/loading.tsx";
 import { visible } from "../../parts/raw.tsx";
 import { Link } from "../../parts/router.tsx";
 import { When } from "./state.tsx";
@@ -28,7 +29,7 @@ export function LastCalls({ container }: { container: ContainerDetails }) {
         </Link>
       </div>
       {error !== undefined && <ErrorNotice error={error} onRetry={reload} />}
-      {!data && error === undefined && <p class="loading muted pad">Loading…</p>}
+      <Loading data={data} error={error} pad />
       {data && data.length > 0 && (
         <ul class="lines">
           {data.map(({ response, item }) => (

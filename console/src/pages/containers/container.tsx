@@ -7,6 +7,7 @@ import { copy } from "../../parts/copy.ts";
 import { ErrorNotice } from "../../parts/errors.tsx";
 import { bytes, count } from "../../parts/format.ts";
 import { useLoad } from "../../parts/load.ts";
+import { Loading } from "../../parts/loading.tsx";
 import { useRefresh } from "../../parts/poll.ts";
 import { visible } from "../../parts/raw.tsx";
 import { navigate, query } from "../../parts/router.tsx";
@@ -43,7 +44,7 @@ export function ContainerPage({ id }: { id: string }) {
         )}
       </OneTop>
       {error !== undefined && <ErrorNotice error={error} onRetry={reload} />}
-      {!container && error === undefined && <p class="loading muted">Loading…</p>}
+      <Loading data={container} error={error} />
       {container && (
         <div class="cards">
           <Facts container={container} />

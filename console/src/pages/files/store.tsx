@@ -8,6 +8,7 @@ import { ErrorNotice } from "../../parts/errors.tsx";
 import { bytes, clock, count, exact } from "../../parts/format.ts";
 import { Icon } from "../../parts/icons.tsx";
 import { useLoad } from "../../parts/load.ts";
+import { Loading } from "../../parts/loading.tsx";
 import { Menu } from "../../parts/menu.tsx";
 import { REFRESHED, usePaged } from "../../parts/paged.ts";
 import { usePolling } from "../../parts/poll.ts";
@@ -37,7 +38,7 @@ export function StorePage({ id }: { id: string }) {
         {store && isOwn(store) && <Actions store={store} onChanged={refresh} />}
       </OneTop>
       {error !== undefined && <ErrorNotice error={error} onRetry={refresh} />}
-      {!store && error === undefined && <p class="loading muted">Loading…</p>}
+      <Loading data={store} error={error} />
       {store && (
         <div class="cards">
           <Facts store={store} />

@@ -11,6 +11,7 @@ import { ItemView } from "../../parts/items/item.tsx";
 import { pendingCalls } from "../../parts/items/pending.ts";
 import { useShortcuts } from "../../parts/keys.ts";
 import { type Loaded, useLoad } from "../../parts/load.ts";
+import { Loading } from "../../parts/loading.tsx";
 import { Link } from "../../parts/router.tsx";
 import { isRunning, StatusIcon } from "../../parts/status.tsx";
 import { Tabs } from "../../parts/tabs.tsx";
@@ -61,7 +62,7 @@ export function ResponsePage({ rest: id }: PageProps) {
       </header>
       {failure.value !== undefined && <ErrorNotice error={failure.value} />}
       {error !== undefined && <ErrorNotice error={error} onRetry={reload} />}
-      {!data && error === undefined && <p class="loading muted">Loading…</p>}
+      <Loading data={data} error={error} />
       {data && <Whole details={data} />}
     </>
   );
@@ -147,6 +148,7 @@ function Conversation({ details, body }: { details: Details; body: Loaded<Respon
         </div>
       )}
       {failure !== undefined && <ErrorNotice error={failure} />}
+      <Loading data={input.data && body.data} error={failure} />
       {[...(input.data ?? []), ...(body.data?.output ?? [])].map((item, at) => (
         <ItemView key={`${at} ${item.id}`} item={item} />
       ))}

@@ -5,6 +5,7 @@ import type { ResponseBody } from "../../api/types.ts";
 import { ErrorNotice } from "../../parts/errors.tsx";
 import { bytes } from "../../parts/format.ts";
 import { useLoad } from "../../parts/load.ts";
+import { Loading } from "../../parts/loading.tsx";
 import { RawJson } from "../../parts/raw.tsx";
 
 /** The three bodies; `turn` changes when they have to be loaded again. */
@@ -17,6 +18,7 @@ export function Wire({ id, body, turn }: { id: string; body: ResponseBody | unde
           Request<small>{request.data ? `rebuilt, ${sizeOf(request.data)}` : ""}</small>
         </h3>
         {request.data && <RawJson value={request.data} label="Request" />}
+        <Loading {...request} pad />
         {request.error !== undefined && <ErrorNotice error={request.error} />}
       </div>
       <Upstream id={id} turn={turn} />
@@ -61,6 +63,7 @@ function Upstream({ id, turn }: { id: string; turn: string }) {
         )}
       </h3>
       {call && <RawJson value={call.request} label="Upstream request" />}
+      <Loading {...calls} pad />
       {calls.data && !call && <p class="pad muted">No backend was called.</p>}
       {calls.data?.has_more && <p class="pad muted">Later requests are too large to be shown.</p>}
       {calls.error !== undefined && <ErrorNotice error={calls.error} />}

@@ -3,7 +3,7 @@
 import asyncio
 import ssl
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -62,10 +62,10 @@ async def raw(say: Callable[[str, Mapping[str, Any]], Said], tls: ssl.SSLContext
         yield server
 
 
-@asynccontextmanager
-async def serving(answer: Callable[[web.Request], Any], tls: ssl.SSLContext | None = None) -> AsyncIterator[str]:
+def serving(
+    answer: Callable[[web.Request], Any], tls: ssl.SSLContext | None = None
+) -> AbstractAsyncContextManager[str]:
     """Answer every request to a port of its own; gives the origin."""
     app = web.Application(client_max_size=2**30)
     app.router.add_route("*", "/{path:.*}", answer)
-    async with serving_app(app, tls) as origin:
-        yield origin
+    return serving_app(app, tls)
