@@ -26,11 +26,13 @@ from antiphon.runs.run import Run
 from antiphon.runs.tool_policy import IGNORED
 from antiphon.runs.turn import output_text
 from antiphon.storage.contract import ApiKey, ConsoleSession, Facts, Reply, Role, StoredItem, UsageField
+from antiphon.translation.to_chat.adjustments import ADJUSTED
 from antiphon.translation.wire import COMMENT, encode
 from antiphon.upstream.status import Status
 from antiphon.webhooks.endpoints import Endpoints
 
 __all__ = [
+    "ADJUSTED",
     "CHAINABLE",
     "COMMENT",
     "IGNORED",

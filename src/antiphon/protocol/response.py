@@ -102,12 +102,12 @@ class Response(ApiObject, kw_only=True):
     safety_identifier: str | None = None
     service_tier: str = "default"
     store: bool = True
-    temperature: float = 1.0
+    temperature: float | None = 1.0
     text: dict[str, Any] = field(default_factory=dict)
     tool_choice: Any = "auto"
     tools: list[Any] = field(default_factory=list)
     top_logprobs: int = 0
-    top_p: float = 1.0
+    top_p: float | None = 1.0
     presence_penalty: float = 0.0
     frequency_penalty: float = 0.0
     truncation: str = "disabled"

@@ -232,7 +232,16 @@ class AgenticTurn(Turn):
             calls = hosted.left, hosted.sources(), hosted.call_ids(), hosted.cite_files()
             if built.note == STOPPED:
                 return ModelResult(Finish("max_messages", None, note=STOPPED))
-            yield CallModel(built.body, built.toolbox, built.allowed, built.api, built.check, built.note, *calls)
+            yield CallModel(
+                built.body,
+                built.toolbox,
+                built.allowed,
+                built.api,
+                built.check,
+                built.note,
+                *calls,
+                adjusted=built.adjusted,
+            )
         return result
 
     def _limit_tools(self, toolbox: Toolbox) -> None:

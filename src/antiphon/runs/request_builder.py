@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from msgspec import Struct
 
 from antiphon.access.unseal import Unsealer, state_origin
-from antiphon.errors import AntiphonError
+from antiphon.errors import AntiphonError, log
 from antiphon.protocol.items.messages import ConfigurationUpdate, InputItem, ItemList
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.tools import Tool
@@ -13,7 +13,7 @@ from antiphon.runs.corrections import text_check
 from antiphon.runs.loops import nudged
 from antiphon.runs.truncate import INSTRUCTING, Turns, has_older_turns, thin_out
 from antiphon.translation.checked_items import TextCheck
-from antiphon.translation.dialects.dialect import Api
+from antiphon.translation.dialects.dialect import NEXT_LESSON, Api
 from antiphon.translation.files import NONE_READ
 from antiphon.translation.learned import refused_parameter, refused_schema, refused_types
 from antiphon.translation.to_chat.cut_prompts import is_longer
@@ -62,6 +62,8 @@ class BuiltRequest(Struct, frozen=True):
     """The schema that the text must match, if this server checks it."""
     note: Note | None = None
     """The note to a model that repeats itself, or the end of its calls."""
+    adjusted: Sequence[str] = ()
+    """The names of what the backend is sent differently than the client wrote it."""
 
 
 class RequestBuilder:
@@ -149,6 +151,7 @@ class RequestBuilder:
         note = None
         if dialect.checks_answers and not is_bare:
             items, note = nudged(items, target.state.options.loop_calls)
+        adjusted: list[str] = []
         self._body = to_chat(
             request,
             items,
@@ -159,6 +162,7 @@ class RequestBuilder:
             token=self._unseal.token,
             history=self._history,
             files=self.files,
+            adjusted=adjusted,
         )
         self._body["model"] = target.model
         if defaults is not None:
@@ -168,9 +172,9 @@ class RequestBuilder:
             self._body.pop("stream_options", None)
         allowed = None if request.tool_choice is None else allowed_names(toolbox, request.tool_choice)
         check = None
-        if request.text is not None and dialect.checks_answers:
+        if request.text is not None and (dialect.checks_answers or not taught.formats_with_tools):
             check = text_check(request, items, self._body, is_doubtful=target.is_loose)
-        return BuiltRequest(self._body, toolbox, allowed, api, check, note)
+        return BuiltRequest(self._body, toolbox, allowed, api, check, note, adjusted)
 
     def fitted(self, built: BuiltRequest, build: Callable[[], BuiltRequest]) -> BuiltRequest:
         """Return a request to a model with a known window, shortened and built again until it fits the window.
@@ -235,9 +239,11 @@ class RequestBuilder:
         if name is None and self._falls_back(status, body):
             return
         self._refusals += 1
+        if name in self.target.refused:
+            name = NEXT_LESSON.get(name)
         if name is None or name in self.target.refused or self._refusals > MAX_REFUSALS:
             raise error
-        self.target.refused.add(name)
+        self._learned(name)
 
     def learn_schema(self, error: AntiphonError) -> bool:
         """The answer was an error that may concern a schema. Return whether another request may succeed."""
@@ -324,8 +330,19 @@ class RequestBuilder:
             return False
         lesson = refused_schema(status, body, self._body)
         if lesson is not None:
-            self.target.refused.add(lesson)
+            self._learned(lesson)
         return lesson is not None
+
+    def _learned(self, lesson: str) -> None:
+        """From now on, requests for this model are sent as the lesson says."""
+        target = self.target
+        target.refused.add(lesson)
+        log.info(
+            "The backend '%s' refused a request for the model '%s'. From now on it is sent others, by the lesson '%s'.",
+            target.state.backend.name,
+            target.name,
+            lesson,
+        )
 
     def _refused_name(self, status: int, body: bytes) -> str | None:
         if self.api == "responses":

@@ -82,6 +82,11 @@ class Run(StepLoop):
         return self.record.ignored_tools
 
     @property
+    def adjusted(self) -> Sequence[str]:
+        """What the backend was sent differently than the client wrote it."""
+        return self.record.adjusted
+
+    @property
     def sealed(self) -> Mapping[str, str]:
         """Each reasoning item's `encrypted_content` so far, by the item's id."""
         return self._writer.sealed

@@ -44,6 +44,8 @@ class CallModel(Struct, frozen=True):
     """The ids of server-side calls, which clients never see: new calls must not repeat them."""
     cite_files: CiteFiles | None = None
     """Returns the citations of files that code created; None without such files."""
+    adjusted: Sequence[str] = ()
+    """The names of what the backend is sent differently than the client wrote it (`to_chat.adjustments`)."""
 
 
 class AuxiliaryCall(Struct, frozen=True):

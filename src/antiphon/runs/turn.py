@@ -71,7 +71,15 @@ class Turn:
                 return AttachFiles(unread.part, unread.form)
             if built.note == STOPPED:
                 return FinishRun(Finish("max_messages", self._usage, note=STOPPED))
-            return CallModel(built.body, built.toolbox, built.allowed, built.api, built.check, built.note)
+            return CallModel(
+                built.body,
+                built.toolbox,
+                built.allowed,
+                built.api,
+                built.check,
+                built.note,
+                adjusted=built.adjusted,
+            )
         ending = result.ending
         if ending.held:
             self.steps = self._finish_corrected()

@@ -13,7 +13,7 @@ from urllib.parse import quote
 import msgspec
 from msgspec import Struct
 
-from antiphon.gateway import COMMENT, IGNORED, Gateway, LargeObject, Run, encode_large
+from antiphon.gateway import ADJUSTED, COMMENT, IGNORED, Gateway, LargeObject, Run, encode_large
 from antiphon.server.asgi import ClientGone, RawHeaders, Receive, Send
 from antiphon.server.request import HttpRequest
 
@@ -96,6 +96,8 @@ def stream_reply(stream: ReplyStream) -> Reply:
 def run_headers(run: Run) -> RawHeaders:
     """Return the headers that describe how a response runs, as far as known."""
     headers = ignored_header(run.ignored_tools) if run.ignored_tools else []
+    if run.adjusted:
+        headers.append((ADJUSTED.encode(), ", ".join(run.adjusted).encode()))
     headers.append((BACKEND.encode(), plain_name(run.backend)))
     if run.cache:
         headers.append((CACHE.encode(), run.cache.encode()))

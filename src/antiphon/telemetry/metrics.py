@@ -63,6 +63,11 @@ class Measures:
             "Faults in the output of models: repaired, requested again, or left broken; loops: nudged, or stopped.",
             *("model", "kind", "outcome"),
         )
+        self.adjustments = Counter(
+            "antiphon_adjustments",
+            "Responses for which the backend was sent something else than the client wrote, because it refuses that.",
+            *("model", "difference"),
+        )
         self.jobs = Counter(
             "antiphon_background_jobs", "Background responses: claimed here, done here, or lost to another.", "outcome"
         )
@@ -147,6 +152,8 @@ class ResponseMetrics(Observer):
             measures.skipped_compactions.add(model, by=record.skipped_compactions)
         for kind, outcome in record.notes:
             measures.corrections.add(model, kind, outcome)
+        for name_of_difference in record.adjusted:
+            measures.adjustments.add(model, name_of_difference)
         if record.cache is not None:
             measures.cache.add(record.cache)
         if record.cache != "hit" and (usage := record.response.usage) is not None:

@@ -10,13 +10,8 @@ from typing import Any
 import msgspec
 
 from antiphon.translation.dialects.dialect import REASONING_FIELDS, SCHEMA_LESSON
+from antiphon.translation.dialects.differences import FAILED, LONGEST, REJECTED, recognised
 from antiphon.translation.to_chat.schemas import GROUPS, Group, groups_in, schemas_in
-
-_STATUSES = frozenset({400, 422})
-_NO_TOOLS_STATUSES = _STATUSES | {500}
-"""llama.cpp answers tools without `--jinja` with a 500 (LLMKube#126)."""
-_SCHEMA_STATUSES = _STATUSES | {500}
-"""llguidance's "Unimplemented keys" is a 500 of vLLM, "invalid JSON schema in format" one of Ollama."""
 
 _ALWAYS_SENT = frozenset({"model", "messages", "tools", "stream"})
 _STRICT = frozenset({"tools", "response_format"})
@@ -26,9 +21,6 @@ _ALSO_CALLED = {"chat_template": "chat_template_kwargs"}
 """Names that servers use instead of the parameter's: vLLM, with the tokenizer of Mistral."""
 
 _NAME = r"[`'\"“{\[(#/]{0,4}\b([A-Za-z_][\w.\[\]/]{0,80})"
-_LONGEST = 10_000
-"""Characters of a message that are read."""
-
 _WORDINGS = (
     r"unsupported (?:parameter|argument|field)s?(?: supplied)?:? NAME",  # OpenAI
     r"unknown (?:parameter|argument|field|name|property|key)s?:? NAME",  # OpenAI, Go and Rust servers, Gemini
@@ -101,20 +93,21 @@ def refused_parameter(status: int, body: bytes, sent: Mapping[str, Any]) -> str 
 
     `body` is the error as received and `sent` the Chat request. The result is one of `sent`'s optional keys, or
     `strict` (of functions and schemas), or `messages.` and a reasoning field, each to be omitted; or `+` and a
-    reasoning field that every answer with calls must have; or `tools`, which are then described in the prompt.
-    `Dialect.taught` knows what each means.
+    reasoning field that every answer with calls must have; or `tools`, which are then described in the prompt; or the
+    lesson of a row of `differences`. `Dialect.taught` knows what each means.
     """
-    if "tools" in sent and status in _NO_TOOLS_STATUSES and _takes_no_tools(body):
-        return "tools"
-    if status not in _STATUSES:
+    if status not in FAILED:
         return None
-    accused = (_match(name, sent) for name in _names(_decoded(body)))
+    error = _decoded(body)
+    texts = [one[:LONGEST] for one in _statements(error) if isinstance(one, str)]
+    if "tools" in sent and any(wording.search(text) for wording in _compiled(_NO_TOOLS) for text in texts):
+        return "tools"
+    if (lesson := recognised(status, texts, sent)) is not None:
+        return lesson
+    if status not in REJECTED:
+        return None
+    accused = (_match(name, sent) for name in _names(error))
     return next((lesson for lesson in accused if lesson), None)
-
-
-def _takes_no_tools(body: bytes) -> bool:
-    texts = [one[:_LONGEST] for one in _statements(_decoded(body)) if isinstance(one, str)]
-    return any(wording.search(text) for wording in _compiled(_NO_TOOLS) for text in texts)
 
 
 def refused_schema(status: int, body: bytes | str, sent: Mapping[str, Any]) -> str | None:
@@ -123,9 +116,9 @@ def refused_schema(status: int, body: bytes | str, sent: Mapping[str, Any]) -> s
     `body` is the error as received and `sent` the Chat request. The lesson is `schema:` and the group of
     `to_chat.schemas.GROUPS` that the error names, otherwise the first group that `sent` has; `Dialect.taught` knows it.
     """
-    if status not in _SCHEMA_STATUSES:
+    if status not in FAILED:
         return None
-    said = " ".join(one for one in _statements(_decoded(body)) if isinstance(one, str))[:_LONGEST]
+    said = " ".join(one for one in _statements(_decoded(body)) if isinstance(one, str))[:LONGEST]
     if not any(wording.search(said) for wording in _compiled(_SCHEMA_WORDINGS)):
         return None
     used = groups_in(schemas_in(sent))
@@ -155,7 +148,7 @@ def refused_types(body: bytes, names: Collection[str]) -> frozenset[str]:
 
 def _types(text: str) -> Iterator[str]:
     for wording in _compiled(_TYPES):
-        for found in wording.finditer(text[:_LONGEST]):
+        for found in wording.finditer(text[:LONGEST]):
             yield found.group(1).rstrip(".")
 
 
@@ -206,7 +199,7 @@ def _in_table(error: dict[str, Any]) -> Iterator[str]:
 
 
 def _in_text(text: str) -> Iterator[str]:
-    text = text[:_LONGEST]
+    text = text[:LONGEST]
     if _only_a_value(text):
         return
     for missing in _MISSING.finditer(text):

@@ -10,6 +10,7 @@ from antiphon.protocol.items.messages import InputItem
 from antiphon.protocol.requests import CreateResponse
 from antiphon.sharing.scheduler import FairScheduler
 from antiphon.translation.dialects.dialect import Api, Dialect
+from antiphon.translation.dialects.model_families import for_model
 from antiphon.translation.dialects.profile import NOTHING_KNOWN, ModelProfile
 from antiphon.translation.dialects.table import GENERIC
 from antiphon.translation.ollama.request import CHAT, PASSTHROUGH
@@ -305,7 +306,7 @@ class Target:
         """Copy the values of its backend's state."""
         state = self.state
         self.backend, self.chat_path = state.caller, state.chat_path
-        self.dialect = state.dialect
+        self.dialect = for_model(state.dialect, self.model)
         self.api = state.api
         if state.measured or state.options.configured or self.profile is not None:
             self._follow_model()

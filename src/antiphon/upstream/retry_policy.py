@@ -84,8 +84,9 @@ def _limited(failure: Failure) -> Verdict:
 
 
 def _without_quota(failure: Failure) -> Verdict:
+    """The account is used up. With a 402, other models can still be free of charge (free-claude-code#772)."""
     wait = min(max(failure.wait or 0.0, QUOTA_WAIT), LONGEST_DELAY)
-    return Verdict(moves=True, pause=LONGEST_PAUSE, wait=wait, pauses_whole=True)
+    return Verdict(moves=True, pause=LONGEST_PAUSE, wait=wait, pauses_whole=failure.status != 402)
 
 
 def _failed(failure: Failure) -> Verdict:

@@ -41,6 +41,22 @@ REASONING_FIELDS = frozenset({"reasoning_content", "reasoning", "reasoning_detai
 SCHEMA_LESSON = "schema:"
 """The prefix of the lesson that a backend's grammar rejects a group of keywords."""
 
+EFFORT_LESSON = "reasoning.effort:"
+"""The prefix of the lesson that a backend accepts only the efforts that follow, separated by commas."""
+
+TAUGHT: Mapping[str, Mapping[str, Any]] = {
+    "stream.always": {"always_streams": True},
+    "sampling.both": {"both_samplings": False},
+    "calls.ids": {"short_call_ids": True},
+    "tools.format": {"formats_with_tools": False},
+    "tools.forced": {"forced_thinking": False},
+    "tools.auto": {"forces_calls": False},
+}
+"""What each lesson of `differences` changes in a dialect."""
+
+NEXT_LESSON: Mapping[str, str] = {"tools.forced": "tools.auto"}
+"""The lesson that follows if a backend refuses in the same way although the first was applied."""
+
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
@@ -125,6 +141,20 @@ class Dialect:
     """Whether a tool's output can contain images; otherwise they move into the user message that follows."""
     short_call_ids: bool = False
     """Whether a call's id must be nine letters and digits."""
+    always_streams: bool = False
+    """Whether an answer must be streamed; the answer to a client that wants none is then put together here."""
+    both_samplings: bool = True
+    """Whether a request can have both `temperature` and `top_p`; otherwise `top_p` is omitted."""
+    formats_with_tools: bool = True
+    """Whether a request can have both tools and a JSON format; otherwise an instruction describes the format, and the
+    answer is checked here.
+    """
+    forced_thinking: bool = True
+    """Whether a model that thinks can be forced to call a tool; otherwise thinking is switched off for that request."""
+    forces_calls: bool = True
+    """Whether a call can be forced at all; otherwise an instruction asks for it."""
+    thinking_switch: EffortForm = ""
+    """The form that switches thinking off, if it is not that of the effort."""
     api: Api | Literal["probe"] = "chat"
     """The API to use if the configuration does not set it; `probe` queries the server itself.
 
@@ -163,7 +193,7 @@ class Dialect:
         return "response_format" in self.accepts and not self.json_formats.isdisjoint(_SCHEMAS)
 
     def taught(self, lessons: frozenset[str]) -> "Dialect":
-        """Return this dialect corrected by `lessons`, which `learn.refused_parameter` derived from a backend's
+        """Return this dialect corrected by `lessons`, which `learned.refused_parameter` derived from a backend's
         errors.
         """
         if not lessons:
@@ -171,8 +201,11 @@ class Dialect:
         required = next((name for name in _REPLAY_FIELDS if f"+{name}" in lessons), None)
         unfit = frozenset(one.removeprefix(SCHEMA_LESSON) for one in lessons if one.startswith(SCHEMA_LESSON))
         silenced = not required and any(f"messages.{name}" in lessons for name in REASONING_FIELDS)
+        changes = {field: value for lesson in lessons for field, value in TAUGHT.get(lesson, {}).items()}
         return replace(
             self,
+            **changes,
+            efforts=_efforts_left(self.efforts, lessons),
             accepts=self.accepts - lessons,
             max_tokens=next((name for name in _CAP_NAMES[self.max_tokens] if name not in lessons), ""),
             effort=_effort_left(self.effort, lessons),
@@ -237,3 +270,12 @@ def _effort_left(form: EffortForm, lessons: frozenset[str]) -> EffortForm:
         if name in lessons:
             return _effort_left(left, lessons)
     return form
+
+
+def _efforts_left(efforts: frozenset[str], lessons: frozenset[str]) -> frozenset[str]:
+    """Return the efforts that every lesson about them allows; those of the last one if none is left."""
+    for lesson in sorted(lessons):
+        if lesson.startswith(EFFORT_LESSON):
+            allowed = frozenset(lesson.removeprefix(EFFORT_LESSON).split(","))
+            efforts = efforts & allowed or allowed
+    return efforts

@@ -38,7 +38,9 @@ SERVICES = (
     ),
     Dialect(
         # Recordings: `reasoning` in answers; unknown message fields are rejected: "property 'x' is unsupported".
+        # vercel/ai#16540: "json mode cannot be combined with tool/function calling".
         "groq",
+        formats_with_tools=False,
         max_tokens="max_completion_tokens",
         accepts=TOOLS | SAMPLING | {"response_format", "user", "stream_options"},
         effort="reasoning_effort",
@@ -104,7 +106,9 @@ SERVICES = (
     Dialect(
         # kilocode#10375: "property 'messages.2.assistant.reasoning_content' is unsupported"; recording: reasoning goes
         # back in <think> tags. agno#4508: `parallel_tool_calls=False` is rejected.
+        # openai-agents-python#656: `"tools" is incompatible with "response_format"`.
         "cerebras",
+        formats_with_tools=False,
         max_tokens="max_completion_tokens",
         accepts=SAMPLING | LOGPROBS | {"tools", "tool_choice", "response_format", "user", "stream_options"},
         effort="reasoning_effort",
@@ -169,8 +173,10 @@ SERVICES = (
     ),
     Dialect(
         # continue#11600: "reasoning_content is missing in assistant tool call message". nanobot#3939: effort or
-        # `thinking`, never both; so only the effort is sent.
+        # `thinking`, never both; so only the effort is sent. codex-router#106: a call cannot be forced while it thinks,
+        # which `thinking` switches off.
         "moonshot",
+        thinking_switch="thinking",
         accepts=(USUAL - LOGPROBS) | {"prompt_cache_key"},
         effort="reasoning_effort",
         reasoning="reasoning_content",

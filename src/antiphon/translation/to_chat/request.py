@@ -7,6 +7,7 @@ backend does not accept it: a hint is omitted, a field that the client would mis
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace as replace_dialect
 from typing import Any
 
 from msgspec import UNSET, Struct
@@ -30,12 +31,13 @@ from antiphon.protocol.requests import CreateResponse, LocalRequest, PromptedReq
 from antiphon.translation.dialects.dialect import EFFORTS, Dialect
 from antiphon.translation.dialects.profile import EffortForm
 from antiphon.translation.files import ReadFiles
+from antiphon.translation.to_chat.adjustments import CHOICE, EFFORT, FORMAT, OMITTED
 from antiphon.translation.to_chat.answer_format import instruction, response_format
 from antiphon.translation.to_chat.marks import Token, token_of_this_process
 from antiphon.translation.to_chat.messages import to_messages
 from antiphon.translation.to_chat.prefix import Conversation
 from antiphon.translation.to_chat.reasoning import Unseal, nothing
-from antiphon.translation.tool_mapping.choice import chat_tools, tool_choice
+from antiphon.translation.tool_mapping.choice import chat_tools, demand, tool_choice
 from antiphon.translation.tool_mapping.offering import Toolbox, toolbox_of
 
 _WITH_STATUS = (Message, FunctionCall, FunctionCallOutput)
@@ -129,6 +131,7 @@ def to_chat(
     history: int = 0,
     files: ReadFiles | None = None,
     token: Token = token_of_this_process,
+    adjusted: list[str] | None = None,
 ) -> Body:
     """Return the body of the Chat Completions request for `request` and the conversation `items`.
 
@@ -136,7 +139,8 @@ def to_chat(
     that this backend has rejected before (`learn.refused_parameter`). `toolbox` is the result of `toolbox_of` for the
     same request, if the caller has it. `unseal` decrypts the state that a client stores (`encrypted_content`). The body
     always has `stream`. `files` are the files that were read for the request.
-    `token` marks system messages that the backend does not accept where they are (`marks.py`).
+    `token` marks system messages that the backend does not accept where they are (`marks.py`). `adjusted` receives the
+    names of what the backend is sent differently than the client wrote it (`adjustments.py`).
 
     Raises `ClientError`, which names the field of the request, if the backend cannot do it, and `UnreadFile` for a file
     that has to be read first.
@@ -150,6 +154,8 @@ def to_chat(
     """
     if dropped:
         dialect = dialect.taught(dropped)
+    if adjusted is None:
+        adjusted = []
     opening = len(request.opening) if isinstance(request, PromptedRequest) else 0
     if isinstance(request, PromptedRequest) and opening:
         items, history = Conversation([*request.opening, *items]), history + opening
@@ -165,8 +171,16 @@ def to_chat(
         from antiphon.translation.to_chat.prompt_tools import prompt_tools  # noqa: PLC0415 - few backends need it
 
         instructions, text = prompt_tools(request, toolbox, dialect)
-    if text is not None and (words := instruction(text, dialect)):
+    if text is not None and toolbox.offers and not dialect.formats_with_tools:
+        form = replace_dialect(dialect, json_formats=frozenset())
+    else:
+        form = dialect
+    if text is not None and (words := instruction(text, form)):
         instructions = f"{instructions}\n\n{words}" if instructions else words
+        adjusted.append(FORMAT)
+    if has_tools and not dialect.forces_calls and (words := demand(toolbox, request.tool_choice)):
+        instructions = f"{instructions}\n\n{words}" if instructions else words
+        adjusted.append(CHOICE)
     body: Body = {
         "model": request.model,
         "messages": to_messages(
@@ -183,14 +197,19 @@ def to_chat(
         ),
     }
     if has_tools and not in_prompt:
-        body |= _tools(request, toolbox, dialect)
-    if text is not None and (formatted := response_format(text, dialect)):
+        body |= _tools(request, toolbox, dialect, adjusted)
+    if text is not None and (formatted := response_format(text, form)):
         body["response_format"] = formatted
-    _add_parameters(body, request, dialect, dropped)
+    _add_parameters(body, request, dialect, dropped, adjusted)
+    if not dialect.forced_thinking and body.get("tool_choice") not in UNFORCED:
+        _stop_thinking(body, dialect)
+        adjusted.append(EFFORT)
     return body
 
 
-def _add_parameters(body: Body, request: CreateResponse, dialect: Dialect, dropped: frozenset[str]) -> None:
+def _add_parameters(
+    body: Body, request: CreateResponse, dialect: Dialect, dropped: frozenset[str], adjusted: list[str]
+) -> None:
     for parameter in PARAMETERS:
         value = getattr(request, parameter.field or parameter.name)
         if value is not None and parameter.convert is not None:
@@ -201,15 +220,24 @@ def _add_parameters(body: Body, request: CreateResponse, dialect: Dialect, dropp
             body[parameter.chat] = value
         elif parameter.needed:
             raise unsupported(parameter.name)
+        elif parameter.chat in OMITTED:
+            adjusted.append(OMITTED[parameter.chat])
+    if not dialect.both_samplings and "temperature" in body and body.pop("top_p", None) is not None:
+        adjusted.append(OMITTED["top_p"])
     if request.max_output_tokens is not None:
         if not dialect.max_tokens:
             raise unsupported("max_output_tokens")
         body[dialect.max_tokens] = request.max_output_tokens
-    if request.reasoning is not None and dialect.effort and (effort := request.reasoning.effort):
-        body |= _EFFORT_FORMS[dialect.effort](_nearest(effort, dialect.efforts))
+    if request.reasoning is not None and (effort := request.reasoning.effort):
+        if dialect.effort:
+            body |= _EFFORT_FORMS[dialect.effort](_nearest(effort, dialect.efforts))
+        if not dialect.effort or effort not in dialect.efforts:
+            adjusted.append(EFFORT)
     if isinstance(request, LocalRequest):
         _add_local(body, request, dropped)
-    body["stream"] = is_stream = request.stream is True  # some gateways stream if it is absent (nenya#17)
+    body["stream"] = is_stream = (
+        request.stream is True or dialect.always_streams
+    )  # some gateways stream if it is absent (nenya#17)
     if is_stream and "stream_options" in dialect.accepts:
         body["stream_options"] = {"include_usage": True}
 
@@ -223,13 +251,13 @@ def _add_local(body: Body, request: LocalRequest, dropped: frozenset[str]) -> No
         body[name] = {**before, **value} if isinstance(before, dict) and isinstance(value, dict) else value
 
 
-def _tools(request: CreateResponse, toolbox: Toolbox, dialect: Dialect) -> Body:
+def _tools(request: CreateResponse, toolbox: Toolbox, dialect: Dialect, adjusted: list[str]) -> Body:
     if toolbox.offers and "tools" not in dialect.accepts:
         raise unsupported("tools")
     offers, choice = tool_choice(toolbox, request.tool_choice, dialect)
     if not offers:
         return {}
-    body: Body = {"tools": chat_tools(offers, dialect)}
+    body: Body = {"tools": chat_tools(offers, dialect, adjusted)}
     if choice is not None:
         body["tool_choice"] = choice
     if request.parallel_tool_calls is not None and "parallel_tool_calls" in dialect.accepts:
@@ -270,6 +298,13 @@ _EFFORT_FORMS: dict[str, Callable[[str], Body]] = {
 }
 
 
+def _stop_thinking(body: Body, dialect: Dialect) -> None:
+    """Switch thinking off by the family's own switch, instead of the effort that the client chose."""
+    for name in EFFORT_PARAMETERS:
+        body.pop(name, None)
+    body |= effort_parameters(dialect.thinking_switch or dialect.effort, "none")
+
+
 def effort_parameters(form: EffortForm, effort: str) -> Body:
     """Return the Chat parameters for an effort in this form; none for the empty form."""
     return _EFFORT_FORMS[form](effort) if form else {}
@@ -297,6 +332,9 @@ PARAMETERS = (
     Parameter("service_tier", "service_tier", lambda tier: _TIERS.get(tier, tier)),
 )
 """Every optional parameter that is a plain value."""
+
+UNFORCED = (None, "auto", "none")
+"""Values of `tool_choice` with which the model need not call a tool."""
 
 EFFORT_PARAMETERS = frozenset({"reasoning_effort", "reasoning", "thinking", "enable_thinking", "chat_template_kwargs"})
 """Chat parameters for the effort, in one dialect or another."""

@@ -31,6 +31,7 @@ from antiphon.protocol.tools import (
     WebSearchPreviewChoice,
 )
 from antiphon.translation.dialects.dialect import Dialect
+from antiphon.translation.to_chat.adjustments import SCHEMAS
 from antiphon.translation.to_chat.schema_roots import completed, flattened, is_flat
 from antiphon.translation.to_chat.schemas import projected
 from antiphon.translation.tool_mapping.offering import Toolbox
@@ -40,14 +41,17 @@ ChatChoice = str | dict[str, Any] | None
 _COMPUTERS: tuple[Kind, ...] = ("computer", "computer_use_preview")
 
 
-def chat_tools(offers: Iterable[Offer], dialect: Dialect) -> list[dict[str, Any]]:
-    """Return the `tools` of a Chat request, with schemas that the dialect accepts."""
+def chat_tools(offers: Iterable[Offer], dialect: Dialect, adjusted: list[str]) -> list[dict[str, Any]]:
+    """Return the `tools` of a Chat request, with schemas that the dialect accepts; `adjusted` names what differs."""
     functions = [chat_function(offer) for offer in offers]
     for function in functions:
-        if not (dialect.root_choices or is_flat(function["parameters"])):
+        given = function["parameters"]
+        if not (dialect.root_choices or is_flat(given)):
             _flatten(function)
         if dialect.unfit:
             function["parameters"] = projected(function["parameters"], dialect.unfit)
+        if function["parameters"] is not given and function["parameters"] != given and SCHEMAS not in adjusted:
+            adjusted.append(SCHEMAS)
     return [{"type": "function", "function": function} for function in functions]
 
 
@@ -112,9 +116,21 @@ def not_served(type: str) -> ClientError:
     )
 
 
+def demand(toolbox: Toolbox, choice: ToolChoice | None) -> str:
+    """Return the instruction to call a tool, for a backend that cannot be forced; empty if no call is required."""
+    if isinstance(choice, AllowedTools):
+        choice = "required" if choice.mode == "required" else "auto"
+    if choice in (None, "none", "auto") or not toolbox.offered:
+        return ""
+    if choice == "required":
+        return "Answer with a call of one of the tools, and with no text."
+    named = chosen(toolbox.offered, choice)[0] if isinstance(choice, Choice) else toolbox.offered[0]
+    return f"Answer with a call of the tool '{named.chat_name}', and with no text."
+
+
 def _mode(offers: list[Offer], mode: str | None, dialect: Dialect) -> tuple[list[Offer], ChatChoice]:
     if mode == "required" and offers:
-        return offers, _demanded(offers, dialect)
+        return offers, _demanded(offers, dialect) if dialect.forces_calls else "auto"
     if mode is None or "tool_choice" in dialect.accepts:
         return offers, mode
     return ([] if mode == "none" else offers), None
@@ -135,7 +151,7 @@ def _demanded(offers: list[Offer], dialect: Dialect) -> ChatChoice:
 
 def _named(offers: list[Offer], choice: Choice, dialect: Dialect) -> tuple[list[Offer], ChatChoice]:
     only = chosen(offers, choice)[:1]
-    if dialect.tool_choice == "strings" or "tool_choice" not in dialect.accepts:
+    if not dialect.forces_calls or dialect.tool_choice == "strings" or "tool_choice" not in dialect.accepts:
         return _mode(only, "required", dialect)
     return offers, _reference(only[0])
 
@@ -143,7 +159,8 @@ def _named(offers: list[Offer], choice: Choice, dialect: Dialect) -> tuple[list[
 def _allowed(toolbox: Toolbox, choice: AllowedTools, dialect: Dialect) -> tuple[list[Offer], ChatChoice]:
     offers, names = toolbox.offered, _names(toolbox, choice)
     allowed = [offer for offer in offers if offer.chat_name in names]
-    if not allowed or dialect.tool_choice != "full" or "tool_choice" not in dialect.accepts:
+    can_list = dialect.tool_choice == "full" and "tool_choice" in dialect.accepts and dialect.forces_calls
+    if not allowed or not can_list:
         return _mode(allowed, choice.mode, dialect)
     listed = [_reference(offer) for offer in allowed]
     return offers, {"type": "allowed_tools", "allowed_tools": {"mode": choice.mode, "tools": listed}}

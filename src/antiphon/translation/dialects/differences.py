@@ -1,0 +1,177 @@
+"""What backends say when they refuse a request, and what each refusal teaches: a table with a row for each difference.
+
+A row is recognised by the words of a backend, and returns a lesson: the name of what is sent differently from then on
+(`Dialect.taught`), None if the request has nothing to change. To teach Antiphon another difference, add a row here,
+with its evidence, and what the lesson changes in `dialect.TAUGHT`. A row reads what the backend says itself: a message
+can quote the request, so it names the parameter together with the complaint.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
+from typing import Any
+
+from msgspec import Struct
+
+from antiphon.translation.dialects.dialect import EFFORT_LESSON, EFFORTS
+
+Body = Mapping[str, Any]
+
+REJECTED = frozenset({400, 422})
+FAILED = REJECTED | {500}
+"""Servers report what a chat template raises as a 500."""
+
+LONGEST = 10_000
+"""Characters of a message that are read."""
+
+
+class Difference(Struct, frozen=True, kw_only=True, dict=True):
+    """One way in which backends differ, and how it is recognised."""
+
+    name: str
+    """How documents and clients name it."""
+    words: tuple[str, ...]
+    """What backends say; a named group is passed on to `teaches`."""
+    teaches: Callable[[re.Match[str], Body], str | None]
+    """Returns the lesson for the request that was refused; None if it has nothing of this kind."""
+    statuses: frozenset[int] = REJECTED
+    evidence: str
+
+    @cached_property
+    def _patterns(self) -> list[re.Pattern[str]]:
+        """The words compiled, at the first refusal: it takes a hundredth of a server's start."""
+        return [re.compile(each, re.IGNORECASE | re.DOTALL) for each in self.words]
+
+    def lesson(self, status: int, said: str, sent: Body) -> str | None:
+        """Return what this refusal of `sent` teaches; None if it is about something else."""
+        if status not in self.statuses:
+            return None
+        found = (pattern.search(said) for pattern in self._patterns)
+        lessons = (self.teaches(match, sent) for match in found if match)
+        return next((lesson for lesson in lessons if lesson), None)
+
+
+def recognised(status: int, said: Iterable[str], sent: Body) -> str | None:
+    """Return the lesson of the first row that knows what a backend said about the request `sent`; None without one."""
+    texts = [text[:LONGEST] for text in said]
+    lessons = (row.lesson(status, text, sent) for row in DIFFERENCES for text in texts)
+    return next((lesson for lesson in lessons if lesson), None)
+
+
+def _if_sent(lesson: str, *names: str) -> Callable[[re.Match[str], Body], str | None]:
+    """Return a function that teaches a lesson if the request has all of these parameters."""
+    return lambda _, sent: lesson if all(sent.get(name) for name in names) else None
+
+
+def _stream(_: re.Match[str], sent: Body) -> str | None:
+    return None if sent.get("stream") else "stream.always"
+
+
+def _efforts(found: re.Match[str], sent: Body) -> str | None:
+    """Return the efforts that are listed, if the one that was sent is not among them."""
+    listed = set(re.findall(r"[a-z]+", found.group("listed").lower()))
+    accepted = [effort for effort in EFFORTS if effort in listed]
+    current = sent.get("reasoning_effort") or (sent.get("reasoning") or {}).get("effort")
+    return EFFORT_LESSON + ",".join(accepted) if accepted and current and current not in accepted else None
+
+
+def _named(found: re.Match[str], sent: Body) -> str | None:
+    name = found.group("name").lower()
+    return name if name in sent else None
+
+
+def _forced(_: re.Match[str], sent: Body) -> str | None:
+    return "tools.forced" if sent.get("tool_choice") not in (None, "auto", "none") else None
+
+
+def _call_ids(_: re.Match[str], sent: Body) -> str | None:
+    messages = sent.get("messages", ())
+    return "calls.ids" if any("tool_calls" in message or "tool_call_id" in message for message in messages) else None
+
+
+_TOOLS = (
+    r"[`'\"]?(?:tools?|functions?"
+    r"|(?:tool|function)[/ -](?:(?:and|or)[/ -]?)?(?:function )?(?:use|call(?:s|ing)?))[`'\"]?"
+)
+_FORMAT = (
+    r"(?:[`'\"]?response_?format[`'\"]?|response mime ?type|json (?:mode|schema|format|output)|structured outputs?)"
+)
+_CLASH = (
+    r"(?:cannot|can't|can not|could not|must not|may not|incompatible|mutually exclusive|unsupported"
+    r"|not (?:be )?(?:supported|allowed|compatible|combined|used))"
+)
+_SAMPLING = r"[`'\"]?(?P<name>temperature|top_p|presence_penalty|frequency_penalty)[`'\"]?"
+
+DIFFERENCES: tuple[Difference, ...] = (
+    Difference(
+        name="stream.always",
+        words=(
+            r"only supports? (?:the )?stream",  # DashScope
+            r"(?:must be set to false|not (?:supported|allowed|permitted)|unsupported) (?:for|in|with) non-?stream",
+            r"non-?stream(?:ing)? (?:\w+ ){0,3}(?:is|are) (?:not|un)",
+            r"must (?:have|set|use|be) [`'\"]?stream(?:ing)?\b[`'\"]?(?:\s*[=:]\s*true)?",  # Fireworks
+            r"[`'\"]?stream[`'\"]? (?:parameter )?must be (?:set to )?[`'\"]?true",
+            r"please (?:enable|use|set) (?:the )?[`'\"]?stream",
+        ),
+        teaches=_stream,
+        evidence="new-api PR#1109, deer-flow#856, UltraRAG#287, ragflow#5912",
+    ),
+    Difference(
+        name="sampling.both",
+        words=(
+            r"temperature\b.{0,20}\btop_p\b.{0,40}" + _CLASH,
+            r"top_p\b.{0,20}\btemperature\b.{0,40}" + _CLASH,
+            _CLASH + r"[^.]{0,60}\btemperature\b.{0,20}\btop_p\b",
+            r"(?:only one|either|not both) (?:of )?[`'\"]?(?:temperature|top_p)\b",
+        ),
+        teaches=_if_sent("sampling.both", "temperature", "top_p"),
+        evidence="litellm#15070, extended_openai_conversation#428",
+    ),
+    Difference(
+        name="sampling.value",
+        words=(
+            _SAMPLING + r"[^.]{0,60}?\bonly\b.{0,40}?\b(?:allowed|supported|accepted|permitted|valid)\b",
+            _SAMPLING + r"[^.]{0,40}? must be (?:exactly |set to |equal to )?[\d.]+ (?:for|with|when) ",
+            r"only[^.]{0,40} (?:for|as) (?:the )?" + _SAMPLING + r"[^.]{0,20}(?:allowed|supported|accepted)",
+        ),
+        teaches=_named,
+        evidence="hermes-agent PR#12566: only 1 or 0.95 allowed",
+    ),
+    Difference(
+        name="reasoning.effort",
+        words=(
+            r"effort\b.{0,60}?(?:allowed|one of|expected|supported|valid|available|accepted|should be|must be)"
+            r"(?: values?)?(?: are)?[^a-z]{0,8}(?P<listed>[^.]{0,160})",
+        ),
+        teaches=_efforts,
+        evidence="models.dev PR#4721: (allowed: low, high, max); harness-engineering PR#978",
+    ),
+    Difference(
+        name="calls.ids",
+        words=(r"tool[ _]call[ _]?id.{0,80}(?:length of 9|9 (?:characters|letters)|nine|a-z, A-Z, 0-9)",),
+        teaches=_call_ids,
+        statuses=FAILED,
+        evidence="omlx#1997: Mistral's templates, behind any server",
+    ),
+    Difference(
+        name="tools.format",
+        words=(
+            _FORMAT + r"[^.]{0,60}?" + _CLASH + r"[^.]{0,40}" + _TOOLS,
+            _TOOLS + r"[^.]{0,60}?" + _CLASH + r"[^.]{0,40}" + _FORMAT,
+            _TOOLS + r" (?:with|and) (?:a )?" + _FORMAT + r"[^.]{0,60}" + _CLASH,
+            _FORMAT + r" (?:with|and) " + _TOOLS + r"[^.]{0,60}" + _CLASH,
+        ),
+        teaches=_if_sent("tools.format", "tools", "response_format"),
+        evidence="vercel/ai PR#16540, openai-agents#656: Groq, Cerebras, Gemini",
+    ),
+    Difference(
+        name="tools.forced",
+        words=(
+            r"tool_?[ ]?choice[^.]{0,120}\b(?:thinking|reasoning)",
+            r"\b(?:thinking|reasoning)[^.]{0,80}\btool_?[ ]?choice",
+        ),
+        teaches=_forced,
+        evidence="DeepSeek-V3#1376, litellm PR#37470, codex-router#106, eino#994",
+    ),
+)
+"""Every difference that is recognised by a refusal."""

@@ -1,0 +1,54 @@
+"""What a backend is sent differently than the client wrote it, and how the client is told.
+
+The header `antiphon-adjusted` names it, and the finished response shows the values that applied. Hints, which change no
+answer, and forms that mean the same are not named.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from antiphon.protocol.response import Response
+
+ADJUSTED = "antiphon-adjusted"
+"""The header with these names."""
+
+SCHEMAS = "tools.schema"
+"""The schema of a tool is weaker or in another form; the arguments are checked against the client's."""
+CHOICE = "tools.choice"
+"""An instruction asks for the call that `tool_choice` demands."""
+FORMAT = "text.format"
+"""An instruction describes the format of the answer, which is checked here."""
+EFFORT = "reasoning.effort"
+"""Another effort is sent, or none."""
+
+OMITTED: Mapping[str, str] = {
+    **{name: f"sampling.{name}" for name in ("temperature", "top_p", "presence_penalty", "frequency_penalty")},
+    "verbosity": "text.verbosity",
+}
+"""Chat parameters whose omission a client notices, with these names."""
+
+_FIELDS: Mapping[str, tuple[str, float | None]] = {
+    OMITTED["temperature"]: ("temperature", None),
+    OMITTED["top_p"]: ("top_p", None),
+    OMITTED["presence_penalty"]: ("presence_penalty", 0.0),
+    OMITTED["frequency_penalty"]: ("frequency_penalty", 0.0),
+}
+"""Fields of a response, with their values if the backend chose."""
+
+
+def show_applied(response: Response, adjusted: Iterable[str], body: Mapping[str, Any]) -> None:
+    """Show in a response what its backend was sent with the Chat request `body`."""
+    for name in adjusted:
+        if name in _FIELDS:
+            field, value = _FIELDS[name]
+            setattr(response, field, value)
+        elif name == EFFORT and response.reasoning is not None:
+            response.reasoning = {**response.reasoning, "effort": _effort(body)}
+
+
+def _effort(body: Mapping[str, Any]) -> str | None:
+    """Return the effort of a Chat request in any form; None if the model has its own."""
+    if (body.get("thinking") or {}).get("type") == "disabled" or body.get("enable_thinking") is False:
+        return "none"
+    effort: str | None = body.get("reasoning_effort") or (body.get("reasoning") or {}).get("effort")
+    return effort
