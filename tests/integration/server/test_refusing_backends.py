@@ -21,7 +21,7 @@ Request = dict[str, Any]
 async def before(backend: ReplayBackend, dialect: str) -> AsyncIterator[Served]:
     """A server in front of a backend of this dialect."""
     line = await backends_of(Settings(backends=[BackendConfig(url=backend.url, dialect=dialect, api="chat")]), {})
-    async with serve(*line.backends, shares=line.shares) as served:
+    async with serve(*line.backends, shares=line.shares, dialects=line.dialects) as served:
         await served.engine.models.refresh()
         yield served
 
@@ -41,8 +41,8 @@ def hello(request: Request) -> Answer:
     return Answer([text("Hello")]) if request.get("stream") else Answer([completion("Hello")], JSON)
 
 
-def refused(words: str) -> Answer:
-    return Answer([json.dumps({"error": {"message": words, "type": "invalid_request_error"}}).encode()], JSON, 400)
+def refused(words: str, status: int = 400) -> Answer:
+    return Answer([json.dumps({"error": {"message": words, "type": "invalid_request_error"}}).encode()], JSON, status)
 
 
 def calls_in(request: Request) -> list[Request]:

@@ -125,7 +125,7 @@ def test_a_tool_of_a_namespace_without_parameters_has_them_too(family: str) -> N
 @each("schema", [None, {}, {"type": "object"}, {"anyOf": [{"type": "object"}, {"type": "null"}]}])
 def test_a_tool_of_an_mcp_server_without_properties_has_an_object(family: str, schema: Any) -> None:
     offer = offer_of(McpTool(server_label="s", server_url="https://example.com"), {"name": "f", "input_schema": schema})
-    (sent,) = chat_tools([offer], DIALECTS[family])
+    (sent,) = chat_tools([offer], DIALECTS[family], [])
     own = schema if schema and "anyOf" in schema and family in OWN_ROOTS else None
     assert sent["function"]["parameters"] == (own or {"type": "object", "properties": {}})
 

@@ -1,0 +1,233 @@
+"""A backend that refuses a request is sent what it takes, at once and from then on, and the client is told."""
+
+import json
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import pytest
+
+from tests.integration.server.test_refusing_backends import MODES, Request, before, hello, refused
+from tests.support.replay import JSON, Answer, ReplayBackend, completion, delta, sse, text
+
+WEATHER = {
+    "type": "function",
+    "name": "get_weather",
+    "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
+}
+FORMAT = {
+    "format": {
+        "type": "json_schema",
+        "name": "o",
+        "schema": {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]},
+    }
+}
+HISTORY = [
+    {"role": "user", "content": "Hi"},
+    {"type": "function_call", "call_id": "call_abcdefgh1234", "name": "get_weather", "arguments": "{}"},
+    {"type": "function_call_output", "call_id": "call_abcdefgh1234", "output": "ok"},
+]
+
+
+def is_forced(sent: Request) -> bool:
+    return sent.get("tool_choice") not in (None, "auto", "none")
+
+
+def ids(sent: Request) -> list[str]:
+    return [one.get("tool_call_id") or one["tool_calls"][0]["id"] for one in sent["messages"] if one["role"] != "user"]
+
+
+class Case(NamedTuple):
+    """A refusal, and what follows from it."""
+
+    dialects: tuple[str, ...]
+    refuses: Callable[[Request], bool]
+    words: str
+    asked: Request
+    sent: Callable[[Request], bool]
+    """Whether the second request is as it has to be."""
+    adjusted: str = ""
+    applied: Request = {}  # noqa: RUF012 - a named tuple's default
+    status: int = 400
+    says: str = "Hello"
+
+
+CASES = {
+    "one of two": Case(
+        ("anthropic", "generic"),
+        lambda sent: "temperature" in sent and "top_p" in sent,
+        "`temperature` and `top_p` cannot both be specified for this model. Please use only one.",
+        {"temperature": 0.1, "top_p": 0.9},
+        lambda sent: sent["temperature"] == 0.1 and "top_p" not in sent,
+        "sampling.top_p",
+        {"temperature": 0.1, "top_p": None},
+    ),
+    "only one value": Case(
+        ("moonshot", "vllm", "openrouter"),
+        lambda sent: sent.get("temperature", 1) != 1,
+        "invalid temperature: only 1 is allowed for this model",
+        {"temperature": 0.2},
+        lambda sent: "temperature" not in sent,
+        "sampling.temperature",
+        {"temperature": None},
+    ),
+    "an effort": Case(
+        ("moonshot", "generic"),
+        lambda sent: sent.get("reasoning_effort", "max") not in ("low", "high", "max"),
+        "invalid reasoning_effort: (allowed: low, high, max)",
+        {"reasoning": {"effort": "medium"}},
+        lambda sent: sent["reasoning_effort"] == "low",
+        "reasoning.effort",
+        {"reasoning": {"effort": "low", "summary": None}},
+    ),
+    "an effort in an object": Case(
+        ("openrouter",),
+        lambda sent: (sent.get("reasoning") or {}).get("effort") == "xhigh",
+        "reasoning.effort must be one of low, high",
+        {"reasoning": {"effort": "xhigh"}},
+        lambda sent: sent["reasoning"] == {"effort": "high"},
+        "reasoning.effort",
+        {"reasoning": {"effort": "high", "summary": None}},
+    ),
+    "ids": Case(
+        ("vllm", "generic", "lmstudio"),
+        lambda sent: not all(len(each) == 9 and each.isalnum() for each in ids(sent)),
+        "Tool call id was call_abcdefgh1234 but must be a-z, A-Z, 0-9, with a length of 9.",
+        {"input": HISTORY, "tools": [WEATHER]},
+        lambda sent: len(set(ids(sent))) == 1,
+        status=500,
+    ),
+    "a format beside tools": Case(
+        ("gemini", "fireworks"),
+        lambda sent: "tools" in sent and "response_format" in sent,
+        "Function calling with a response mime type: 'application/json' is unsupported",
+        {"tools": [WEATHER], "text": FORMAT},
+        lambda sent: "response_format" not in sent and '"integer"' in sent["messages"][0]["content"],
+        "text.format",
+        says='{"a": 1}',
+    ),
+    "a forced call of a model with a switch": Case(
+        ("moonshot", "deepseek", "zai"),
+        lambda sent: is_forced(sent) and (sent.get("thinking") or {}).get("type") != "disabled",
+        "tool_choice 'required' is incompatible with thinking enabled",
+        {"tools": [WEATHER], "tool_choice": "required", "reasoning": {"effort": "high"}},
+        lambda sent: sent["thinking"] == {"type": "disabled"} and "reasoning_effort" not in sent,
+        "reasoning.effort",
+        {"reasoning": {"effort": "none", "summary": None}},
+    ),
+    "a forced call of a model that always thinks": Case(
+        ("alibaba", "generic"),
+        is_forced,
+        "Thinking mode does not support this tool_choice",
+        {"tools": [WEATHER], "tool_choice": {"type": "function", "name": "get_weather"}},
+        lambda sent: (
+            sent["tool_choice"] == "auto" and "call of the tool 'get_weather'" in sent["messages"][0]["content"]
+        ),
+        "tools.choice",
+    ),
+}
+ROWS = [
+    pytest.param(case, dialect, id=f"{name}-{dialect}") for name, case in CASES.items() for dialect in case.dialects
+]
+
+
+def says(sent: Request, words: str) -> Answer:
+    if sent.get("stream"):
+        return Answer([sse(delta(content=words), delta("stop"))])
+    return Answer([completion(words)], JSON)
+
+
+async def ask(served: Any, *, stream: bool, **body: Any) -> tuple[Any, Request]:
+    """The headers of a reply, and its final response."""
+    asked = {"model": "m", "input": "Hi", "stream": stream, **body}
+    async with served.http.post(f"{served.url}/responses", json=asked) as reply:
+        told, headers = await reply.text(), reply.headers
+    if not told.startswith("event:"):
+        return headers, json.loads(told)
+    events = [json.loads(line[6:]) for line in told.splitlines() if line.startswith("data: {")]
+    return headers, events[-1]["response"]
+
+
+@MODES
+@pytest.mark.parametrize(("case", "dialect"), ROWS)
+async def test_a_refused_request_is_answered_and_the_client_is_told(
+    backend: ReplayBackend, case: Case, dialect: str, stream: bool
+) -> None:
+    bodies: list[Request] = []
+
+    def script(sent: Request) -> Answer:
+        bodies.append(sent)
+        if case.refuses(sent):
+            return refused(case.words, case.status)
+        return says(sent, case.says)
+
+    backend.script = script
+    async with before(backend, dialect) as served:
+        for turn in (1, 2):
+            headers, response = await ask(served, stream=stream, **case.asked)
+            assert response.get("status") == "completed", response
+            assert case.sent(bodies[-1]), bodies[-1]
+            assert headers.get("antiphon-adjusted", "") == case.adjusted
+            assert {name: response[name] for name in case.applied} == case.applied
+            _, kept = await served.get(f"/responses/{response['id']}")
+            assert {name: kept[name] for name in case.applied} == case.applied
+            assert turn == 1 or not case.refuses(bodies[-1])
+    refusals = [sent for sent in bodies if case.refuses(sent)]
+    assert len(refusals) <= 2  # the first request, and once more where switching thinking off does not help
+    assert len(bodies) == len(refusals) + 2  # the second request of the client is sent in its final form
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "This model only support stream mode, please enable the stream parameter to access the model. ",
+        "parameter.enable_thinking must be set to false for non-streaming calls",
+    ],
+)
+@pytest.mark.parametrize("dialect", ["alibaba", "generic", "fireworks"])
+async def test_a_model_that_only_streams_answers_clients_that_want_no_stream(
+    backend: ReplayBackend, dialect: str, words: str
+) -> None:
+    backend.script = lambda sent: hello(sent) if sent["stream"] else refused(words)
+    async with before(backend, dialect) as served:
+        for _ in range(2):
+            headers, response = await ask(served, stream=False)
+            assert response["output"][0]["content"][0]["text"] == "Hello"
+            assert "antiphon-adjusted" not in headers  # the client sees no difference
+    assert [sent["stream"] for sent in backend.requests] == [False, True, True]
+
+
+@MODES
+@pytest.mark.parametrize("dialect", ["groq", "cerebras"])
+async def test_an_answer_beside_tools_is_corrected_to_its_format(
+    backend: ReplayBackend, dialect: str, stream: bool
+) -> None:
+    answers = iter(["It is 1.", '{"a": 1}'])
+    backend.script = lambda sent: says(sent, next(answers))
+    async with before(backend, dialect) as served:
+        headers, response = await ask(served, stream=stream, tools=[WEATHER], text=FORMAT)
+    assert response["output"][-1]["content"][0]["text"] == '{"a": 1}'
+    assert headers["antiphon-adjusted"] == "text.format"
+    assert not any("response_format" in sent for sent in backend.requests)
+
+
+async def test_a_refusal_that_stays_after_its_lesson_reaches_the_client(backend: ReplayBackend) -> None:
+    backend.script = lambda _: refused("`temperature` and `top_p` cannot both be specified.")
+    async with before(backend, "generic") as served:
+        _, error = await ask(served, stream=False, temperature=0.1, top_p=0.5)
+    assert "cannot both be specified" in error["error"]["message"]
+    assert len(backend.requests) == 2
+
+
+async def test_a_model_without_credit_does_not_pause_the_others(backend: ReplayBackend) -> None:
+    def script(sent: Request) -> Answer:
+        if sent["model"] == "paid":
+            return Answer([b'{"error": {"message": "Insufficient credits.", "code": 402}}'], JSON, 402)
+        return Answer([text("Hello")]) if sent["stream"] else Answer([completion("Hello")], JSON)
+
+    backend.script = script
+    backend.models = [{"id": name, "object": "model", "created": 1, "owned_by": "x"} for name in ("m", "paid")]
+    async with before(backend, "openrouter") as served:
+        _, refusal = await ask(served, stream=False, model="paid")
+        assert refusal["error"]["code"] == "insufficient_quota"
+        _, response = await ask(served, stream=False)
+        assert response["status"] == "completed"
