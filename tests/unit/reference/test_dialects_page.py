@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 
 from antiphon.translation.dialects.dialect import USUAL, Dialect
+from antiphon.translation.dialects.differences import DIFFERENCES
 from antiphon.translation.dialects.table import DIALECTS
 from antiphon.translation.from_chat.reasoning_tags import TAGS
 from tests.support.pages import REFERENCE
@@ -27,8 +28,9 @@ Antiphon detects the dialect of a backend from, in this order: `dialect` in the
 its port. `antiphon models` shows the result. A backend that matches no family has the dialect `generic`.
 
 If a backend rejects a parameter by name, Antiphon repeats the request without it, and omits it from further requests
-until the server restarts. If a backend rejects tools, Antiphon [describes them in the
-prompt](../guides/fix-tool-calls.md#models-without-tool-calling).
+for that model until the server restarts. If a backend rejects tools, Antiphon [describes them in the
+prompt](../guides/fix-tool-calls.md#models-without-tool-calling). [Other refusals](#differences-that-antiphon-learns)
+teach what to send instead.
 
 ## Forms that every backend receives
 
@@ -217,8 +219,25 @@ MARKED = (
 )
 
 
+LEARNED = """
+## Differences that Antiphon learns
+
+A backend that refuses a request in words that are known is sent what it accepts, at once and until the server restarts,
+for that model. The log names the lesson. The client receives the answer, and reads in the header
+[`antiphon-adjusted`](endpoints.md#replies) what differs from its request; the finished response shows the values that
+applied. `groq` and `cerebras` refuse tools together with a JSON format, so nothing has to be learned there.
+
+"""
+
+
 def page() -> str:
-    return "".join([INTRODUCTION, *(section(title) for title in SECTIONS), reading()])
+    return "".join([INTRODUCTION, *(section(title) for title in SECTIONS), learned(), reading()])
+
+
+def learned() -> str:
+    """What a refusal teaches."""
+    rows = "".join(f"| {row.refuses} | {row.sends} | {row.evidence} |\n" for row in DIFFERENCES)
+    return f"{LEARNED}| A backend refuses | Antiphon sends | Evidence |\n|---|---|---|\n{rows}"
 
 
 def reading() -> str:

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -39,7 +41,7 @@ QUOTA = Verdict(moves=True, pause=LONGEST_PAUSE, wait=QUOTA_WAIT, pauses_whole=T
         (Failure(502, "rate_limit_exceeded", is_about_request=True), Verdict(moves=True)),
         (Failure(500, "unsupported_value", is_about_request=True), Verdict(moves=True)),
         (Failure(429, "insufficient_quota", wait=1), QUOTA),
-        (Failure(402, "insufficient_quota"), QUOTA),
+        (Failure(402, "insufficient_quota"), replace(QUOTA, pauses_whole=False)),
         (Failure(402), Verdict(moves=True)),
         (Failure(401), Verdict(moves=True, counts=True, ejects=True)),
         (Failure(403), Verdict(moves=True)),

@@ -35,6 +35,10 @@ class Difference(Struct, frozen=True, kw_only=True, dict=True):
     teaches: Callable[[re.Match[str], Body], str | None]
     """Returns the lesson for the request that was refused; None if it has nothing of this kind."""
     statuses: frozenset[int] = REJECTED
+    refuses: str
+    """What backends refuse, in words for the documentation."""
+    sends: str
+    """What they are sent from then on."""
     evidence: str
 
     @cached_property
@@ -114,6 +118,8 @@ DIFFERENCES: tuple[Difference, ...] = (
             r"please (?:enable|use|set) (?:the )?[`'\"]?stream",
         ),
         teaches=_stream,
+        refuses="an answer that is not streamed",
+        sends="a request for a stream; it puts the answer together",
         evidence="new-api PR#1109, deer-flow#856, UltraRAG#287, ragflow#5912",
     ),
     Difference(
@@ -125,6 +131,8 @@ DIFFERENCES: tuple[Difference, ...] = (
             r"(?:only one|either|not both) (?:of )?[`'\"]?(?:temperature|top_p)\b",
         ),
         teaches=_if_sent("sampling.both", "temperature", "top_p"),
+        refuses="`temperature` together with `top_p`",
+        sends="only `temperature`",
         evidence="litellm#15070, extended_openai_conversation#428",
     ),
     Difference(
@@ -135,6 +143,8 @@ DIFFERENCES: tuple[Difference, ...] = (
             r"only[^.]{0,40} (?:for|as) (?:the )?" + _SAMPLING + r"[^.]{0,20}(?:allowed|supported|accepted)",
         ),
         teaches=_named,
+        refuses="other values of a sampling parameter than one or two",
+        sends="without the parameter",
         evidence="hermes-agent PR#12566: only 1 or 0.95 allowed",
     ),
     Difference(
@@ -144,6 +154,8 @@ DIFFERENCES: tuple[Difference, ...] = (
             r"(?: values?)?(?: are)?[^a-z]{0,8}(?P<listed>[^.]{0,160})",
         ),
         teaches=_efforts,
+        refuses="an effort that is not among those it lists",
+        sends="the nearest that is listed",
         evidence="models.dev PR#4721: (allowed: low, high, max); harness-engineering PR#978",
     ),
     Difference(
@@ -151,6 +163,8 @@ DIFFERENCES: tuple[Difference, ...] = (
         words=(r"tool[ _]call[ _]?id.{0,80}(?:length of 9|9 (?:characters|letters)|nine|a-z, A-Z, 0-9)",),
         teaches=_call_ids,
         statuses=FAILED,
+        refuses="ids of calls that are not nine letters and digits",
+        sends="ids of that form, the same for the same call",
         evidence="omlx#1997: Mistral's templates, behind any server",
     ),
     Difference(
@@ -162,6 +176,8 @@ DIFFERENCES: tuple[Difference, ...] = (
             _FORMAT + r" (?:with|and) " + _TOOLS + r"[^.]{0,60}" + _CLASH,
         ),
         teaches=_if_sent("tools.format", "tools", "response_format"),
+        refuses="tools together with a JSON format",
+        sends="the format as an instruction; the answer is checked",
         evidence="vercel/ai PR#16540, openai-agents#656: Groq, Cerebras, Gemini",
     ),
     Difference(
@@ -171,6 +187,8 @@ DIFFERENCES: tuple[Difference, ...] = (
             r"\b(?:thinking|reasoning)[^.]{0,80}\btool_?[ ]?choice",
         ),
         teaches=_forced,
+        refuses="a call that `tool_choice` forces while the model thinks",
+        sends="thinking switched off for that request; if that is refused too, `auto` and an instruction",
         evidence="DeepSeek-V3#1376, litellm PR#37470, codex-router#106, eino#994",
     ),
 )

@@ -1,4 +1,4 @@
-"""What a backend is sent differently than the client wrote it, and how the client is told.
+"""What a backend is sent differently than the client wrote it, and how the client learns that.
 
 The header `antiphon-adjusted` names it, and the finished response shows the values that applied. Hints, which change no
 answer, and forms that mean the same are not named.
@@ -25,7 +25,7 @@ OMITTED: Mapping[str, str] = {
     **{name: f"sampling.{name}" for name in ("temperature", "top_p", "presence_penalty", "frequency_penalty")},
     "verbosity": "text.verbosity",
 }
-"""Chat parameters whose omission a client notices, with these names."""
+"""Chat parameters -> the name for their omission. Without others, an answer is the same to a client."""
 
 _FIELDS: Mapping[str, tuple[str, float | None]] = {
     OMITTED["temperature"]: ("temperature", None),
