@@ -77,16 +77,6 @@ class Run(StepLoop):
     # Its state, as others see it.
 
     @property
-    def ignored_tools(self) -> Sequence[str]:
-        """Types of tools that are not offered to the model, because only a server can run them."""
-        return self.record.ignored_tools
-
-    @property
-    def adjusted(self) -> Sequence[str]:
-        """What the backend was sent differently than the client wrote it."""
-        return self.record.adjusted
-
-    @property
     def sealed(self) -> Mapping[str, str]:
         """Each reasoning item's `encrypted_content` so far, by the item's id."""
         return self._writer.sealed

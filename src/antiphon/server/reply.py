@@ -95,9 +95,10 @@ def stream_reply(stream: ReplyStream) -> Reply:
 
 def run_headers(run: Run) -> RawHeaders:
     """Return the headers that describe how a response runs, as far as known."""
-    headers = ignored_header(run.ignored_tools) if run.ignored_tools else []
-    if run.adjusted:
-        headers.append((ADJUSTED.encode(), ", ".join(run.adjusted).encode()))
+    record = run.record
+    headers = ignored_header(record.ignored_tools) if record.ignored_tools else []
+    if record.adjusted:
+        headers.append((ADJUSTED.encode(), ", ".join(record.adjusted).encode()))
     headers.append((BACKEND.encode(), plain_name(run.backend)))
     if run.cache:
         headers.append((CACHE.encode(), run.cache.encode()))
