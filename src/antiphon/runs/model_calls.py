@@ -29,6 +29,7 @@ from antiphon.runs.vision import Vision
 from antiphon.sharing.loading import load_if_installed
 from antiphon.telemetry.observers import Call, ResponseRecord
 from antiphon.translation.dialects.dialect import Api
+from antiphon.translation.from_chat.failed_generation import answer_of
 from antiphon.translation.from_chat.reader import ChatStream
 from antiphon.translation.from_responses.reader import ResponsesStream
 from antiphon.translation.to_chat.adjustments import show_applied
@@ -39,6 +40,7 @@ from antiphon.translation.to_chat.request import output_cap
 from antiphon.translation.to_chat.reuse import Fingerprint
 from antiphon.translation.to_chat.tokens import request_tokens, tokens_of
 from antiphon.translation.to_chat.vision import described, images_in
+from antiphon.translation.tool_mapping.offering import Toolbox
 from antiphon.translation.wire import MAX_PLAIN_ANSWER, AnswerReader, AnswerStream, Finish
 from antiphon.translation.writer import ResponseWriter
 from antiphon.upstream.call import BROKEN, Refusal, UpstreamReply, attempt
@@ -217,7 +219,7 @@ class ModelCaller:
                 self._observers,
                 call,
                 rename=RENAMES[step.api],
-                on_refusal=self._refused,
+                on_refusal=partial(self._refused, step.toolbox),
                 records_status=True,
             )
         except AntiphonError as error:
@@ -386,9 +388,15 @@ class ModelCaller:
 
     # Failures.
 
-    def _refused(self, refusal: Refusal) -> None:
-        """The backend answered 400 or above, and no other is called: the turn finds another way, or raises an error."""
+    def _refused(self, toolbox: Toolbox, refusal: Refusal) -> bytes | None:
+        """The backend answered 400 or above, and no other is called: the turn finds another way, or raises an error.
+
+        Returns an answer that is inside the refusal.
+        """
+        if toolbox.offers and (answer := answer_of(refusal.body, toolbox.offers)) is not None:
+            return answer
         self._turn.refused(refusal.status, refusal.headers, refusal.body)
+        return None
 
     def _is_settled(self, stream: ModelStream, error: AntiphonError, *, is_silent: bool) -> bool:
         """Return whether a failed answer counts; if it produced no output, another backend can replace it."""

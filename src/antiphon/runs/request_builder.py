@@ -42,6 +42,9 @@ REJECTED = 400
 REFUSALS = {REJECTED, 422}
 """Statuses of a request that a backend does not understand."""
 
+UNPARSED = "tool_use_failed"
+"""Error code of Groq for a call that it could not parse: the model may write it correctly the next time."""
+
 UNOPENED = "invalid_encrypted_content"
 """Error code for reasoning that a backend did not seal, or can no longer open (specification section 13)."""
 
@@ -99,6 +102,8 @@ class RequestBuilder:
         """The backend could not open content that it had sealed: its keys have changed since."""
         self.suspects: tuple[Target, frozenset[str]] | None = None
         """The parameter that the API rejected, and which backend it is."""
+        self._is_repeated = False
+        """The request was sent again unchanged, because the service could not parse the model's call."""
         self._is_plain = False
         """The backend is called without a stream, though the client requested one."""
         self.is_too_long = False
@@ -234,6 +239,9 @@ class RequestBuilder:
             self._is_without_blobs = True
             return
         if self._learns_schema(status, body):
+            return
+        if error.code == UNPARSED and not self._is_repeated:
+            self._is_repeated = True
             return
         name = self._refused_name(status, body)
         if name is None and self._falls_back(status, body):

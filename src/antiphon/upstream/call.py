@@ -7,7 +7,7 @@ Route.acquire() ──> attempt() ──> UpstreamReply ──> succeeded() | fa
 another backend, repeats it itself.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Generic, Protocol, TypeVar
 
@@ -78,7 +78,7 @@ class Refusal:
     """The error to report."""
 
 
-def report(refusal: Refusal) -> None:
+def report(refusal: Refusal) -> bytes | None:
     """Raise the error."""
     raise refusal.error
 
@@ -136,7 +136,7 @@ async def attempt(
     record: Record,
     *,
     rename: Rename = str,
-    on_refusal: Callable[[Refusal], None] = report,
+    on_refusal: Callable[[Refusal], bytes | None] = report,
     records_status: bool = False,
     any_status: bool = False,
 ) -> UpstreamReply[Record] | None:
@@ -144,8 +144,9 @@ async def attempt(
 
     The caller has acquired a slot of the route; it is released if None is returned. Raises `AntiphonError` if no
     backend is reachable. An answer of 400 or above that no failover can fix is passed to `on_refusal`, which raises or
-    finds another way. It is recorded as the client will receive it, with `records_status` with the original status.
-    With `any_status` it is a reply like any other, and does not affect the backend's health.
+    finds another way; or it returns the JSON of an answer that was inside the refusal, which is the reply then. It is
+    recorded as the client will receive it, with `records_status` with the original status. With `any_status` it is a
+    reply like any other, and does not affect the backend's health.
     """
     target = route.target
     upstream = UpstreamReply(route, target, record, observer)
@@ -170,7 +171,12 @@ async def attempt(
         if not records_status:
             record.error = refusal.error
         if not route.fail_over(rejected(refusal.status, refusal.headers, refusal.error), refusal.error):
-            on_refusal(refusal)
+            answer = on_refusal(refusal)
+            if answer is not None:
+                await reply.close()
+                upstream.reply = Reply(200, {"content-type": "application/json"}, _whole(answer))
+                record.error, is_accepted = None, True
+                return upstream
         return None
     finally:
         if not is_accepted:
@@ -220,6 +226,10 @@ async def _refused(reply: Reply, target: Target, call: CallRecord, rename: Renam
     call.error = identity.error(f"answered with status {status}", status=status)
     body = await _error_body(reply)
     return Refusal(status, headers, body, read_failure(status, headers, body, target.model, identity, rename))
+
+
+async def _whole(body: bytes) -> AsyncIterator[bytes]:
+    yield body
 
 
 async def _error_body(reply: Reply) -> bytes:

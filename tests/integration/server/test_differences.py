@@ -231,3 +231,31 @@ async def test_a_model_without_credit_does_not_pause_the_others(backend: ReplayB
         assert refusal["error"]["code"] == "insufficient_quota"
         _, response = await ask(served, stream=False)
         assert response["status"] == "completed"
+
+
+def failed(written: str) -> Answer:
+    error = {"message": "Failed to call a function.", "code": "tool_use_failed", "failed_generation": written}
+    return Answer([json.dumps({"error": {"type": "invalid_request_error", **error}}).encode()], JSON, 400)
+
+
+@MODES
+async def test_a_call_inside_a_refusal_is_the_answer(backend: ReplayBackend, stream: bool) -> None:
+    backend.script = lambda _: failed('<function=get_weather>{"city": "Rome"}</function>')
+    async with before(backend, "groq") as served:
+        _, response = await ask(served, stream=stream, tools=[WEATHER])
+    (call,) = response["output"]
+    assert (response["status"], call["type"], call["name"]) == ("completed", "function_call", "get_weather")
+    assert json.loads(call["arguments"]) == {"city": "Rome"}
+    assert len(backend.requests) == 1
+
+
+@MODES
+async def test_a_call_that_cannot_be_read_is_asked_for_once_more(backend: ReplayBackend, stream: bool) -> None:
+    answers = iter([failed("<function=get_weather>{"), None, failed("<function="), failed("<function=")])
+    backend.script = lambda sent: next(answers) or says(sent, "Sunny")
+    async with before(backend, "groq") as served:
+        _, response = await ask(served, stream=stream, tools=[WEATHER])
+        assert response["output"][0]["content"][0]["text"] == "Sunny"
+        _, response = await ask(served, stream=stream, tools=[WEATHER])
+        assert response["error"]["code"] == "tool_use_failed"
+    assert len(backend.requests) == 4

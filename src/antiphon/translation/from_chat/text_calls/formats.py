@@ -73,7 +73,8 @@ FORMATS = (
         re.compile("</tool_call>"),
     ),
     Format(
-        # Qwen3-Coder's template. Qwen3-Coder#475: the model omits `<tool_call>`, but not its end.
+        # Qwen3-Coder's template. Qwen3-Coder#475: the model omits `<tool_call>`, but not its end. The model card of
+        # Llama 3.1 has the same with a JSON object, which Groq reports (freellmapi PR#291).
         "qwen-coder",
         ("<tool_call><function=NAME>", "<function=NAME>"),
         xml_calls.functions,

@@ -11,10 +11,12 @@ _PARAMETER = re.compile(r"\s*<parameter=([^<>\s]+)>(.*?)</parameter>(?=\s*(?:<pa
 
 
 def functions(text: str, offers: Offers) -> tuple[list[RawCall], int]:
-    """Parse Qwen-coder's `<function=NAME><parameter=P>…</parameter></function>`."""
+    """Parse Qwen-coder's `<function=NAME><parameter=P>…</parameter></function>`, or Llama's, with a JSON object."""
     function = _FUNCTION.match(text)
     if function is None:
         raise NoCallError("The function does not end.")
+    if function[2].lstrip().startswith("{"):
+        return [RawCall(function[1], _json(function[2]))], function.end()
     pairs = [(name, _unframed(value)) for name, value in _all(_PARAMETER, function[2])]
     return [RawCall(function[1], _typed(function[1], pairs, offers))], function.end()
 

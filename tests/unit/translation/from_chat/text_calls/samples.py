@@ -108,6 +108,12 @@ SAMPLES = (
         (read("</function> </parameter>\n\tx\n"),),
     ),
     Sample(
+        "qwen-coder",
+        "as Llama 3.1 writes it: a JSON object, with tags inside a value",
+        '<function=read_file>{"path": "</function> {"}</function>',
+        (read("</function> {"),),
+    ),
+    Sample(
         "seed-oss",
         "as in the template",
         "<seed:tool_call>\n<function=list_files>\n</function>\n</seed:tool_call>",
@@ -359,6 +365,7 @@ MENTIONS = {
     "a JSON block behind text": 'Like this:\n```json\n{"name": "list_files", "arguments": {}}\n```',
     "a JSON block before text": '```json\n{"name": "list_files", "arguments": {}}\n```\nIs it clear?',
     "a parameter without its end": "<function=read_file>\n<parameter=path>\na.py\n</function>",
+    "a JSON object with text after it": '<function=read_file>{"path": "a.py"} and more</function>',
     "a tag that is none": "<tool_callback>\n<div>\n<function>\n",
     "Mistral's mark": "[TOOL_CALLS] is Mistral's mark.",
     "DeepSeek's marks": "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>rm<｜tool▁sep｜>{}"

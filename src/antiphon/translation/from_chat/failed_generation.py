@@ -1,0 +1,57 @@
+"""The answer inside a refusal: services that cannot parse the call of their model report what it wrote.
+
+Groq answers with status 400, the code `tool_use_failed` and the model's text as `failed_generation` (freellmapi PR#291,
+OpenHands#11725). That text is mostly a call in a known format.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from antiphon.ids import new_id
+from antiphon.protocol.tool_bindings import Offer
+
+_CODE = b"tool_use_failed"
+
+_FUNCTION = re.compile(r"<function=([\w.:/-]+)[^\w{]{0,4}(\{.*\})[^\w}]{0,4}</?function>", re.DOTALL)
+"""How models of Groq misspell Llama's form: without `>`, in parentheses, without the slash of the closing tag."""
+
+
+def answer_of(refusal: bytes, offers: Mapping[str, Offer]) -> bytes | None:
+    """Return the Chat completion that a refusal contains: with calls of `offers`, which the model wrote as text.
+
+    None if it contains no answer, or one without a call.
+    """
+    written = _written(refusal)
+    if not written:
+        return None
+    from antiphon.translation.from_chat.text_calls.reader import TextCallReader  # noqa: PLC0415 - few refusals need it
+
+    reader = TextCallReader(offers)
+    pieces = [*reader.feed(_FUNCTION.sub(r"<function=\1>\2</function>", written)), *reader.flush(is_answer=True)]
+    calls = [_call(piece.name, piece.arguments) for piece in pieces if not isinstance(piece, str)]
+    if not calls:
+        return None
+    text = "".join(piece for piece in pieces if isinstance(piece, str)).strip()
+    message = {"role": "assistant", "content": text or None, "tool_calls": calls}
+    choice = {"index": 0, "message": message, "finish_reason": "tool_calls"}
+    return msgspec.json.encode({"object": "chat.completion", "choices": [choice]})
+
+
+def _written(refusal: bytes) -> str:
+    """Return what the model wrote, according to a refusal; empty if that says nothing about it."""
+    if _CODE not in refusal:
+        return ""
+    try:
+        body = msgspec.json.decode(refusal)
+    except msgspec.DecodeError:
+        return ""
+    error: Any = body.get("error") if isinstance(body, dict) else None
+    written = error.get("failed_generation") if isinstance(error, dict) else None
+    return written if isinstance(written, str) else ""
+
+
+def _call(name: str, arguments: str) -> dict[str, Any]:
+    return {"id": new_id("call"), "type": "function", "function": {"name": name, "arguments": arguments}}
