@@ -9,6 +9,7 @@ properties of all alternatives, and describes the alternatives in words. Argumen
 of the client.
 """
 
+import json
 import re
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -32,6 +33,9 @@ MOST_PARTS = 500
 
 _INTO_ROOT = re.compile(rb'"\$ref":"#/(oneOf|anyOf|allOf)/(\d{1,6})')
 """A reference into a part of the root that is replaced."""
+
+_INDEX = re.compile(r"[0-9]{1,7}")
+"""A place in a list; Python refuses to read longer numbers."""
 
 
 def completed(schema: Schema) -> Schema:
@@ -186,8 +190,8 @@ def _widened(members: Sequence[Any]) -> Any:
         return {"anyOf": different}
     listed = [value for found in values for value in found or ()]
     merged: Schema = {name: value for name, value in different[0].items() if name in _NOTES}
-    kinds = {one.get("type") for one in different}
-    kind = kinds.pop() if len(kinds) == 1 else None
+    kinds = _once(one.get("type") for one in different)  # a list of types has no hash
+    kind = kinds[0] if len(kinds) == 1 else None
     if kind is None and all(isinstance(value, str) for value in listed):
         kind = "string"
     return merged | ({"type": kind} if kind else {}) | {"enum": _once(listed)}
@@ -251,16 +255,19 @@ def _resolved(reference: Any, root: Schema) -> Schema:
     found: Any = root
     for step in reference[2:].split("/"):
         step = step.replace("~1", "/").replace("~0", "~")
-        if isinstance(found, list):
-            found = found[int(step)] if step.isdecimal() and int(step) < len(found) else None
+        if isinstance(found, dict):
+            found = found.get(step)
+        elif isinstance(found, list):
+            found = found[int(step)] if _INDEX.fullmatch(step) and int(step) < len(found) else None
         else:
-            found = found.get(step) if isinstance(found, dict) else None
+            return {}
     return found if isinstance(found, dict) else {}
 
 
 def _with_targets(flat: Schema, schema: Schema) -> Schema:
     """Return the schema with definitions in place of the alternatives that its references name."""
-    encoded = msgspec.json.encode(flat)
+    encoded, given = _encoded(flat), flat.get("$defs")
+    known = given if isinstance(given, dict) else {}
     named = set(_INTO_ROOT.findall(encoded))
     if not named:
         return flat
@@ -269,14 +276,28 @@ def _with_targets(flat: Schema, schema: Schema) -> Schema:
             f"{keyword.decode()}_{number.decode()}": _resolved(f"#/{keyword.decode()}/{number.decode()}", schema)
             for keyword, number in sorted(named)
         }
-        encoded = msgspec.json.encode({**flat, "$defs": {**(flat.get("$defs") or {}), **targets}})
+        encoded = _encoded({**flat, "$defs": {**known, **targets}})
         found = set(_INTO_ROOT.findall(encoded))
         if found <= named:
             break
         named |= found
-    moved: Schema = msgspec.json.decode(_INTO_ROOT.sub(rb'"$ref":"#/$defs/\1_\2', encoded))
+    moved: Schema = _decoded(_INTO_ROOT.sub(rb'"$ref":"#/$defs/\1_\2', encoded))
     return moved
 
 
 def _json(value: Any) -> str:
-    return msgspec.json.encode(value).decode()
+    return _encoded(value).decode()
+
+
+def _encoded(value: Any) -> bytes:
+    try:
+        return msgspec.json.encode(value)
+    except UnicodeEncodeError:  # half a surrogate pair, which an application can pass
+        return json.dumps(value, separators=(",", ":")).encode()
+
+
+def _decoded(encoded: bytes) -> Any:
+    try:
+        return msgspec.json.decode(encoded)
+    except msgspec.DecodeError:
+        return json.loads(encoded)

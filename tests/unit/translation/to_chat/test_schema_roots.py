@@ -124,6 +124,59 @@ def test_a_root_that_is_no_object_becomes_one_and_words(schema: Schema, flat: Sc
     assert json.dumps(schema) == before
 
 
+EITHER = ["string", "null"]
+ODD: dict[str, tuple[Schema, Schema]] = {
+    "a list of types": (
+        {"oneOf": [{"properties": {"p": {"type": EITHER, "enum": [one, None]}}} for one in "ab"]},
+        {"properties": {"p": {"type": EITHER, "enum": ["a", None, "b"]}}},
+    ),
+    "lists of types that differ": (
+        {"oneOf": [{"properties": {"p": {"type": kind, "enum": ["a"]}}} for kind in (EITHER, ["string"])]},
+        {"properties": {"p": {"type": "string", "enum": ["a"]}}},
+    ),
+    "a type that is none": (
+        {"oneOf": [{"properties": {"p": {"type": {}, "const": one}}} for one in "ab"]},
+        {"properties": {"p": {"enum": ["a", "b"]}}},
+    ),
+    "values without a hash": (
+        {"oneOf": [{"properties": {"p": {"enum": [[one], {}]}}} for one in (1, True)]},
+        {"properties": {"p": {"enum": [[1], {}, [True]]}}},
+    ),
+    "a required name without a hash": ({"allOf": [{"required": [["a"], {}, None]}]}, EMPTY),
+    "an endless index": ({"$ref": "#/allOf/" + "9" * 5000, "allOf": [CREATE]}, CREATE),
+    "an index in other digits": ({"$ref": "#/allOf/\u0660", "allOf": [{}]}, EMPTY),
+    "an index of a text": ({"$ref": "#/title/0", "title": "T"}, {**EMPTY, "title": "T"}),
+    "definitions that are a list": ({"$ref": "#/$defs/0", "$defs": [CREATE]}, {**CREATE, "$defs": [CREATE]}),
+    "definitions that are a list, and another is needed": (
+        {"anyOf": [{"properties": {"x": {"$ref": "#/anyOf/0"}}}], "$defs": [CREATE]},
+        {
+            "properties": {"x": {"$ref": "#/$defs/anyOf_0"}},
+            "$defs": {"anyOf_0": {"properties": {"x": {"$ref": "#/$defs/anyOf_0"}}}},
+        },
+    ),
+    "half a surrogate pair": (
+        {"anyOf": [{"properties": {"p": {"const": one}}} for one in ("\ud83d", "\ude00")]},
+        {"properties": {"p": {"type": "string", "enum": ["\ud83d", "\ude00"]}}},
+    ),
+    "half a surrogate pair next to a moved reference": (
+        {"anyOf": [{"properties": {"\ud83d": {"$ref": "#/anyOf/0"}}}]},
+        {
+            "properties": {"\ud83d": {"$ref": "#/$defs/anyOf_0"}},
+            "$defs": {"anyOf_0": {"properties": {"\ud83d": {"$ref": "#/$defs/anyOf_0"}}}},
+        },
+    ),
+    "keywords of other types": (
+        {"oneOf": {}, "anyOf": "x", "allOf": [None, 1, []], "$ref": 7, "title": [], "required": "a"},
+        {**EMPTY, "title": []},
+    ),
+}
+
+
+@each(("schema", "flat"), ODD.values(), ids=ODD)
+def test_a_schema_that_clients_should_not_send_is_no_failure(schema: Schema, flat: Schema) -> None:
+    assert flattened(schema)[0] == {"type": "object", **flat}
+
+
 def test_only_alternatives_that_all_permit_no_more_make_an_object_that_permits_no_more() -> None:
     closed = {"additionalProperties": False}
 
