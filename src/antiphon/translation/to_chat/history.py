@@ -16,7 +16,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from antiphon.protocol.items.calls import ShellCallOutput, ToolSearchCall, ToolSearchOutput
-from antiphon.protocol.items.content import InputText
+from antiphon.protocol.items.content import InputText, Refusal
 from antiphon.protocol.items.messages import (
     Compaction,
     FunctionCallOutput,
@@ -78,6 +78,22 @@ def visible(items: Sequence[InputItem], unseal: Unseal, *, sees_images: bool = F
                 shown += behind
                 behind = []
     return shown + behind
+
+
+_ALWAYS = frozenset[type]({*CALLS, *OUTPUTS, *RETOLD, ServedCall, Compaction})
+"""Items that become a message on their own, with rare exceptions, which `visible` knows."""
+
+
+def becomes_message(item: InputItem) -> bool:
+    """Whether an item of these kinds becomes a message on its own.
+
+    Reasoning and an empty answer do so only together with the text or the calls next to them.
+    """
+    if not isinstance(item, Message):
+        return type(item) in _ALWAYS
+    if item.role != "assistant" or isinstance(item.content, str):
+        return item.role != "assistant" or bool(item.content)
+    return any(getattr(part, "refusal" if isinstance(part, Refusal) else "text", True) for part in item.content)
 
 
 def _is_said_by_model(item: InputItem) -> bool:

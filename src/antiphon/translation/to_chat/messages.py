@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from antiphon.errors import ClientError
-from antiphon.protocol.items.calls import AdditionalTools
+from antiphon.protocol.items.calls import ToolSearchOutput
 from antiphon.protocol.items.content import (
     InputFile,
     InputImage,
@@ -16,12 +16,13 @@ from antiphon.protocol.items.content import (
     Part,
     Refusal,
 )
-from antiphon.protocol.items.messages import ConfigurationUpdate, InputItem, ItemReference, Message, kinds_of
+from antiphon.protocol.items.hosted import McpApprovalRequest
+from antiphon.protocol.items.messages import Compaction, InputItem, ItemReference, Message, kinds_of
 from antiphon.protocol.validation import refusals
 from antiphon.protocol.validation.call_rules import Call, Output, tie
 from antiphon.translation.dialects.dialect import Dialect
 from antiphon.translation.files import GONE, ReadFiles
-from antiphon.translation.to_chat.history import SHOWN, Answer, Exchanges, Placed, Said, group, visible
+from antiphon.translation.to_chat.history import SHOWN, Answer, Exchanges, Placed, Said, becomes_message, group, visible
 from antiphon.translation.to_chat.marks import (
     SYSTEM_ROLES,
     Token,
@@ -86,8 +87,8 @@ ChatMessage = dict[str, Any]
 MESSAGES = frozenset[type]({Message})
 """Items that never share an answer with others."""
 
-SILENT = frozenset[type]({AdditionalTools, ConfigurationUpdate})
-"""Items that can precede the messages, and become none."""
+UNSURE = frozenset[type]({Compaction, McpApprovalRequest, ToolSearchOutput})
+"""Items that become no message, or replace others, depending on the items around them."""
 
 _BASE36 = "0123456789abcdefghijklmnopqrstuvwxyz"
 _SHORT_ID_LENGTH = 9
@@ -108,7 +109,8 @@ def to_messages(
 ) -> list[ChatMessage]:
     """Return the Chat messages for `items`, in order, with `instructions` first.
 
-    The system messages at the beginning are one message with the `instructions`, unless the dialect accepts several.
+    The system messages before which nothing else becomes a message are one with the `instructions`, unless the dialect
+    accepts several.
     `token` creates the token that marks later ones, where the dialect accepts none there.
 
     `toolbox` knows the names of the tools that are called; `unseal` opens the state that a client stores for us.
@@ -129,15 +131,19 @@ def to_messages(
     prefix = items.prefix if isinstance(items, Conversation) else None
     leading, is_late, place = 0, False, 0  # found in this function, so that a request without any pays no call
     if dialect.system_messages != "several":
+        is_first = True
         if prefix and prefix.is_apart:
-            leading, is_late, place = prefix.leading, prefix.has_late_system, prefix.length
-        is_first = leading == place
+            leading, is_late, is_first = prefix.leading, prefix.has_late_system, prefix.is_silent
+            place = prefix.length
         for item in items[place:] if place else items:
             place += 1
-            if isinstance(item, Message) and item.role in SYSTEM_ROLES:
+            role = item.role if isinstance(item, Message) else ""
+            if role in SYSTEM_ROLES:
                 leading, is_late = (place, is_late) if is_first else (leading, True)
-            elif type(item) not in SILENT:
-                is_first = False
+            elif is_first:
+                is_first = role != "user" and not becomes_message(item)
+        if is_late and not UNSURE.isdisjoint(kinds_of(items)):
+            leading, is_late = _leading(visible(items, unseal))
         if is_late and dialect.system_messages == "first":
             write.token = token(beginning_of(items))
         if leading:
@@ -172,7 +178,7 @@ class _Renderer(Struct):
         """Return the instructions and the system messages that follow them as one, and their other content behind."""
         texts, rest = [instructions] if instructions else [], list[ChatPart]()
         for index, item in enumerate(items):
-            if isinstance(item, Message):
+            if isinstance(item, Message) and item.role in SYSTEM_ROLES:
                 parts = self._parts(item.content, index, "content")
                 texts.append("\n\n".join(text_of(parts)))
                 rest += [part for part in parts if part["type"] != "text"]
@@ -208,7 +214,7 @@ class _Renderer(Struct):
     def known(self, prefix: Prefix, items: Sequence[InputItem], history: int, leading: int) -> int:
         """Return the position of a user message before which all messages are known from now on; 0 for none.
 
-        The `leading` items are not among these messages: they are one with the instructions of each request.
+        The `leading` items are not among these messages: those that become any are one with the instructions.
         """
         if prefix.log.has_files:
             return 0
@@ -321,6 +327,19 @@ class _Renderer(Struct):
             return chat_parts([part], self.dialect, "input", self.files)
         except ClientError:
             return [{"type": "text", "text": GONE}]
+
+
+def _leading(items: Iterable[Placed]) -> tuple[int, bool]:
+    """Return the position behind the leading system messages among visible items, and whether later ones follow."""
+    end, is_first = 0, True
+    for place, item in items:
+        if isinstance(item, Message) and item.role in SYSTEM_ROLES:
+            if not is_first:
+                return end, True
+            end = place + 1
+        elif is_first:
+            is_first = not becomes_message(item)
+    return end, False
 
 
 def _cut(items: Sequence[InputItem], prefix: Prefix) -> int:

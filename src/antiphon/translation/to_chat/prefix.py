@@ -17,6 +17,7 @@ from antiphon.protocol.json_pieces import pieces
 from antiphon.protocol.tool_bindings import Key
 from antiphon.protocol.validation.call_rules import CALLS, OUTPUTS, check_calls, tie
 from antiphon.translation.dialects.dialect import Dialect
+from antiphon.translation.to_chat.history import becomes_message
 from antiphon.translation.to_chat.marks import SYSTEM_ROLES
 
 INDEPENDENT = frozenset[type]({Message, Reasoning, *CALLS, *OUTPUTS}).difference([ToolSearchCall, ToolSearchOutput])
@@ -126,9 +127,11 @@ class Prefix:
     is_apart: bool = True
     """Whether the messages of a turn depend on no other turn."""
     leading: int = 0
-    """How many system and developer messages it begins with."""
+    """The position behind the system and developer messages before which nothing else becomes a message."""
     has_late_system: bool = False
-    """Whether it contains one after other items."""
+    """Whether it contains one after other messages."""
+    is_silent: bool = True
+    """Whether none of its items becomes a message, except the `leading` ones."""
 
     def rendering(self, form: Form) -> Rendering:
         """Return the messages that are known of the log, none at first; a new rendering replaces the oldest one."""
@@ -153,7 +156,14 @@ class Prefix:
         log = self.log if is_newest else self.log.copied(self.length)
         open_calls = dict.fromkeys(self.open)
         added = _Added(
-            log, open_calls, self.last_user, self.is_sound, self.is_apart, self.leading, self.has_late_system
+            log,
+            open_calls,
+            self.last_user,
+            self.is_sound,
+            self.is_apart,
+            self.leading,
+            self.has_late_system,
+            self.is_silent,
         )
         for item in items:
             added.add(item)
@@ -169,6 +179,7 @@ class Prefix:
             added.is_apart and kinds <= INDEPENDENT,
             added.leading,
             added.has_late_system,
+            added.is_silent,
         )
 
     def check_calls(self, new: Sequence[InputItem]) -> None:
@@ -194,19 +205,24 @@ class _Added:
     is_apart: bool
     leading: int
     has_late_system: bool
+    is_silent: bool
 
     def add(self, item: InputItem) -> None:
         log, kind, place = self.log, type(item), len(self.log.items)
         if isinstance(item, Message):
             if item.role in SYSTEM_ROLES:
-                is_leading = self.leading == place
-                self.leading += is_leading
-                self.has_late_system |= not is_leading
+                self.leading = place + 1 if self.is_silent else self.leading
+                self.has_late_system |= not self.is_silent
             elif item.role == "user":
                 self.last_user = place
+                self.is_silent = False
+            elif self.is_silent:
+                self.is_silent = not becomes_message(item)
         elif kind in CALLS:
+            self.is_silent = False
             self._add_call(item, place)
         elif kind in OUTPUTS:
+            self.is_silent = False
             self._add_output(item, place)
         log.items.append(item)
 

@@ -5,32 +5,31 @@ reference at the root. Backends of many families reject the request with such a 
 cc-switch#4705, #4783, #5357, grok2api#650; without properties: osaurus#2847, copilot-cli#1825, mcptools#89).
 
 `completed` adds what is missing and changes no meaning. `flattened` replaces a choice by one object that has the
-properties of all alternatives, and describes the alternatives in words. Arguments are still checked against the schema
-of the client.
+properties of all alternatives, and describes the alternatives in words. It permits whatever the client's schema
+permits, and arguments are still checked against that.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import Any
 
-import msgspec
-from msgspec import Struct, field
+from antiphon.translation.to_chat.schema_reading import (
+    Budget,
+    Reading,
+    Schema,
+    TooLarge,
+    decoded,
+    encoded,
+)
+from antiphon.translation.to_chat.schema_shapes import COMBINED, resolved, shape
+from antiphon.translation.to_chat.schema_words import joined, rule
 
-Schema = dict[str, Any]
+TOO_LARGE = "The arguments must also fit a schema that is too large to be shown here."
 
-COMBINED = frozenset({"oneOf", "anyOf", "allOf", "$ref", "not", "enum", "const"})
-"""Keywords that backends reject at the root, and references, which can lead to them."""
+MOST_NAMES = 1_000
+"""Properties that are named if a schema is not read."""
 
-LONGEST_WORDS = 1_500
-"""Characters of the words that describe alternatives; those that do not fit are counted."""
-
-DEEPEST = 20
-"""Nested choices and references that are followed."""
-
-MOST_PARTS = 500
-"""Alternatives and references that are read; the properties of further ones are not named to the model."""
-
-_INTO_ROOT = re.compile(rb'"\$ref":"#/(oneOf|anyOf|allOf)/(\d{1,6})')
+_INTO_ROOT = re.compile(rb'"\$ref":"#/(oneOf|anyOf|allOf)/(0|[1-9]\d{0,5})(?=["/])')
 """A reference into a part of the root that is replaced."""
 
 
@@ -52,231 +51,95 @@ def is_flat(schema: Schema) -> bool:
     return COMBINED.isdisjoint(schema)
 
 
-def flattened(schema: Schema) -> tuple[Schema, str]:
+def flattened(schema: Schema, budget: Budget | None = None) -> tuple[Schema, str]:
     """Return a schema with an object at its root, and what the model must know in addition, empty for nothing.
 
-    It has the properties of all alternatives, and requires those that each of them requires.
+    It has the properties of all alternatives, and requires those that each of them requires. A schema that is too large
+    for the `budget` is only what its root itself says, and the words say so. The result has at most twice the bytes of
+    the schema and its words, and `SPARE`.
     """
     if is_flat(schema):
         return completed(schema), ""
+    budget = budget or Budget()
+    half = budget.steps // 2
+    reading, weaker = Reading(schema, half), _named
     try:
-        return _flattened(schema)
-    except RecursionError:
-        return {"type": "object", "properties": {}}, ""
+        reading.begin()
+        weaker = _outermost
+        return _flattened(schema, reading)
+    except (TooLarge, RecursionError):
+        return weaker(schema), TOO_LARGE
+    finally:
+        budget.steps -= half - max(reading.steps, 0)
 
 
-def _flattened(schema: Schema) -> tuple[Schema, str]:
-    shape = _shape(schema, _Root(schema), DEEPEST)
-    kept = {name: value for name, value in schema.items() if name not in COMBINED | _SHAPED}
-    flat: Schema = {"type": "object", "properties": shape.properties, **kept}
-    if required := [name for name in shape.required if name in shape.properties]:
-        flat["required"] = required
-    if shape.is_closed and "additionalProperties" not in flat:
+def _flattened(schema: Schema, reading: Reading) -> tuple[Schema, str]:
+    found = shape(schema, reading)
+    if found is None:
+        raise TooLarge
+    if found.says_more and (others := found.rest.pop("unevaluatedProperties", True)) is not True:
+        found.words[rule({"unevaluatedProperties": others}, reading)] = None
+    for name in found.required:
+        found.properties.setdefault(name, {})
+    flat: Schema = {"type": "object", "properties": found.properties, **found.rest}
+    if found.patterns:
+        flat["patternProperties"] = found.patterns
+    if found.required:
+        flat["required"] = list(found.required)
+    if schema.get("additionalProperties") is False or (found.is_closed and "additionalProperties" not in flat):
         flat["additionalProperties"] = False
-    return _with_targets(flat, schema), "\n".join(shape.words)
+    return _with_targets(flat, schema, reading), joined(found.words)
 
 
-_SHAPED = frozenset({"type", "properties", "required", "discriminator"})
+def _outermost(schema: Schema) -> Schema:
+    """Return what a schema says without its choices and references, or only its names if it refers to these."""
+    omitted = COMBINED | {"discriminator", "unevaluatedProperties"}
+    flat = completed({name: value for name, value in schema.items() if name not in omitted})
+    try:
+        return _named(schema) if _INTO_ROOT.search(encoded(flat)) else flat
+    except RecursionError:
+        return _named(schema)
 
 
-class _Root(Struct):
-    """The whole schema, and how many of its parts are still read: references can multiply them."""
-
-    schema: Schema
-    left: int = MOST_PARTS
-
-
-class _Shape(Struct):
-    """The objects that match a schema."""
-
-    properties: Schema = field(default_factory=dict)
-    required: list[str] = field(default_factory=list)
-    is_closed: bool = False
-    """Whether it permits no other properties."""
-    label: str = ""
-    words: list[str] = field(default_factory=list)
-    """What its keywords say beyond that, in words."""
+def _named(schema: Schema) -> Schema:
+    """Return an object that has the names and descriptions of a schema's first properties, and permits any other."""
+    properties = schema.get("properties")
+    members = properties.items() if isinstance(properties, dict) else ()
+    return {"type": "object", "properties": {name: _described(one) for name, one in islice(members, MOST_NAMES)}}
 
 
-def _shape(schema: Schema, root: _Root, depth: int) -> _Shape:
-    own = _own(schema)
-    root.left -= 1
-    if depth <= 0 or root.left <= 0:
-        return own
-    together = [_resolved(schema["$ref"], root.schema)] if "$ref" in schema else []
-    together += _schemas(schema.get("allOf"))
-    for part in (_shape(one, root, depth - 1) for one in together):
-        own = _both(own, part)
-    for keyword, words in _CHOICES.items():
-        forms = [_shape(one, root, depth - 1) for one in _schemas(schema.get(keyword)) if _can_be_object(one)]
-        if forms:
-            own = _both(own, _either(forms, words))
-    for keyword in ("not", "enum", "const"):
-        if keyword in schema and len(written := _json({keyword: schema[keyword]})) <= LONGEST_WORDS:
-            own.words.append(f"The arguments must fit {written}.")
-    return own
+def _described(member: Any) -> Schema:
+    text = member.get("description") if isinstance(member, dict) else None
+    return {"description": text} if isinstance(text, str) else {}
 
 
-_CHOICES = {
-    "oneOf": "The arguments have exactly one of these forms:",
-    "anyOf": "The arguments have at least one of these forms:",
-}
-
-
-def _own(schema: Schema) -> _Shape:
-    properties, required = schema.get("properties"), schema.get("required")
-    label = schema.get("title") or schema.get("description")
-    return _Shape(
-        properties=dict(properties) if isinstance(properties, dict) else {},
-        required=[name for name in required if isinstance(name, str)] if isinstance(required, list) else [],
-        is_closed=schema.get("additionalProperties") is False and isinstance(properties, dict),
-        label=" ".join(label.split())[:100] if isinstance(label, str) else "",
-    )
-
-
-def _both(first: _Shape, second: _Shape) -> _Shape:
-    """Return the shape of objects that match both."""
-    properties = dict(first.properties)
-    for name, member in second.properties.items():
-        properties[name] = _narrowed(properties[name], member) if name in properties else member
-    is_closed = all(shape.is_closed for shape in (first, second) if shape.properties)
-    return _Shape(
-        properties=properties,
-        required=list(dict.fromkeys([*first.required, *second.required])),
-        is_closed=is_closed and bool(properties),
-        label=first.label or second.label,
-        words=first.words + second.words,
-    )
-
-
-def _either(forms: Sequence[_Shape], words: str) -> _Shape:
-    """Return the shape of objects that match one of the forms."""
-    members: dict[str, list[Any]] = {}
-    for form in forms:
-        for name, member in form.properties.items():
-            members.setdefault(name, []).append(member)
-    first = forms[0]
-    return _Shape(
-        properties={name: _widened(found) for name, found in members.items()},
-        required=[name for name in first.required if all(name in form.required for form in forms)],
-        is_closed=all(form.is_closed for form in forms),
-        words=[_in_words(words, forms)] if len(forms) > 1 else first.words,
-    )
-
-
-def _narrowed(first: Any, second: Any) -> Any:
-    """Return the schema of a value that matches both."""
-    if not isinstance(first, dict) or not isinstance(second, dict):
-        return second if first is True else first
-    merged = {**second, **first}
-    agree = all(merged[name] == value for name, value in second.items() if name not in _NOTES)
-    return merged if agree else {"allOf": [first, second]}
-
-
-_NOTES = frozenset({"title", "description", "default", "examples"})
-
-
-def _widened(members: Sequence[Any]) -> Any:
-    """Return the schema of a value that matches one of them."""
-    different = _once(members)
-    if len(different) == 1:
-        return different[0]
-    values = [_values(one) for one in different]
-    if any(found is None for found in values):
-        return {"anyOf": different}
-    listed = [value for found in values for value in found or ()]
-    merged: Schema = {name: value for name, value in different[0].items() if name in _NOTES}
-    kinds = {one.get("type") for one in different}
-    kind = kinds.pop() if len(kinds) == 1 else None
-    if kind is None and all(isinstance(value, str) for value in listed):
-        kind = "string"
-    return merged | ({"type": kind} if kind else {}) | {"enum": _once(listed)}
-
-
-def _values(schema: Any) -> list[Any] | None:
-    """Return the values that a schema lists, None if it says anything else about them."""
-    if not isinstance(schema, dict) or not schema.keys() <= _NOTES | {"const", "enum", "type"}:
-        return None
-    if "const" in schema:
-        return [schema["const"]]
-    values = schema.get("enum")
-    return values if isinstance(values, list) else None
-
-
-def _once(values: Iterable[Any]) -> list[Any]:
-    return list({_json(value): value for value in values}.values())
-
-
-def _in_words(beginning: str, forms: Sequence[_Shape]) -> str:
-    """Return the alternatives in words: each with its properties, and the values of those that it determines."""
-    text, left = beginning, len(forms)
-    for number, form in enumerate(forms, 1):
-        line = f"\n{number}. {_form(form)}"
-        if len(text) + len(line) > LONGEST_WORDS:
-            break
-        text, left = text + line, left - 1
-    return f"{text}\n… and {left} more." if left else text
-
-
-def _form(form: _Shape) -> str:
-    names = dict.fromkeys([*form.required, *form.properties])
-    said = [_member(name, form.properties.get(name), is_required=name in form.required) for name in names]
-    text = ", ".join(said) or "any object"
-    return "; ".join([f"{form.label}: {text}" if form.label else text, *form.words])
-
-
-def _member(name: str, schema: Any, *, is_required: bool) -> str:
-    values = _values(schema)
-    is_short = values is not None and len(_json(values)) <= _LONGEST_VALUES
-    text = f"{name} = {' or '.join(map(_json, values or ()))}" if values and is_short else name
-    return text if is_required else f"{text} (optional)"
-
-
-_LONGEST_VALUES = 200
-
-
-def _can_be_object(schema: Schema) -> bool:
-    kind = schema.get("type")
-    return kind is None or kind == "object" or (isinstance(kind, list) and "object" in kind)
-
-
-def _schemas(value: Any) -> list[Schema]:
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
-
-
-def _resolved(reference: Any, root: Schema) -> Schema:
-    """Return what a reference within the schema names; an empty schema if it names nothing."""
-    if not isinstance(reference, str) or not reference.startswith("#/"):
-        return {}
-    found: Any = root
-    for step in reference[2:].split("/"):
-        step = step.replace("~1", "/").replace("~0", "~")
-        if isinstance(found, list):
-            found = found[int(step)] if step.isdecimal() and int(step) < len(found) else None
-        else:
-            found = found.get(step) if isinstance(found, dict) else None
-    return found if isinstance(found, dict) else {}
-
-
-def _with_targets(flat: Schema, schema: Schema) -> Schema:
+def _with_targets(flat: Schema, schema: Schema, reading: Reading) -> Schema:
     """Return the schema with definitions in place of the alternatives that its references name."""
-    encoded = msgspec.json.encode(flat)
-    named = set(_INTO_ROOT.findall(encoded))
-    if not named:
+    text = encoded(flat)
+    pending = _INTO_ROOT.findall(text)
+    if not pending:
         return flat
-    while True:  # an alternative can name another
-        targets = {
-            f"{keyword.decode()}_{number.decode()}": _resolved(f"#/{keyword.decode()}/{number.decode()}", schema)
-            for keyword, number in sorted(named)
-        }
-        encoded = msgspec.json.encode({**flat, "$defs": {**(flat.get("$defs") or {}), **targets}})
-        found = set(_INTO_ROOT.findall(encoded))
-        if found <= named:
-            break
-        named |= found
-    moved: Schema = msgspec.json.decode(_INTO_ROOT.sub(rb'"$ref":"#/$defs/\1_\2', encoded))
+    given = flat.get("$defs")
+    known = given if isinstance(given, dict) else {}
+    targets: dict[tuple[bytes, bytes], tuple[str, Schema]] = {}
+    while pending:  # an alternative can name another
+        place = pending.pop()
+        reading.take(1)
+        if place in targets:
+            continue
+        keyword, number = (one.decode() for one in place)
+        name = f"{keyword}_{number}"
+        while name in known:
+            name += "_"
+        targets[place] = name, resolved(f"#/{keyword}/{number}", schema)
+        inner = encoded(targets[place][1])
+        reading.take(len(inner) // 200)
+        pending += _INTO_ROOT.findall(inner)
+    text = encoded({**flat, "$defs": {**known, **dict(targets[place] for place in sorted(targets))}})
+    reading.take(len(text) // 100)
+    moved: Schema = decoded(_INTO_ROOT.sub(lambda found: b'"$ref":"#/$defs/' + _name(targets, found), text))
     return moved
 
 
-def _json(value: Any) -> str:
-    return msgspec.json.encode(value).decode()
+def _name(targets: dict[tuple[bytes, bytes], tuple[str, Schema]], found: re.Match[bytes]) -> bytes:
+    return targets[found[1], found[2]][0].encode()

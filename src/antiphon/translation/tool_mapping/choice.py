@@ -32,6 +32,7 @@ from antiphon.protocol.tools import (
 )
 from antiphon.translation.dialects.dialect import Dialect
 from antiphon.translation.to_chat.adjustments import SCHEMAS
+from antiphon.translation.to_chat.schema_reading import Budget
 from antiphon.translation.to_chat.schema_roots import completed, flattened, is_flat
 from antiphon.translation.to_chat.schemas import projected
 from antiphon.translation.tool_mapping.offering import Toolbox
@@ -44,10 +45,12 @@ _COMPUTERS: tuple[Kind, ...] = ("computer", "computer_use_preview")
 def chat_tools(offers: Iterable[Offer], dialect: Dialect, adjusted: list[str]) -> list[dict[str, Any]]:
     """Return the `tools` of a Chat request, with schemas that the dialect accepts; `adjusted` names what differs."""
     functions = [chat_function(offer) for offer in offers]
+    budget: Budget | None = None
     for function in functions:
         given = function["parameters"]
         if not (dialect.root_choices or is_flat(given)):
-            _flatten(function)
+            budget = budget or Budget()
+            _flatten(function, budget)
         if dialect.unfit:
             function["parameters"] = projected(function["parameters"], dialect.unfit)
         if function["parameters"] is not given and function["parameters"] != given and SCHEMAS not in adjusted:
@@ -55,9 +58,9 @@ def chat_tools(offers: Iterable[Offer], dialect: Dialect, adjusted: list[str]) -
     return [{"type": "function", "function": function} for function in functions]
 
 
-def _flatten(function: dict[str, Any]) -> None:
+def _flatten(function: dict[str, Any], budget: Budget) -> None:
     """Give the schema of a function an object as its root; a strict schema would require every property of that."""
-    function["parameters"], words = flattened(function["parameters"])
+    function["parameters"], words = flattened(function["parameters"], budget)
     function["description"] = "\n\n".join(filter(None, (function.get("description"), words)))
     function.pop("strict", None)
 
