@@ -36,6 +36,11 @@ def ids(sent: Request) -> list[str]:
     return [one.get("tool_call_id") or one["tool_calls"][0]["id"] for one in sent["messages"] if one["role"] != "user"]
 
 
+def placeholder(sent: Request) -> list[str]:
+    calls = [call for one in sent["messages"] for call in one.get("tool_calls", ())]
+    return [call["extra_content"]["google"]["thought_signature"] for call in calls]
+
+
 class Case(NamedTuple):
     """A refusal, and what follows from it."""
 
@@ -95,6 +100,13 @@ CASES = {
         {"input": HISTORY, "tools": [WEATHER]},
         lambda sent: len(set(ids(sent))) == 1,
         status=500,
+    ),
+    "signatures": Case(
+        ("generic", "openrouter"),
+        lambda sent: not all("extra_content" in call for one in sent["messages"] for call in one.get("tool_calls", ())),
+        "Function call is missing a thought_signature in functionCall parts.",
+        {"input": HISTORY, "tools": [WEATHER]},
+        lambda sent: placeholder(sent) == ["skip_thought_signature_validator"],
     ),
     "a format beside tools": Case(
         ("gemini", "fireworks"),
@@ -259,3 +271,70 @@ async def test_a_call_that_cannot_be_read_is_asked_for_once_more(backend: Replay
         _, response = await ask(served, stream=stream, tools=[WEATHER])
         assert response["error"]["code"] == "tool_use_failed"
     assert len(backend.requests) == 4
+
+
+SIGNED = "call_28474be1__thought__" + "Cq" * 200
+PING = {"type": "function", "name": "ping", "parameters": {"type": "object", "properties": {}}}
+FORMS: dict[str, Request] = {
+    "in the id": {"id": SIGNED},
+    "beside the call": {"id": "call_1", "provider_specific_fields": {"thought_signature": "S"}},
+    "as Gemini has it": {"id": "call_1", "extra_content": {"google": {"thought_signature": "S"}}},
+}
+
+
+def asks_for_signature(own: Request) -> Callable[[Request], Answer]:
+    """A gateway in front of Gemini, which needs the signature of its call back, in the form in which it sent it."""
+
+    def script(sent: Request) -> Answer:
+        calls = [call for one in sent["messages"] for call in one.get("tool_calls") or ()]
+        if not all(
+            call[name] == value for call in calls for name, value in own.items() if name in call or name != "id"
+        ):
+            return refused("Function call is missing a thought_signature in functionCall parts.")
+        outputs = [one for one in sent["messages"] if one["role"] == "tool"]
+        if outputs:
+            assert outputs[0]["tool_call_id"] == calls[0]["id"]
+            return says(sent, "Sunny")
+        call = {"type": "function", "function": {"name": "ping", "arguments": "{}"}, **own}
+        if sent["stream"]:
+            return Answer([sse(delta(tool_calls=[{"index": 0, **call}]), delta("tool_calls"))])
+        choice = {
+            "message": {"role": "assistant", "content": None, "tool_calls": [call]},
+            "finish_reason": "tool_calls",
+        }
+        return Answer([json.dumps({"choices": [choice]}).encode()], JSON)
+
+    return script
+
+
+@MODES
+@pytest.mark.parametrize("dialect", ["anthropic", "generic", "gemini"])
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("way", ["chain", "conversation", "replay"])
+async def test_a_signature_goes_back_in_the_form_in_which_it_came(
+    backend: ReplayBackend, dialect: str, form: str, way: str, stream: bool
+) -> None:
+    backend.script = asks_for_signature(FORMS[form])
+    async with before(backend, dialect) as served:
+        more: Request = {"tools": [PING], "include": ["reasoning.encrypted_content"]}
+        if way == "conversation":
+            more["conversation"] = (await served.post("/conversations", json={}))[1]["id"]
+        _, first = await ask(served, stream=stream, **more)
+        call = first["output"][-1]
+        assert len(call["call_id"]) <= 64
+        result = [{"type": "function_call_output", "call_id": call["call_id"], "output": "ok"}]
+        if way == "chain":
+            more["previous_response_id"] = first["id"]
+        if way == "replay":
+            result = [{"role": "user", "content": "Hi"}, *first["output"], *result]
+        _, second = await ask(served, stream=stream, **more, input=result)
+    assert second["output"][0]["content"][0]["text"] == "Sunny", second
+
+
+@MODES
+async def test_gemini_gets_a_placeholder_for_calls_of_other_models(backend: ReplayBackend, stream: bool) -> None:
+    backend.script = lambda sent: says(sent, "Sunny")
+    async with before(backend, "gemini") as served:
+        _, response = await ask(served, stream=stream, input=HISTORY, tools=[WEATHER])
+    assert response["status"] == "completed"
+    assert placeholder(backend.requests[-1]) == ["skip_thought_signature_validator"]

@@ -37,6 +37,9 @@ OPENAI_ONLY = frozenset(
 REASONING_FIELDS = frozenset({"reasoning_content", "reasoning", "reasoning_details", "thinking_blocks"})
 """Fields of an assistant message that carry reasoning back."""
 
+SIGNED_ID = "signed_id"
+"""The field in which the id of a call is sealed if it contains a signature; the client sees a short one."""
+
 
 SCHEMA_LESSON = "schema:"
 """The prefix of the lesson that a backend's grammar rejects a group of keywords."""
@@ -48,6 +51,7 @@ TAUGHT: Mapping[str, Mapping[str, Any]] = {
     "stream.always": {"always_streams": True},
     "sampling.both": {"both_samplings": False},
     "calls.ids": {"short_call_ids": True},
+    "calls.signatures": {"signs_calls": True},
     "tools.format": {"formats_with_tools": False},
     "tools.forced": {"forced_thinking": False},
     "tools.auto": {"forces_calls": False},
@@ -141,6 +145,8 @@ class Dialect:
     """Whether a tool's output can contain images; otherwise they move into the user message that follows."""
     short_call_ids: bool = False
     """Whether a call's id must be nine letters and digits."""
+    signs_calls: bool = False
+    """Whether the first call of an answer must have Gemini's signature; a placeholder stands for an unknown one."""
     always_streams: bool = False
     """Whether an answer must be streamed; the answer to a client that wants none is then put together here."""
     both_samplings: bool = True

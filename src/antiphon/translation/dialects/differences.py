@@ -93,6 +93,10 @@ def _call_ids(_: re.Match[str], sent: Body) -> str | None:
     return "calls.ids" if any("tool_calls" in message or "tool_call_id" in message for message in messages) else None
 
 
+def _signatures(_: re.Match[str], sent: Body) -> str | None:
+    return "calls.signatures" if any("tool_calls" in message for message in sent.get("messages", ())) else None
+
+
 _TOOLS = (
     r"[`'\"]?(?:tools?|functions?"
     r"|(?:tool|function)[/ -](?:(?:and|or)[/ -]?)?(?:function )?(?:use|call(?:s|ing)?))[`'\"]?"
@@ -166,6 +170,14 @@ DIFFERENCES: tuple[Difference, ...] = (
         refuses="ids of calls that are not nine letters and digits",
         sends="ids of that form, the same for the same call",
         evidence="omlx#1997: Mistral's templates, behind any server",
+    ),
+    Difference(
+        name="calls.signatures",
+        words=(r"missing (?:a |the |its )?[`'\"]?thought[_ ]?signature",),
+        teaches=_signatures,
+        refuses="calls without the signature of Gemini",
+        sends="the signature, or the documented placeholder where there is none",
+        evidence="NeMo-Gym#2374, langchain#37347, docker-agent PR#2155, octos PR#1897",
     ),
     Difference(
         name="tools.format",

@@ -134,8 +134,10 @@ SERVICES = (
     ),
     Dialect(
         # Recordings: `extra_content.google.thought_signature` on calls, which must be sent back (400 without,
-        # nanobot#2453); no field for reasoning text. RSSBox#132: penalties are rejected.
+        # nanobot#2453); no field for reasoning text. RSSBox#132: penalties are rejected. A chain that another model
+        # began has none (NeMo-Gym#2374, langchain#37347); Google's page on thought signatures has a placeholder for it.
         "gemini",
+        signs_calls=True,
         accepts=SAMPLING | {"tools", "tool_choice", "response_format", "stream_options"},
         effort="reasoning_effort",
         efforts=frozenset({"none", "minimal", "low", "medium", "high"}),

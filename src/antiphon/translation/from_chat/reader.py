@@ -19,7 +19,8 @@ from antiphon.protocol.response import InputTokensDetails, OutputTokensDetails, 
 from antiphon.protocol.sources import Sources
 from antiphon.protocol.tool_bindings import Offer, TextCalls
 from antiphon.translation.checked_items import TextCheck
-from antiphon.translation.from_chat.calls import StreamingCalls, read_call
+from antiphon.translation.dialects.dialect import SIGNED_ID
+from antiphon.translation.from_chat.calls import MAX_CALL_ID, StreamingCalls, read_call
 from antiphon.translation.from_chat.content import StreamingContent
 from antiphon.translation.from_chat.decode import decode_answer, decode_chunk, decode_text
 from antiphon.translation.from_chat.finish_reasons import FINISH_REASONS, end_error, native_outcome
@@ -321,12 +322,24 @@ class ChatStream:
             return
         content = self._content
         delta, extra_content = read_call(value, content.surrogates), value.get("extra_content")
-        if not (delta.id or delta.name or delta.arguments or extra_content):
+        beside = value.get("provider_specific_fields")
+        if not (delta.id or delta.name or delta.arguments or extra_content or beside):
             return
         call = self._calls.find(value.get("index"), delta)
         if extra_content:
-            content.state.keep_for_call(self._calls.call_id(call, delta), extra_content)
+            content.state.keep_for_call(self._calls.call_id(call, delta), "extra_content", extra_content)
+        if isinstance(beside, dict) and beside.get("thought_signature"):
+            content.state.keep_for_call(self._calls.call_id(call, delta), "provider_specific_fields", beside)
+        if MAX_CALL_ID < len(delta.id) <= _LONGEST_ID and _SIGNATURE in delta.id:
+            content.state.keep_for_call(self._calls.call_id(call, delta), SIGNED_ID, delta.id)
         self._calls.feed(call, delta)
+
+
+_SIGNATURE = "__thought__"
+"""Stands before Gemini's signature in a call's id (litellm PR#16895)."""
+
+_LONGEST_ID = 16_384
+"""Characters of such an id that is stored; reports have 300 to 900."""
 
 
 def _callable(offers: Mapping[str, Offer], allowed: Collection[str] | None) -> Mapping[str, Offer]:

@@ -8,6 +8,7 @@
 | `thinking_blocks` | LiteLLM before Anthropic | the whole list, with each block's signature |
 | `content: [{"type": "thinking"}]` | Mistral | the parts |
 | `extra_content` | Gemini | its thought signature, on the message or on the call that had it |
+| `provider_specific_fields`, a call's long `id` | LiteLLM before Gemini | the signature, on the call that had it |
 | `<think>` | local servers without a parser | see `text_filters.py` |
 """
 
@@ -61,10 +62,10 @@ class ReasoningState:
         if any(isinstance(value, dict) and value.get("thought_signature") for value in values):
             self._extra_content = extra_content
 
-    def keep_for_call(self, call_id: str, extra_content: Any) -> None:
-        """Store what goes back with a call."""
-        if _is_shallow(extra_content):
-            self._calls[call_id] = {"extra_content": extra_content}
+    def keep_for_call(self, call_id: str, field: str, value: Any) -> None:
+        """Store a field that goes back with a call."""
+        if _is_shallow(value):
+            self._calls.setdefault(call_id, {})[field] = value
 
     def sealable(self, text: str) -> dict[str, Any]:
         """Return what `chat.sealed` stores: `{"reasoning": {field: value, …}, "calls": {call_id: {…}}}`."""

@@ -20,7 +20,7 @@ from antiphon.protocol.items.hosted import McpApprovalRequest
 from antiphon.protocol.items.messages import Compaction, InputItem, ItemReference, Message, kinds_of
 from antiphon.protocol.validation import refusals
 from antiphon.protocol.validation.call_rules import Call, Output, tie
-from antiphon.translation.dialects.dialect import Dialect
+from antiphon.translation.dialects.dialect import SIGNED_ID, Dialect
 from antiphon.translation.files import GONE, ReadFiles
 from antiphon.translation.to_chat.history import SHOWN, Answer, Exchanges, Placed, Said, becomes_message, group, visible
 from antiphon.translation.to_chat.marks import (
@@ -273,8 +273,10 @@ class _Renderer(Struct):
         if answer.reasoning and not self._replays(answer):
             recalled = recalled.without_reasoning()
         calls = [self._tool_call(call, recalled) for call in answer.calls]
+        if self.dialect.signs_calls and calls and not recalled.signatures:
+            calls[0].setdefault("extra_content", UNSIGNED)
         message = _assistant(answer, recalled, calls, self.dialect)
-        outputs, moved = self._outputs(answer)
+        outputs, moved = self._outputs(answer, recalled)
         messages = [*message, *outputs, *([{"role": "user", "content": moved}] if moved else [])]
         if self.dialect.tools != "native" and (calls or outputs):
             from antiphon.translation.to_chat.prompt_tools import in_words  # noqa: PLC0415 - few backends need it
@@ -289,23 +291,28 @@ class _Renderer(Struct):
         everywhere = self.dialect.replay == "always" or self.reasoning_context == "all_turns"
         return everywhere or answer.turn in self.exchanges.tool_turns
 
-    def _outputs(self, answer: Answer) -> tuple[list[ChatMessage], list[ChatPart]]:
+    def _outputs(self, answer: Answer, recalled: Recalled) -> tuple[list[ChatMessage], list[ChatPart]]:
         messages: list[ChatMessage] = []
         moved: list[ChatPart] = []
         for index, output in sorted(answer.outputs, key=lambda pair: pair[0]):
             parts = self._parts(output_of(output), index, "output")
-            messages.append(_tool_message(output, parts, self.dialect))
+            call_id = self._id_of(output, recalled)
+            messages.append(_tool_message(call_id, parts, self.dialect))
             rest = [part for part in parts if part["type"] != "text"]
             if rest and not self.dialect.tool_parts:
                 names = {tie(call): chat_call(call, self.toolbox)[0] for call in answer.calls}
-                moved += [_moved_from(output, names.get(tie(output)), self.dialect), *rest]
+                moved += [_moved_from(call_id, names.get(tie(output))), *rest]
         return messages, moved
 
     def _tool_call(self, call: Call, recalled: Recalled) -> dict[str, Any]:
         name, arguments = chat_call(call, self.toolbox)
         function = {"name": name, "arguments": as_object(arguments)}
-        call_id = _call_id(tie(call), self.dialect)
-        return {"id": call_id, "type": "function", "function": function} | recalled.calls.get(tie(call), {})
+        own = {"id": self._id_of(call, recalled), "type": "function", "function": function}
+        return own | {name: value for name, value in recalled.calls.get(tie(call), {}).items() if name != SIGNED_ID}
+
+    def _id_of(self, item: Call | Output, recalled: Recalled) -> str:
+        """Return the id for a call and its output: the backend's own, if that contains a signature."""
+        return recalled.calls.get(tie(item), {}).get(SIGNED_ID) or _call_id(tie(item), self.dialect)
 
     def _parts(self, content: Any, index: int, field: str) -> list[ChatPart]:
         """Return the parts of a text that the model did not write."""
@@ -407,7 +414,7 @@ def _reasoning_fields(recalled: Recalled, dialect: Dialect, *, needed: bool) -> 
     return {}
 
 
-def _tool_message(output: Output, parts: list[ChatPart], dialect: Dialect) -> ChatMessage:
+def _tool_message(call_id: str, parts: list[ChatPart], dialect: Dialect) -> ChatMessage:
     content: str | list[ChatPart]
     if len(parts) == 1 and parts[0]["type"] == "text":
         content = parts[0]["text"]
@@ -415,17 +422,20 @@ def _tool_message(output: Output, parts: list[ChatPart], dialect: Dialect) -> Ch
         content = parts
     else:
         content = "\n".join(part["text"] if part["type"] == "text" else _MOVED for part in parts)
-    return {"role": "tool", "tool_call_id": _call_id(tie(output), dialect), "content": content}
+    return {"role": "tool", "tool_call_id": call_id, "content": content}
 
+
+UNSIGNED = {"google": {"thought_signature": "skip_thought_signature_validator"}}
+"""What Gemini accepts in place of a signature, according to its documentation."""
 
 _MOVED = "[see the next user message]"
 MOVED_FROM = "From the output of call "
 """Begins a user message with content that a tool's output could not contain."""
 
 
-def _moved_from(output: Output, name: str | None, dialect: Dialect) -> ChatPart:
+def _moved_from(call_id: str, name: str | None) -> ChatPart:
     of = f" of {name}" if name else ""
-    return {"type": "text", "text": f"{MOVED_FROM}{_call_id(tie(output), dialect)}{of}:"}
+    return {"type": "text", "text": f"{MOVED_FROM}{call_id}{of}:"}
 
 
 def _call_id(call_id: str, dialect: Dialect) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from antiphon.protocol.items.messages import Compaction, Reasoning
-from antiphon.translation.dialects.dialect import REASONING_FIELDS, Dialect
+from antiphon.translation.dialects.dialect import REASONING_FIELDS, SIGNED_ID, Dialect
 
 Unseal = Callable[[str], dict[str, Any]]
 """Opens an `encrypted_content`; unreadable content is empty. Raises `ClientError` if that is not acceptable."""
@@ -31,6 +31,9 @@ def recount(compaction: Compaction, unseal: Unseal) -> str:
 
 _SIGNATURES = frozenset({"extra_content"})
 """Gemini's thought signatures, on calls and on messages."""
+
+_OF_CALLS = _SIGNATURES | {SIGNED_ID, "provider_specific_fields"}
+"""Those of calls: gateways in front of Gemini put them into its id, or beside it (litellm PR#16895, #41534)."""
 
 _TEXTS = ("reasoning_content", "reasoning", "thinking", "think")
 """Fields in which the text can be sealed: a field's name, Mistral's parts, tags."""
@@ -77,7 +80,7 @@ def _add(recalled: Recalled, item: Reasoning, dialect: Dialect, unseal: Unseal) 
         recalled.fields[name] = _joined(recalled.fields.get(name), value)
     recalled.signatures |= _known(reasoning, _SIGNATURES)
     for call_id, extra in _table(state.get("calls")).items():
-        recalled.calls[call_id] = _known(extra, _SIGNATURES)
+        recalled.calls[call_id] = _known(extra, _OF_CALLS)
 
 
 def shown_text(item: Reasoning) -> str:

@@ -68,6 +68,8 @@ KNOWN = [
         "Jinja Exception: Tool call IDs should be alphanumeric strings with length 9! tool call id ... length of 9",
         "calls.ids",
     ),
+    # Gemini behind gateways.
+    (400, "Function call is missing a thought_signature in functionCall parts.", "calls.signatures"),
     # Formats beside tools.
     (400, "json mode cannot be combined with tool/function calling", "tools.format"),
     (400, '"tools" is incompatible with "response_format"', "tools.format"),
