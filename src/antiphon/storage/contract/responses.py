@@ -77,7 +77,8 @@ class Responses(Protocol):
     async def find_item(self, tenant: str, item_id: str, *, few: bool = False) -> StoredItem | None:
         """Return the stored item with this id, else a conversation's item with it, else None.
 
-        Clients send items back with their ids, and can change them: the one that was stored first is returned.
+        Clients send items back with their ids, and can change them, so several responses can contain different items
+        with one id. The oldest of those that are left is returned: the first in the response that was saved first.
 
         With `few`, a large item is returned as a `LargeItem`.
         """

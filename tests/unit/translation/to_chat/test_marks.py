@@ -104,6 +104,7 @@ def test_items_that_become_no_message_are_not_between_leading_messages(
 def test_a_chain_that_begins_with_such_items_becomes_the_same_messages(
     split: int, silent: list[dict[str, Any]]
 ) -> None:
+    """A guard: the known beginning of a chain and a whole request decide alike."""
     raw = items(*silent, say("developer", "b"), *silent, say("user", "c"), say("assistant", "d"), say("user", "e"))
     prefix = Prefix().extended(raw[:split])
     for end in range(split, len(raw)):
