@@ -89,7 +89,7 @@ class Tally:
     def _see(self, chunk: ChatChunk) -> None:
         self._usage = larger(self._usage, chunk.usage)
         for choice in chunk.choices or ():
-            self._usage = larger(self._usage, choice.usage)
+            self._usage = larger(choice.usage, self._usage)
             said = choice.delta or choice.message
             texts = (said.content, said.reasoning_content, said.reasoning) if said else ()
             self._said += sum(by_size(text) for text in texts if isinstance(text, str))

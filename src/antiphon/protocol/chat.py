@@ -177,12 +177,13 @@ def flat_error(chunk: ChatChunk) -> Any:
     """Return the error of an answer without choices that has its fields at the top or in `base_resp`; None without one.
 
     MiniMax answers `{"base_resp": {"status_code": 1008, "status_msg": …}}`, Z.ai and others `{"code": …, "msg": …}`.
+    Good answers can have such fields too, so it counts only for an answer that has no end (`ChatStream.finish`).
     """
     said = chunk.base_resp if isinstance(chunk.base_resp, dict) else {}
     code, message = said.get("status_code"), said.get("status_msg")
     if not code:
         code, message = chunk.code, chunk.msg or chunk.message
-    if not isinstance(message, str) or not message or str(code).lower() in FINE:
+    if not isinstance(message, str) or not message or FINE & {str(code).lower(), message.lower()}:
         return None
     return {"code": code, "message": message}
 

@@ -64,6 +64,9 @@ END = b"\n\n"
 
 _LINE_FEEDS = repeat(b"\n")
 
+STREAM_STARTS = b"deir:"
+"""How lines of an event stream begin: with `data`, `event`, `id`, `retry` or a comment."""
+
 
 class EventDecoder:
     """Turns bytes into the data of server-sent events.
@@ -84,6 +87,8 @@ class EventDecoder:
         self._line_size = 0
         self._data: list[bytes] = []
         """Data lines of the event that has not ended."""
+        self._is_bare = False
+        """Whether they are lines of JSON without the form of an event."""
         self._data_size = 0
         self._started = False
         self._ended_in_return = False
@@ -134,6 +139,9 @@ class EventDecoder:
             lines[0] = lines[0].removeprefix(b"\xef\xbb\xbf")
         events, data, size = [], self._data, self._data_size
         for line in lines:
+            if self._is_bare and line and (line[:1] in STREAM_STARTS or _are_objects(data, line)):
+                events.append(b"\n".join(data))
+                data, size, self._is_bare = [], 0, False
             if line[:6] == b"data: ":  # nearly all
                 data.append(line[6:])
                 size += len(line)
@@ -141,14 +149,17 @@ class EventDecoder:
                 if event := data[0] if len(data) == 1 else b"\n".join(data):
                     _check(size)
                     events.append(event)
-                data, size = [], 0
+                data, size, self._is_bare = [], 0, False
             elif line[:5] == b"data:":
                 data.append(line[5:])
+                size += len(line)
+            elif self._is_bare:
+                data.append(line)
                 size += len(line)
             elif line[:1] == b"{":  # an error after the beginning of a stream, without the form of an event
                 if data:
                     events.append(b"\n".join(data))
-                data, size = [line], len(line)
+                data, size, self._is_bare = [line], len(line), True
         self._data, self._data_size = data, size
         return events
 
@@ -162,6 +173,11 @@ class EventDecoder:
             data = data.removeprefix(b"\n")
         self._ended_in_return = data.endswith(b"\r")
         return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+
+
+def _are_objects(data: list[bytes], line: bytes) -> bool:
+    """Return whether each line is an object of its own, without an empty line between them."""
+    return len(data) == 1 and data[0].rstrip()[-1:] == b"}" and line[:1] == b"{"
 
 
 def _check(size: int) -> None:
@@ -228,8 +244,6 @@ BEFORE = b" \t\r\n\xef\xbb\xbf"
 """Bytes that precede an answer of either form: whitespace and the byte order mark."""
 
 JSON_STARTS = b"{["
-STREAM_STARTS = b"deir:"
-"""How an event stream begins: with `data`, `event`, `id`, `retry` or a comment."""
 
 
 class AnswerReader:

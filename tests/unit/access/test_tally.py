@@ -83,3 +83,11 @@ def test_answers_with_images_that_report_no_tokens_have_none(body: bytes) -> Non
     tally = ImagesTally()
     tally.feed(body)
     assert tally.usage() is None
+
+
+def test_the_usage_beside_the_choices_counts_if_those_have_the_same() -> None:
+    tally, usage = Tally(is_stream=True), {"prompt_tokens": 5, "completion_tokens": 2, "total_tokens": 7}
+    choice = {"index": 0, "delta": {}, "usage": usage}
+    cached = usage | {"prompt_tokens_details": {"cached_tokens": 4}}
+    tally.feed(b"data: " + json.dumps({"choices": [choice], "usage": cached}).encode() + b"\n\n")
+    assert tally.usage({}).input_tokens_details.cached_tokens == 4

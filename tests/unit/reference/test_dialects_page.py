@@ -187,7 +187,11 @@ READING = (
         "counts them as input",
         "Portkey PR#1211, livekit PR#6663",
     ),
-    ("usage in the choice, or several of a stream", "uses the largest", "pi#2017"),
+    (
+        "usage in the choice, or several of a stream",
+        "uses the one with most output, and the input of another where it has none",
+        "pi#2017",
+    ),
     (
         "`tool_calls` or `stop` with a `native_finish_reason` such as `length` or `max_output_tokens`",
         "the response is incomplete",
@@ -205,7 +209,8 @@ READING = (
         "BrowserOS#167, lmstudio#2013, open-webui#16856",
     ),
     (
-        "an error in `base_resp`, in `code` and `msg` at the top, or as JSON in the middle of a stream",
+        "an error in `base_resp`, in `code` and `msg` at the top, or as JSON in the middle of a stream, in an answer "
+        "without an end",
         "reports its cause; an account without credit is `insufficient_quota`",
         "llmgateway PR#3616",
     ),
@@ -213,10 +218,10 @@ READING = (
 
 EVERY_DIALECT = "These rules hold for every dialect, for streams and for answers in one piece."
 
-MARKED = (
-    "These open reasoning, the first three even if the request mentions them. A closing `</think>` alone at the start "
-    "of\na line ends reasoning that the template opened:"
-)
+MARKED = """\
+These open reasoning, the first three even if the request mentions them. `</think>` closes all tags in angle brackets.
+A complete answer that never closes another tag than the first three is text. A closing `</think>` alone at the start of
+a line ends reasoning that the template opened:"""
 
 
 LEARNED = """

@@ -220,3 +220,20 @@ def test_a_stream_is_recognised_by_its_first_byte(begin_of_it: bytes, is_json: b
     translation = translate(pieces(begin_of_it + text("High", " water.")), is_json=is_json)
     assert translation.response["status"] == "completed"
     assert translation.text == "High water."
+
+
+ERROR = b'{\n  "error": {\n\t"message": "Out of memory.",\n    "codes": [\n1,\n{}\n]\n  }\n}'
+
+
+@pytest.mark.parametrize("after", [b"", b"\n", b"\n\n", b"\ndata: [DONE]\n\n", b"\n: bye\n\n", b"\r\n\r\n"])
+@pytest.mark.parametrize("size", [1, 7, 1_000])
+def test_bare_json_over_several_lines_is_one_event(after: bytes, size: int) -> None:
+    decoder, stream = EventDecoder(), b"data: 1\n\n" + ERROR + after
+    events = [event for at in range(0, len(stream), size) for event in decoder.feed(stream[at : at + size])]
+    events += decoder.finish()
+    assert events == [b"1", ERROR, *([b"[DONE]"] if b"DONE" in after else [])]
+
+
+def test_bare_objects_on_lines_of_their_own_are_events() -> None:  # a guard
+    decoder = EventDecoder()
+    assert decoder.feed(b'data: 1\n{"a": 1}\n{"b": 2}\n\n') == [b"1", b'{"a": 1}', b'{"b": 2}']

@@ -176,7 +176,7 @@ DIFFERENCES: tuple[Difference, ...] = (
         words=(r"missing (?:a |the |its )?[`'\"]?thought[_ ]?signature",),
         teaches=_signatures,
         refuses="calls without the signature of Gemini",
-        sends="the signature, or the documented placeholder where there is none",
+        sends="the signature, or the documented placeholder if it is unknown",
         evidence="NeMo-Gym#2374, langchain#37347, docker-agent PR#2155, octos PR#1897",
     ),
     Difference(

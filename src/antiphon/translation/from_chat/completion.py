@@ -75,7 +75,10 @@ class CompletionFold:
             known["logprobs"] = known["logprobs"] or {}
             _merge(known["logprobs"], choice["logprobs"])
         others = choice.keys() - {"index", "delta", "message", "logprobs"}
+        usage = larger(known.get("usage"), choice.get("usage"))
         known |= {name: choice[name] for name in sorted(others) if choice[name] is not None}
+        if usage is not None:
+            known["usage"] = usage
 
 
 def read_completion(data: bytes) -> dict[str, Any] | None:

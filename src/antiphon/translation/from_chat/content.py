@@ -175,9 +175,13 @@ class StreamingContent:
                 self.state.field, self._blank = self.state.field or "think", ""
                 self._reason(piece)
             else:
-                self._close_message("completed")
+                self._end_text()
         if pieces and pieces[-1][0]:
             self._logprobs = []
+
+    def _end_text(self) -> None:
+        """The text after this one is another message."""
+        self._close_message("completed")
 
     def _say(self, text: str) -> None:
         message = self._message
@@ -197,11 +201,13 @@ class StreamingContent:
             message.add_text(text)
 
     def _take_for_answer(self) -> None:
-        """The block that the template was assumed to open was never closed: its text was the answer, and is sent as
-        one.
+        """A block was never closed, and was only assumed, or began with a tag with which a text can begin: its text was
+        the answer, and is sent as one.
         """
         self.think.preopened = False
-        if self._reasoning is not None:
+        if text := self.think.unclosed:
+            self._say(text)
+        elif self._reasoning is not None:
             self._say(self._reasoning.text)
 
     def _add_refusal(self, text: str) -> None:

@@ -104,6 +104,8 @@ class ChatStream:
         self._usage: Any = None
         self._finish_reason = ""
         self._native_reason: Any = None
+        self._flat_error: Any = None
+        """What can be an error in the form of no API, if the answer has no end."""
         self._is_plain = False
         self._text: GrowingText | None = None
         """The text to which a plain text chunk is appended, if it has no `_mark` in it."""
@@ -227,8 +229,8 @@ class ChatStream:
             self._usage = chunk.usage if known is None else larger(known, chunk.usage)
         if chunk.error or chunk.x_groq or chunk.citations:
             self._feed_extras(chunk)
-        elif not chunk.choices and (chunk.base_resp or chunk.msg or chunk.message) and (error := flat_error(chunk)):
-            self.error, self.is_over = read_error(error), True
+        elif not chunk.choices and (chunk.base_resp or chunk.msg or chunk.message):
+            self._flat_error = flat_error(chunk) or self._flat_error
         has_begun = self._content.has_begun
         for choice in chunk.choices or ():
             if not choice.index:
@@ -257,6 +259,8 @@ class ChatStream:
         if error is None and not (self._is_looping or self._finish_reason.lower() in FINISH_REASONS):
             is_whole = (self._is_plain or (done and not self._needs_reason)) and self._content.has_begun
             error = end_error(self._finish_reason, is_whole=is_whole)
+            if error is not None and self._flat_error is not None:
+                error = read_error(self._flat_error)
         outcome = self._outcome()
         status: Status = "incomplete" if error or outcome != "completed" else "completed"
         content = self._content
@@ -300,7 +304,7 @@ class ChatStream:
         if choice.native_finish_reason:
             self._native_reason = choice.native_finish_reason
         if choice.usage:
-            self._usage = larger(self._usage, choice.usage)
+            self._usage = larger(choice.usage, self._usage)
         delta = choice.delta
         if delta is None:
             # A non-streamed answer has a message. Perplexity's chunks have both, and their message repeats the deltas.
@@ -404,23 +408,34 @@ def _input_beside(beside: int, input_tokens: int, details: tuple[int, int, int],
 
 
 def larger(known: Any, later: Any) -> Any:
-    """Return the usage of a stream that counts: the one with more tokens, the later one if both have as many.
+    """Return the usage of a stream that counts: the one with more output, or with as much and more input, or the later.
 
-    Backends repeat the usage while it grows, and some end with one of zeros (pi#2017).
+    Backends repeat the usage while it grows, and some end with one of zeros (pi#2017), or split it: what the prompt
+    cost first, what the answer cost at the end.
     """
     if not isinstance(later, dict) or not later:
         return known
-    if not isinstance(known, dict) or _size(later) >= _size(known):
+    if not isinstance(known, dict) or not known:
         return later
-    return known
+    sizes = _size(known), _size(later)
+    if sizes[1] >= sizes[0]:
+        known, later, sizes = later, known, (sizes[1], sizes[0])
+    if sizes[0][1] or not sizes[1][1]:
+        return known
+    prompt = {name: later[name] for name in _OF_PROMPT if name in later}
+    return {name: value for name, value in known.items() if name != "total_tokens"} | prompt
 
 
-def _size(usage: dict[str, Any]) -> int:
-    total = usage.get("total_tokens")
-    if type(total) is int and total > 0:
-        return total
+_OF_PROMPT = ("prompt_tokens", "input_tokens", "prompt_tokens_details", "prompt_cache_hit_tokens", "cached_tokens")
+
+
+def _size(usage: dict[str, Any]) -> tuple[int, int]:
+    """Return the tokens of the output and of the input."""
+    prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens")
+    if type(prompt) is int and type(completion) is int and prompt + completion == usage.get("total_tokens"):
+        return completion, prompt
     read = read_usage(usage)
-    return read.total_tokens if read is not None else 0
+    return (read.output_tokens, read.input_tokens) if read is not None else (0, 0)
 
 
 def _counts(value: Any) -> dict[str, int]:

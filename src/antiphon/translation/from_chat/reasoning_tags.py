@@ -41,4 +41,13 @@ ENDS: Final = ("<|end|>", "<|return|>")
 
 OPENINGS: Final = (*TAGS, *ANSWERS)
 
+_BARE_CLOSE = "</think>"
+
+
+def closes_of(tag: str) -> tuple[str, ...]:
+    """Return what closes the reasoning that a tag opens: models end tags in angle brackets with `</think>`, too."""
+    close = TAGS[tag]
+    return (close, _BARE_CLOSE) if close.startswith("</") and close != _BARE_CLOSE else (close,)
+
+
 FIRSTS: Final = frozenset(opening[0] for opening in OPENINGS)

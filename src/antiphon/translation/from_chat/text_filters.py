@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from antiphon.translation.from_chat.reasoning_tags import ANSWERS, ENDS, FIRSTS, OPENINGS, TAGS, THINK
+from antiphon.translation.from_chat.reasoning_tags import ANSWERS, ENDS, FIRSTS, OPENINGS, TAGS, THINK, closes_of
 
 HALF = re.compile("[\ud800-\udfff]")
 
@@ -79,7 +79,9 @@ class ThinkSplitter:
         self._is_assumed = preopened
         self._is_answer = False
         self._is_over = False
-        self._close = BARE_CLOSE
+        self._closes: tuple[str, ...] = (BARE_CLOSE,)
+        self._unclosed: list[str] = []
+        """The text from the tag on that opened reasoning, unless only reasoning is written so."""
         self._held = ""
         self.last = ""
         """The last answer text, even if it need not be fed."""
@@ -90,8 +92,15 @@ class ThinkSplitter:
 
     @property
     def is_astray(self) -> bool:
-        """Whether all text was treated as reasoning only because of `preopened`: the block never closed."""
-        return self._is_assumed and self._look == ThinkSplitter._in_reasoning
+        """Whether all text was treated as reasoning only because of `preopened`, or of a tag that can begin a text: the
+        block never closed.
+        """
+        return (self._is_assumed or bool(self._unclosed)) and self._look == ThinkSplitter._in_reasoning
+
+    @property
+    def unclosed(self) -> str:
+        """The text of a block that never closed, with its tag as it was written; empty if no such tag opened it."""
+        return "".join(self._unclosed)
 
     def is_plain(self, text: str) -> bool:
         """Whether this text is certainly answer, and need not be fed."""
@@ -107,8 +116,10 @@ class ThinkSplitter:
         text, self._held = self._held + text, ""
         while text:
             if self._strip:
-                text = text.lstrip()
-                self._strip = not text
+                stripped = text.lstrip()
+                if self._unclosed:
+                    self._unclosed.append(text[: len(text) - len(stripped)])
+                text, self._strip = stripped, not stripped
             else:
                 text = self._look(self, text, pieces)
         self._set_mark()
@@ -118,10 +129,14 @@ class ThinkSplitter:
         """Return what was held back: something else follows, or nothing."""
         held, self._held = self._held, ""
         self._set_mark()
-        return [(self._look == ThinkSplitter._in_reasoning, held)] if held else []
+        is_inside = self._look == ThinkSplitter._in_reasoning
+        if is_inside and self._unclosed:
+            self._unclosed.append(held)
+        return [(is_inside, held)] if held else []
 
     def restart(self) -> None:
         """A call begins: the text after it can begin with reasoning again."""
+        self._unclosed = []
         if self._is_stopped or self._look in (ThinkSplitter._at_start, ThinkSplitter._in_reasoning):
             return
         self._is_first, self._was_over = False, self._is_over
@@ -158,7 +173,7 @@ class ThinkSplitter:
                 self._held = text
                 return ""
             if tag is not None and (tag in THINK or self._is_quoted is None or not self._is_quoted(tag)):
-                return self._open(tag, stripped)
+                return self._open(tag, stripped, pieces)
         if self._is_assumed:
             self._look = ThinkSplitter._in_reasoning
             return stripped
@@ -167,14 +182,17 @@ class ThinkSplitter:
             self._enter_rest()
         return text
 
-    def _open(self, tag: str, text: str) -> str:
+    def _open(self, tag: str, text: str, pieces: list[Piece]) -> str:
         self._is_assumed = False
         if self._is_first:
             self.preopened = False
         if tag in ANSWERS:
             self._look, self._is_answer = ThinkSplitter._in_channel, True
+            if self.last:
+                pieces.append((True, ""))  # each text of the harmony format is a message
         else:
-            self._look, self._close, self._strip = ThinkSplitter._in_reasoning, TAGS[tag], True
+            self._look, self._closes, self._strip = ThinkSplitter._in_reasoning, closes_of(tag), True
+            self._unclosed = [] if tag in THINK else [tag]
         return text[len(tag) :]
 
     def _in_channel(self, text: str, pieces: list[Piece]) -> str:
@@ -193,25 +211,29 @@ class ThinkSplitter:
 
     def _at_channel(self, text: str, pieces: list[Piece]) -> str:
         """Read what follows the end of a text or of reasoning in the harmony format."""
-        tag = next((opening for opening in _CHANNELS if text.startswith(opening)), None)
+        stripped = text.lstrip()
+        tag = next((opening for opening in _CHANNELS if stripped.startswith(opening)), None)
         if tag is not None:
-            return self._open(tag, text)
-        if any(opening.startswith(text) for opening in _CHANNELS):
+            return self._open(tag, stripped, pieces)
+        if any(opening.startswith(stripped) for opening in _CHANNELS):
             self._held = text
             return ""
         self._enter_rest()
         return text
 
     def _in_reasoning(self, text: str, pieces: list[Piece]) -> str:
-        inside, close, rest = text.partition(self._close)
+        close = min(self._closes, key=lambda each: text.find(each) % (len(text) + 1))  # the first one that is there
+        inside, close, rest = text.partition(close)
         if close:
             if close in ENDS:
                 self._look = ThinkSplitter._at_channel
             else:
                 self._enter_rest()
-            self._strip = True
+            self._strip, self._unclosed = True, []
         else:
-            inside, self._held = _hold_back(text, self._close)
+            inside, self._held = min((_hold_back(text, each) for each in self._closes), key=lambda held: len(held[0]))
+            if self._unclosed:
+                self._unclosed.append(inside)
         if inside:
             pieces.append((True, inside))
         return rest

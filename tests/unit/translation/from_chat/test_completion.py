@@ -185,3 +185,13 @@ def test_a_recorded_stream_folds_into_all_that_it_says(path: Path) -> None:
         ChatCompletionMessageToolCall.model_validate(call)
         if completion["choices"][0]["finish_reason"] != "length" and "truncation" not in path.name:
             json.loads(call["function"]["arguments"] or "{}")
+
+
+def test_the_usage_of_a_choice_is_the_one_that_counts() -> None:
+    used = {"prompt_tokens": 5, "completion_tokens": 2, "total_tokens": 7}
+    empty = dict.fromkeys(used, 0)
+    chunks = [chunk(content="Hi"), chunk("stop"), chunk()]
+    chunks[1]["choices"][0]["usage"], chunks[2]["choices"][0]["usage"] = used, empty
+    whole = folded(*chunks)
+    assert whole is not None
+    assert whole["choices"][0]["usage"] == used

@@ -131,6 +131,24 @@ def test_a_code_of_success_is_no_error(more: dict[str, Any]) -> None:  # a guard
     assert streamed(delta(content="Tide.") | more, STOP | more, {"choices": []} | more).text == "Tide."
 
 
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"choices": [], "message": "done", "usage": {}},
+        {"choices": [], "code": "1000", "msg": "OK"},
+        {"choices": [], "code": "1000", "msg": "request complete"},
+        {"type": "ping", "message": "keep-alive"},
+        {"base_resp": {"status_code": 1, "status_msg": "moderated"}},
+    ],
+)
+@pytest.mark.parametrize("place", ["first", "in the middle", "last"])
+def test_an_answer_with_an_end_is_no_error_whatever_its_other_fields(more: dict[str, Any], place: str) -> None:
+    chunks = [delta(content="Ti"), delta(content="de."), STOP]
+    chunks.insert({"first": 0, "in the middle": 1, "last": 3}[place], more)
+    translation = streamed(*chunks)
+    assert (translation.response["status"], translation.text) == ("completed", "Tide.")
+
+
 BLANK = ["\n\n", " ", "\t", "\n" * 100]
 
 

@@ -55,6 +55,53 @@ def test_marked_reasoning_is_reasoning_in_any_split(name: str, has_tools: bool) 
         assert_split(streamed(*(said[at : at + size] for at in range(0, len(said), size)), **options), reasoning)
 
 
+XML = [tag for tag, close in TAGS.items() if close.startswith("</")]
+BLOCKS = [tag for tag in TAGS if tag not in THINK]
+
+
+@each("tag", XML)
+@each("size", [1, 3, 100])
+def test_the_usual_closing_tag_closes_every_tag_in_brackets(tag: str, size: int) -> None:
+    said = f"{tag}Moon.</think>\n\nTide."
+    assert_split(streamed(*(said[at : at + size] for at in range(0, len(said), size))), "Moon.")
+
+
+@each("tag", BLOCKS)
+@each("size", [1, 3, 100])
+@each("has_tools", [False, True])
+def test_a_complete_answer_that_never_closes_a_tag_is_text(tag: str, size: int, has_tools: bool) -> None:
+    options: dict[str, Any] = {"offers": TIDE, "text_calls": "any"} if has_tools else {}
+    said = f"{tag} \nis the tag that it writes."
+    assert streamed(*(said[at : at + size] for at in range(0, len(said), size)), **options).text == said
+    answer = {"choices": [{"message": {"content": said}, "finish_reason": "stop"}]}
+    assert translate_plain(answer, **options).text == said
+
+
+@each("tag", BLOCKS)
+def test_an_answer_that_is_cut_inside_a_tag_is_reasoning(tag: str) -> None:  # a guard
+    translation = translate(sse(delta(content=f"{tag}Moon"), delta("length")))
+    assert (translation.reasoning, translation.text) == ("Moon", "")
+
+
+@each("tag", BLOCKS)
+def test_a_block_that_a_call_ends_stays_reasoning(tag: str) -> None:  # a guard
+    call = {"index": 0, "id": "c1", "function": {"name": "tide", "arguments": "{}"}}
+    translation = translate(sse(delta(content=f"{tag}Moon"), delta(tool_calls=[call]), delta("stop")), offers=TIDE)
+    assert (translation.reasoning, translation.text) == ("Moon", "")
+
+
+@each("blanks", ["", "\n", " \n\n"])
+@each("has_tools", [False, True])
+@each("size", [1, 4, 200])
+def test_texts_of_the_harmony_format_are_messages_of_their_own(blanks: str, has_tools: bool, size: int) -> None:
+    options: dict[str, Any] = {"offers": TIDE, "text_calls": "any"} if has_tools else {}
+    said = f"{ANALYSIS}{blanks}{PREAMBLE}I look.<|end|>{blanks}{FINAL}Tide.<|return|>"
+    translation = streamed(*(said[at : at + size] for at in range(0, len(said), size)), **options)
+    messages = [item for item in translation.response["output"] if item["type"] == "message"]
+    assert [message["content"][0]["text"] for message in messages] == ["I look.", "Tide."]
+    assert translation.reasoning.strip() == "Moon."
+
+
 NOT_REASONING = [
     "The tag <reasoning>Moon.</reasoning> is one.",
     "```xml\n<thinking>Moon.</thinking>\n```",

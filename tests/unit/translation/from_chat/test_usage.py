@@ -3,7 +3,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from antiphon.translation.from_chat.reader import read_usage
+from antiphon.translation.from_chat.reader import larger, read_usage
 from tests.support.cases import each
 from tests.support.replay import delta, sse
 from tests.support.translate import translate, translate_plain
@@ -189,3 +189,30 @@ def test_the_largest_usage_of_a_stream_counts(chunks: Any, expected: int) -> Non
 def test_the_usage_of_a_plain_answer_can_be_in_its_choice() -> None:
     answer = {"choices": [{"message": {"content": "Hi"}, "finish_reason": "stop", "usage": WHOLE}]}
     assert translate_plain(answer).response["usage"]["total_tokens"] == 14
+
+
+@each(
+    ("known", "later", "expected"),
+    [
+        (told(1_000, 1, 1_001), told(0, 500, 500), (1_000, 0, 500, 0, 1_500)),
+        (told(100, 1, 101), told(20, 50, 70), (20, 0, 50, 0, 70)),
+        (told(20, 50, 70), told(100, 1, 101), (20, 0, 50, 0, 70)),
+        (told(10, 4, 14), told(0, 0, 0), (10, 0, 4, 0, 14)),
+        (told(10, 4, 14), told(12, 4, 16), (12, 0, 4, 0, 16)),
+        (
+            told(1_000, 0, 1_000, prompt_tokens_details={"cached_tokens": 9}),
+            told(0, 500, 500),
+            (1_000, 9, 500, 0, 1_500),
+        ),
+        ({"input_tokens": 7}, {"output_tokens": 3}, (7, 0, 3, 0, 10)),
+    ],
+)
+def test_a_usage_in_two_parts_is_put_together(known: Any, later: Any, expected: Any) -> None:
+    assert counts(larger(known, later)) == expected
+
+
+def test_the_usage_beside_the_choices_counts_if_they_have_the_same() -> None:
+    cached = told(prompt_tokens_details={"cached_tokens": 9})
+    chunk = in_choice(told(), "stop") | {"usage": cached}
+    usage = translate(sse(delta(content="Hi"), chunk)).response["usage"]
+    assert usage["input_tokens_details"]["cached_tokens"] == 9

@@ -92,6 +92,11 @@ class CallingContent(StreamingContent):
             self._flush_reasoning(is_answer=False)
         self._write(self._in_text.feed(text))
 
+    def _end_text(self) -> None:
+        if self._reads:
+            self._write(self._in_text.flush(is_answer=False))
+        super()._end_text()
+
     def _write(self, pieces: Sequence[str | TextCall]) -> None:
         """Write text and emit the calls in it, in order. Once its only call was emitted, an answer is over."""
         for piece in pieces:
