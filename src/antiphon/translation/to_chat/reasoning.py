@@ -33,7 +33,7 @@ _SIGNATURES = frozenset({"extra_content"})
 """Gemini's thought signatures, on calls and on messages."""
 
 _OF_CALLS = _SIGNATURES | {SIGNED_ID, "provider_specific_fields"}
-"""Those of calls: gateways in front of Gemini put them into its id, or into a field of theirs (litellm PR#16895, #41534)."""
+"""Those of calls: LiteLLM puts them into the id of a call, or into a field of its own (litellm PR#16895, #41534)."""
 
 _TEXTS = ("reasoning_content", "reasoning", "thinking", "think")
 """Fields in which the text can be sealed: a field's name, Mistral's parts, tags."""
