@@ -7,10 +7,12 @@ from typing import Annotated
 import typer
 from aiohttp import web
 
-from antiphon.cli.complain import cannot_listen
+from antiphon.cli.complain import cannot_listen, did_you_mean
+from antiphon.errors import ConfigError
 from antiphon.upstream.backend import Backend, Reply
 from antiphon.upstream.demo.backend import DemoBackend
 from antiphon.upstream.demo.images import PATHS
+from antiphon.upstream.demo.refusing import REFUSALS, RefusingDemoBackend
 from antiphon.upstream.demo.weak import WeakDemoBackend
 
 PREFIX = "/v1"
@@ -27,6 +29,10 @@ def demo_backend(
     weak: Annotated[
         bool, typer.Option("--weak", help="Also serve models with the typical weaknesses of local models.")
     ] = False,
+    refuse: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Refuse what some backends refuse; can be repeated."),
+    ] = None,
 ) -> None:
     """Serve the scripted model `demo` as a backend for tests.
 
@@ -34,8 +40,15 @@ def demo_backend(
 
     Examples:
       antiphon demo-backend --port 8322
+      antiphon demo-backend --refuse messages.system --refuse sampling.both
     """
-    asyncio.run(_serve(host, port, WeakDemoBackend() if weak else DemoBackend()))
+    if weak and refuse:
+        raise ConfigError("--weak and --refuse cannot be combined: start two backends.")
+    if unknown := next((name for name in refuse or () if name not in REFUSALS), None):
+        names = ", ".join(sorted(REFUSALS))
+        raise ConfigError(f"--refuse does not know '{unknown}'.{did_you_mean(unknown, REFUSALS)} Names are: {names}.")
+    backend = RefusingDemoBackend(refuse) if refuse else WeakDemoBackend() if weak else DemoBackend()
+    asyncio.run(_serve(host, port, backend))
 
 
 async def _serve(host: str, port: int, backend: Backend) -> None:

@@ -1,8 +1,10 @@
 """`antiphon demo-backend`: two endpoints, and nothing of Antiphon in front of them."""
 
 import asyncio
+import json
 from collections.abc import AsyncGenerator, AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import aiohttp
 import pytest
@@ -12,6 +14,7 @@ from antiphon.cli.demo_backend import demo_app
 from antiphon.conformance.exchange import read_frames
 from antiphon.upstream.backend import Reply
 from antiphon.upstream.demo.backend import DemoBackend
+from antiphon.upstream.demo.refusing import REFUSALS, RefusingDemoBackend
 from tests.support.cli import antiphon
 from tests.support.waiting import let_others_run
 from tests.support.web_app import serving_app
@@ -97,3 +100,51 @@ async def test_a_port_that_is_taken_is_told(tmp_path: Path, unused_tcp_port: int
 
     assert done.code == 2
     assert "address already in use. " in done.err and "--port" in done.err
+
+
+WEATHER = {"type": "function", "function": {"name": "get_weather", "parameters": {"type": "object", "properties": {}}}}
+CALLED = [
+    {"role": "user", "content": "Hello."},
+    {
+        "role": "assistant",
+        "tool_calls": [
+            {"id": "call_123456", "type": "function", "function": {"name": "get_weather", "arguments": "{}"}}
+        ],
+    },
+    {"role": "tool", "tool_call_id": "call_123456", "content": "Sunny"},
+]
+BROKEN = json.loads(json.dumps(CALLED).replace('"{}"', '"{"'))
+CASES: dict[str, dict[str, Any]] = {
+    "messages.system": {"messages": [{"role": "user", "content": "Hi"}, {"role": "system", "content": "Be kind."}]},
+    "calls.arguments": {"messages": BROKEN},
+    "calls.ids": {"messages": CALLED},
+    "calls.signatures": {"messages": CALLED},
+    "tools.schema": {"tools": [{"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}]},
+    "tools.forced": {"tools": [WEATHER], "tool_choice": "required"},
+    "tools.format": {"tools": [WEATHER], "response_format": {"type": "json_object"}},
+    "sampling.both": {"temperature": 0.5, "top_p": 0.5},
+    "sampling.value": {"temperature": 0.5},
+    "reasoning.effort": {"reasoning_effort": "medium"},
+    "stream.always": {},
+}
+
+
+async def sent_to(backend: DemoBackend, request: dict[str, Any]) -> int:
+    reply = await backend.post("/chat/completions", json.dumps(HELLO | request).encode())
+    await reply.close()
+    return reply.status
+
+
+@pytest.mark.parametrize("name", REFUSALS)
+async def test_it_refuses_what_it_is_started_for_and_nothing_else(name: str) -> None:
+    assert await sent_to(RefusingDemoBackend([name]), CASES[name]) in (400, 500)
+    assert await sent_to(RefusingDemoBackend([name]), {"stream": True}) == 200
+
+
+async def test_an_unknown_name_is_rejected(tmp_path: Path) -> None:
+    ended = await antiphon(tmp_path, "demo-backend", "--refuse", "sampling.bot")
+    assert ended.code != 0
+    known = "--refuse does not know 'sampling.bot'. Did you mean 'sampling.both'? Names are: calls.arguments, calls.ids"
+    assert known in ended.err
+    ended = await antiphon(tmp_path, "demo-backend", "--weak", "--refuse", "sampling.both")
+    assert "cannot be combined" in ended.err

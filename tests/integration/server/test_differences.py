@@ -6,8 +6,10 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from antiphon.upstream.demo.refusing import REFUSALS, RefusingDemoBackend
 from tests.integration.server.test_refusing_backends import MODES, Request, before, hello, refused
 from tests.support.replay import JSON, Answer, ReplayBackend, completion, delta, sse, text
+from tests.support.server import serve
 
 WEATHER = {
     "type": "function",
@@ -338,3 +340,25 @@ async def test_gemini_gets_a_placeholder_for_calls_of_other_models(backend: Repl
         _, response = await ask(served, stream=stream, input=HISTORY, tools=[WEATHER])
     assert response["status"] == "completed"
     assert placeholder(backend.requests[-1]) == ["skip_thought_signature_validator"]
+
+
+ALL_AT_ONCE: Request = {
+    "instructions": "Be kind.",
+    "input": [*HISTORY[:1], HISTORY[1] | {"arguments": "{"}, HISTORY[2], {"role": "developer", "content": "Be brief."}],
+    "tools": [WEATHER | {"parameters": {"oneOf": [{"type": "object", "properties": {"city": {"type": "string"}}}]}}],
+    "text": FORMAT,
+    "temperature": 0.5,
+    "top_p": 0.5,
+    "reasoning": {"effort": "medium"},
+}
+
+
+@MODES
+@pytest.mark.parametrize("dialect", ["generic", "vllm", "openrouter", "alibaba"])
+@pytest.mark.parametrize("names", [*([name] for name in REFUSALS), [*REFUSALS]], ids="+".join)
+async def test_the_demo_backend_answers_behind_antiphon_whatever_it_refuses(
+    names: list[str], dialect: str, stream: bool
+) -> None:
+    async with serve(RefusingDemoBackend(names), dialects={"demo": dialect}) as served:
+        _, response = await ask(served, stream=stream, **ALL_AT_ONCE | {"model": "demo"})
+    assert response.get("status") == "completed", response

@@ -230,7 +230,8 @@ LEARNED = """
 A backend that refuses a request in words that are known is sent what it accepts, at once and until the server restarts,
 for that model. The log names the lesson. The client receives the answer, and reads in the header
 [`antiphon-adjusted`](endpoints.md#replies) what differs from its request; the finished response shows the values that
-applied. `groq` and `cerebras` refuse tools together with a JSON format, so nothing has to be learned there.
+applied. [`antiphon demo-backend --refuse`](cli.md#antiphon-demo-backend) is such a backend, to try a client against it.
+`groq` and `cerebras` refuse tools together with a JSON format, so nothing has to be learned there.
 
 """
 
