@@ -62,6 +62,8 @@ class LoopWatchdog:
 
     def _measure(self, loop: asyncio.AbstractEventLoop) -> None:
         self._answered.clear()
+        if self._ended.is_set():
+            return  # the answer that `close` gave may have been cleared, and the loop's thread waits in `close`
         self._took = 0.0
         asked = time.monotonic()
         loop.call_soon_threadsafe(self._answer, asked)

@@ -3,10 +3,13 @@
 import asyncio
 import logging
 import threading
+from types import SimpleNamespace
+from typing import ClassVar
 
 import pytest
 
-from antiphon.telemetry.loop_watchdog import LoopWatchdog
+from antiphon.telemetry import loop_watchdog
+from antiphon.telemetry.loop_watchdog import EVERY, LoopWatchdog
 from tests.support.waiting import until
 
 
@@ -47,6 +50,40 @@ async def test_a_stall_is_logged_once_with_its_stack(caplog: pytest.LogCaptureFi
 
     assert max(seen) >= 0.01
     assert ["in be_slow" in record.getMessage() for record in caplog.records] == [True]
+
+
+class LateEvent(threading.Event):
+    """Times out at the moment at which `close` has set all of them."""
+
+    made: ClassVar[list["LateEvent"]] = []
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.made.append(self)
+        self._is_late = True
+
+    def wait(self, timeout: float | None = None) -> bool:
+        if timeout != EVERY or not self._is_late:
+            return super().wait(timeout)
+        self._is_late = False
+        return not all(super(LateEvent, each).wait() for each in self.made)
+
+
+def test_it_ends_if_it_is_closed_while_a_measurement_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def begin_and_end() -> None:
+        watchdog = LoopWatchdog(lambda delay: None)
+        watchdog.start()
+        watchdog.close()
+
+    monkeypatch.setattr(
+        loop_watchdog,
+        "threading",
+        SimpleNamespace(Event=LateEvent, Thread=threading.Thread, get_ident=threading.get_ident),
+    )
+    loop = threading.Thread(target=lambda: asyncio.run(begin_and_end()), daemon=True)
+    loop.start()
+    loop.join(30)
+    assert not loop.is_alive()
 
 
 async def test_a_loop_that_ends_ends_it() -> None:
