@@ -149,7 +149,7 @@ DIFFERENCES: tuple[Difference, ...] = (
         teaches=_named,
         refuses="other values of a sampling parameter than one or two",
         sends="without the parameter",
-        evidence="hermes-agent PR#12566: only 1 or 0.95 allowed",
+        evidence="hermes-agent PR#12566",
     ),
     Difference(
         name="reasoning.effort",
@@ -160,7 +160,7 @@ DIFFERENCES: tuple[Difference, ...] = (
         teaches=_efforts,
         refuses="an effort that is not among those it lists",
         sends="the nearest that is listed",
-        evidence="models.dev PR#4721: (allowed: low, high, max); harness-engineering PR#978",
+        evidence="`models.dev` PR#4721, harness-engineering PR#978",
     ),
     Difference(
         name="calls.ids",
@@ -169,7 +169,7 @@ DIFFERENCES: tuple[Difference, ...] = (
         statuses=FAILED,
         refuses="ids of calls that are not nine letters and digits",
         sends="ids of that form, the same for the same call",
-        evidence="omlx#1997: Mistral's templates, behind any server",
+        evidence="omlx#1997",
     ),
     Difference(
         name="calls.signatures",
@@ -190,7 +190,7 @@ DIFFERENCES: tuple[Difference, ...] = (
         teaches=_if_sent("tools.format", "tools", "response_format"),
         refuses="tools together with a JSON format",
         sends="the format as an instruction; the answer is checked",
-        evidence="vercel/ai PR#16540, openai-agents#656: Groq, Cerebras, Gemini",
+        evidence="vercel/ai PR#16540, openai-agents#656",
     ),
     Difference(
         name="tools.forced",
