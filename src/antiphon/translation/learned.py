@@ -49,7 +49,10 @@ _MISSING = re.compile(
     r" (?:in the thinking mode must be passed back|is missing in assistant|field in the assistant message)",
     re.IGNORECASE,
 )
-_SPEAKING_KEYS = ("error", "errors", "message", "msg", "detail", "details", "description", "metadata", "raw")
+_SPEAKING_KEYS = (
+    *("error", "errors", "message", "msg", "detail", "details", "description", "metadata", "raw"),
+    *("reason", "base_resp", "status_msg"),
+)
 """Keys in which a server speaks for itself. Elsewhere it can quote the request, and a request must not teach."""
 
 _EXTRA = re.compile(r"extra_forbidden|extra inputs are not permitted", re.IGNORECASE)
@@ -99,7 +102,7 @@ def refused_parameter(status: int, body: bytes, sent: Mapping[str, Any]) -> str 
     if status not in FAILED:
         return None
     error = _decoded(body)
-    texts = [one[:LONGEST] for one in _statements(error) if isinstance(one, str)]
+    texts = [_sentence(one)[:LONGEST] for one in _statements(error)]
     if "tools" in sent and any(wording.search(text) for wording in _compiled(_NO_TOOLS) for text in texts):
         return "tools"
     if (lesson := recognised(status, texts, sent)) is not None:
@@ -164,6 +167,16 @@ def _decoded(body: bytes | str) -> Any:
         return msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return body if isinstance(body, str) else body.decode("utf-8", "replace")
+
+
+def _sentence(one: dict[str, Any] | str) -> str:
+    """Return a statement as text: of a table, the place or parameter that it is about, and its message."""
+    if isinstance(one, str):
+        return one
+    where, said = one.get("loc", one.get("param", one.get("field"))), one.get("msg", one.get("message"))
+    if isinstance(where, list):
+        where = ".".join(str(step) for step in where)
+    return f"{where}: {said}" if isinstance(where, str) and where and isinstance(said, str) else ""
 
 
 def _names(error: Any) -> Iterator[str]:

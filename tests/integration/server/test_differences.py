@@ -357,7 +357,9 @@ ALL_AT_ONCE: Request = {
 
 @MODES
 @pytest.mark.parametrize("dialect", ["generic", "alibaba"])
-@pytest.mark.parametrize("names", [["messages.system"], ["calls.arguments"], ["tools.schema"], [*REFUSALS]], ids=lambda names: names[0])
+@pytest.mark.parametrize(
+    "names", [["messages.system"], ["calls.arguments"], ["tools.schema"], [*REFUSALS]], ids=lambda names: names[0]
+)
 async def test_the_demo_backend_answers_behind_antiphon_whatever_it_refuses(
     names: list[str], dialect: str, stream: bool
 ) -> None:

@@ -24,6 +24,11 @@ FAILED = REJECTED | {500}
 LONGEST = 10_000
 """Characters of a message that are read."""
 
+MOST_SAID, MOST_IN_ALL = 2_000, 4_000
+"""Characters of a text, and of all texts of a refusal, in which differences are looked for: a hostile backend must not
+hold the event loop.
+"""
+
 
 class Difference(Struct, frozen=True, kw_only=True, dict=True):
     """One way in which backends differ, and how it is recognised."""
@@ -57,7 +62,13 @@ class Difference(Struct, frozen=True, kw_only=True, dict=True):
 
 def recognised(status: int, said: Iterable[str], sent: Body) -> str | None:
     """Return the lesson of the first row that knows what a backend said about the request `sent`; None without one."""
-    texts = [text[:LONGEST] for text in said]
+    texts: list[str] = []
+    left = MOST_IN_ALL
+    for text in said:
+        texts.append(text[: min(left, MOST_SAID)])
+        left -= len(texts[-1]) + 1
+        if left <= 0:
+            break
     lessons = (row.lesson(status, text, sent) for row in DIFFERENCES for text in texts)
     return next((lesson for lesson in lessons if lesson), None)
 
@@ -102,11 +113,15 @@ _TOOLS = (
     r"|(?:tool|function)[/ -](?:(?:and|or)[/ -]?)?(?:function )?(?:use|call(?:s|ing)?))[`'\"]?"
 )
 _FORMAT = (
-    r"(?:[`'\"]?response_?format[`'\"]?|response mime ?type|json (?:mode|schema|format|output)|structured outputs?)"
+    r"(?:[`'\"]?response[_ ]?format[`'\"]?|response mime ?type|json (?:mode|schema|format|output)"
+    r"|structured outputs?|guided decoding)"
 )
 _CLASH = (
     r"(?:cannot|can't|can not|could not|must not|may not|incompatible|mutually exclusive|unsupported"
     r"|not (?:be )?(?:supported|allowed|compatible|combined|used))"
+)
+_EFFORT_LIST = (
+    rf"(?:[\s'\"`,:;(\[{{|/]{{0,12}}(?:(?:and|or)\b[\s'\"`]{{0,4}})?\b(?:{'|'.join(EFFORTS)})\b[\s'\"`\])]{{0,4}})+"
 )
 _SAMPLING = r"[`'\"]?(?P<name>temperature|top_p|presence_penalty|frequency_penalty)[`'\"]?"
 
@@ -120,6 +135,8 @@ DIFFERENCES: tuple[Difference, ...] = (
             r"must (?:have|set|use|be) [`'\"]?stream(?:ing)?\b[`'\"]?(?:\s*[=:]\s*true)?",  # Fireworks
             r"[`'\"]?stream[`'\"]? (?:parameter )?must be (?:set to )?[`'\"]?true",
             r"please (?:enable|use|set) (?:the )?[`'\"]?stream",
+            r"\bstream: input should be true",  # pydantic
+            r"[仅只]支持流式",  # Z.ai, DashScope: only streams are supported
         ),
         teaches=_stream,
         refuses="an answer that is not streamed",
@@ -131,6 +148,8 @@ DIFFERENCES: tuple[Difference, ...] = (
         words=(
             r"temperature\b.{0,20}\btop_p\b.{0,40}" + _CLASH,
             r"top_p\b.{0,20}\btemperature\b.{0,40}" + _CLASH,
+            r"\btemperature\b[^.]{0,20}" + _CLASH + r"[^.]{0,40}\btop_p\b",
+            r"\btop_p\b[^.]{0,20}" + _CLASH + r"[^.]{0,40}\btemperature\b",
             _CLASH + r"[^.]{0,60}\btemperature\b.{0,20}\btop_p\b",
             r"(?:only one|either|not both) (?:of )?[`'\"]?(?:temperature|top_p)\b",
         ),
@@ -145,6 +164,10 @@ DIFFERENCES: tuple[Difference, ...] = (
             _SAMPLING + r"[^.]{0,60}?\bonly\b.{0,40}?\b(?:allowed|supported|accepted|permitted|valid)\b",
             _SAMPLING + r"[^.]{0,40}? must be (?:exactly |set to |equal to )?[\d.]+ (?:for|with|when) ",
             r"only[^.]{0,40} (?:for|as) (?:the )?" + _SAMPLING + r"[^.]{0,20}(?:allowed|supported|accepted)",
+            r"only " + _SAMPLING + r" ?= ?[\d.]+ (?:is|are) (?:allowed|supported|accepted)",  # LiteLLM
+            _SAMPLING + r" (?:may|can|must) only be (?:set to )?\d",  # Anthropic
+            _SAMPLING + r" (?:is|are) fixed (?:to|at) ",
+            _SAMPLING + r": input should be \d",  # pydantic
         ),
         teaches=_named,
         refuses="other values of a sampling parameter than one or two",
@@ -154,8 +177,9 @@ DIFFERENCES: tuple[Difference, ...] = (
     Difference(
         name="reasoning.effort",
         words=(
-            r"effort\b.{0,60}?(?:allowed|one of|expected|supported|valid|available|accepted|should be|must be)"
-            r"(?: values?)?(?: are)?[^a-z]{0,8}(?P<listed>[^.]{0,160})",
+            r"(?:effort|reasoning (?:value|level)|thinking level)\b.{0,160}?"
+            r"\b(?:allowed|one of|expected|supported|valid|available|accepted|should be|must be)"
+            r"(?: values?)?(?: are)?(?: one of)?(?P<listed>" + _EFFORT_LIST + r")",
         ),
         teaches=_efforts,
         refuses="an effort that is not among those it lists",
@@ -164,7 +188,10 @@ DIFFERENCES: tuple[Difference, ...] = (
     ),
     Difference(
         name="calls.ids",
-        words=(r"tool[ _]call[ _]?id.{0,80}(?:length of 9|9 (?:characters|letters)|nine|a-z, A-Z, 0-9)",),
+        words=(
+            r"tool[ _]call[ _]?id.{0,80}(?:length (?:of )?9\b|9 (?:characters|letters)|nine|a-z, A-Z, 0-9)",
+            r"tool_calls?\b.{0,30}\bid: [^.]{0,60}\{9\}",  # pydantic
+        ),
         teaches=_call_ids,
         statuses=FAILED,
         refuses="ids of calls that are not nine letters and digits",
@@ -173,7 +200,10 @@ DIFFERENCES: tuple[Difference, ...] = (
     ),
     Difference(
         name="calls.signatures",
-        words=(r"missing (?:a |the |its )?[`'\"]?thought[_ ]?signature",),
+        words=(
+            r"(?:missing|without|requires?|must (?:carry|have|contain|include))[^.]{0,30}thought[_ ]?signature",
+            r"thought[_ ]?signature[`'\"]?[^.]{0,30}(?:required|missing|absent)",
+        ),
         teaches=_signatures,
         refuses="calls without the signature of Gemini",
         sends="the signature, or the documented placeholder if it is unknown",
@@ -186,6 +216,10 @@ DIFFERENCES: tuple[Difference, ...] = (
             _TOOLS + r"[^.]{0,60}?" + _CLASH + r"[^.]{0,40}" + _FORMAT,
             _TOOLS + r" (?:with|and) (?:a )?" + _FORMAT + r"[^.]{0,60}" + _CLASH,
             _FORMAT + r" (?:with|and) " + _TOOLS + r"[^.]{0,60}" + _CLASH,
+            _CLASH + r"[^.]{0,60}?" + _FORMAT + r"[^.]{0,20} (?:with|and) " + _TOOLS,
+            _CLASH + r"[^.]{0,60}?" + _TOOLS + r"[^.]{0,20} (?:with|and) (?:a )?" + _FORMAT,
+            r"either [^.]{0,20}" + _FORMAT + r" or " + _TOOLS + r"[^.]{0,20}not both",
+            r"either [^.]{0,20}" + _TOOLS + r" or " + _FORMAT + r"[^.]{0,20}not both",
         ),
         teaches=_if_sent("tools.format", "tools", "response_format"),
         refuses="tools together with a JSON format",
@@ -197,6 +231,7 @@ DIFFERENCES: tuple[Difference, ...] = (
         words=(
             r"tool_?[ ]?choice[^.]{0,120}\b(?:thinking|reasoning)",
             r"\b(?:thinking|reasoning)[^.]{0,80}\btool_?[ ]?choice",
+            r"(?:does not|doesn't|cannot) support (?:this|that|forced|named|required)[^.]{0,20}\btool_?[ ]?choice",
         ),
         teaches=_forced,
         refuses="a call that `tool_choice` forces while the model thinks",

@@ -1,6 +1,7 @@
 """Each difference is recognised in the words of several backends, and in none that is about something else."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -98,6 +99,38 @@ def test_a_refusal_teaches_its_difference(status: int, said: str, lesson: str) -
     assert refused_parameter(status, body, SENT) == lesson
 
 
+INVENTED = json.loads((Path(__file__).parent / "refusals.json").read_text())
+"""Refusals in the style of many servers, made up by someone who had not seen the table."""
+
+LESSONS = {
+    "stream": {"stream.always"},
+    "both": {"sampling.both"},
+    "value": {"temperature", "top_p", "presence_penalty", "frequency_penalty"},
+    "effort": {"reasoning.effort"},
+    "ids": {"calls.ids"},
+    "format": {"tools.format"},
+    "forced": {"tools.forced"},
+    "signature": {"calls.signatures"},
+}
+NAMES = {row.name for row in DIFFERENCES} | {*TAUGHT}
+
+
+@pytest.mark.parametrize("row", INVENTED, ids=[f"{row['family']}{place}" for place, row in enumerate(INVENTED)])
+def test_invented_refusals_teach_what_they_are_about(row: dict[str, Any]) -> None:
+    sent = SENT | {
+        "presence_penalty": 0.1,
+        "frequency_penalty": 0.1,
+        "max_tokens": 100,
+        "logprobs": True,
+        "stop": ["a"],
+    }
+    lesson = refused_parameter(row["status"], json.dumps(row["body"]).encode(), sent) or ""
+    if row["family"] == "other":
+        assert lesson.partition(":")[0] not in NAMES | LESSONS["value"]
+    else:
+        assert lesson.partition(":")[0] in LESSONS[row["family"]]
+
+
 @pytest.mark.parametrize(
     "said",
     [
@@ -131,7 +164,8 @@ def test_an_effort_that_is_allowed_teaches_nothing() -> None:
 
 
 def test_a_long_message_is_read_up_to_a_limit() -> None:
-    assert recognised(400, ["x" * 10_000 + KNOWN[0][1]], SENT) is None
+    assert recognised(400, ["x" * 2_000 + KNOWN[0][1]], SENT) is None
+    assert recognised(400, [*["x" * 1_500] * 3, KNOWN[0][1]], SENT) is None
 
 
 def taught(*lessons: str) -> Dialect:
