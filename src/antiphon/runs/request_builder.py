@@ -346,7 +346,7 @@ class RequestBuilder:
         target = self.target
         target.refused.add(lesson)
         log.info(
-            "The backend '%s' refused a request for the model '%s'. From now on it is sent others, by the lesson '%s'.",
+            "The backend '%s' refused a request for the model '%s'. Requests are adjusted from now on: %s.",
             target.state.backend.name,
             target.name,
             lesson,
