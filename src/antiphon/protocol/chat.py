@@ -121,6 +121,9 @@ _NO_CREDIT = re.compile(
 )
 """Words of an account without credit."""
 
+_OF_PAYMENT = frozenset({402, 403, 429})
+"""Statuses of a request that the account does not allow."""
+
 FINE = frozenset({"0", "200", "success", "ok"})
 """Codes of services that put a code into every answer."""
 
@@ -138,7 +141,7 @@ _DEEPEST_MESSAGE = 50
 
 def read_error(value: Any, *, status: int | None = None) -> BackendError:
     """Return the error that a backend's `error` value, string or whole body describes."""
-    code, message = error_code(value), error_message(value)
+    code, message = error_code(value, status), error_message(value)
     return BackendError(
         f"The backend failed: {message}" if message else "The backend failed.",
         code=code,
@@ -160,9 +163,14 @@ def error_message(value: Any, depth: int = _DEEPEST_MESSAGE) -> str:
     return ""
 
 
-def error_code(value: Any) -> str:
-    """Return the code of `KNOWN_CODES` that an error value has or implies, otherwise `server_error`."""
-    words = " ".join(_words(value)).lower()
+def error_code(value: Any, status: int | None = None) -> str:
+    """Return the code of `KNOWN_CODES` that an error value has or implies, otherwise `server_error`.
+
+    Words of an account without credit count anywhere with a `status` about payment or limits, elsewhere only at the
+    beginning of a text: an error can quote what a user wrote, and no user may pause a backend for others.
+    """
+    texts = [text.lower() for text in _words(value)]
+    words = " ".join(texts)
     if _OVERFLOW.search(words) and not _RATE.search(words):
         return "context_length_exceeded"
     inner = value.get("error", value) if isinstance(value, dict) else value
@@ -170,7 +178,8 @@ def error_code(value: Any) -> str:
         for name in (inner.get("code"), inner.get("type")):
             if isinstance(name, str) and name in KNOWN_CODES:
                 return name
-    return "insufficient_quota" if _NO_CREDIT.search(words) else "server_error"
+    found = _NO_CREDIT.search if status in _OF_PAYMENT else _NO_CREDIT.match
+    return "insufficient_quota" if any(found(text.lstrip()) for text in texts) else "server_error"
 
 
 def flat_error(chunk: ChatChunk) -> Any:

@@ -40,7 +40,6 @@ from antiphon.translation.to_chat.request import output_cap
 from antiphon.translation.to_chat.reuse import Fingerprint
 from antiphon.translation.to_chat.tokens import request_tokens, tokens_of
 from antiphon.translation.to_chat.vision import described, images_in
-from antiphon.translation.tool_mapping.offering import Toolbox
 from antiphon.translation.wire import MAX_PLAIN_ANSWER, AnswerReader, AnswerStream, Finish
 from antiphon.translation.writer import ResponseWriter
 from antiphon.upstream.call import BROKEN, Refusal, UpstreamReply, attempt
@@ -219,7 +218,7 @@ class ModelCaller:
                 self._observers,
                 call,
                 rename=RENAMES[step.api],
-                on_refusal=partial(self._refused, step.toolbox),
+                on_refusal=partial(self._refused, step),
                 records_status=True,
             )
         except AntiphonError as error:
@@ -388,12 +387,15 @@ class ModelCaller:
 
     # Failures.
 
-    def _refused(self, toolbox: Toolbox, refusal: Refusal) -> bytes | None:
+    def _refused(self, step: CallModel | AuxiliaryCall, refusal: Refusal) -> bytes | None:
         """The backend answered 400 or above, and no other is called: the turn finds another way, or raises an error.
 
         Returns an answer that is inside the refusal.
         """
-        if toolbox.offers and (answer := answer_of(refusal.body, toolbox.offers)) is not None:
+        offers, allowed = step.toolbox.offers, step.allowed
+        if allowed is not None:
+            offers = {name: offer for name, offer in offers.items() if name in allowed}
+        if offers and (answer := answer_of(refusal.body, offers)) is not None:
             return answer
         self._turn.refused(refusal.status, refusal.headers, refusal.body)
         return None

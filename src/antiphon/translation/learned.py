@@ -105,8 +105,15 @@ def refused_parameter(status: int, body: bytes, sent: Mapping[str, Any]) -> str 
     texts = [_sentence(one)[:LONGEST] for one in _statements(error)]
     if "tools" in sent and any(wording.search(text) for wording in _compiled(_NO_TOOLS) for text in texts):
         return "tools"
-    if (lesson := recognised(status, texts, sent)) is not None:
-        return lesson
+    return recognised(status, texts, sent) or _named_parameter(status, error, sent)
+
+
+def named_parameter(status: int, body: bytes, sent: Mapping[str, Any]) -> str | None:
+    """Return the optional key of `sent` that an error names as refused, None without one; see `refused_parameter`."""
+    return _named_parameter(status, _decoded(body), sent)
+
+
+def _named_parameter(status: int, error: Any, sent: Mapping[str, Any]) -> str | None:
     if status not in REJECTED:
         return None
     accused = (_match(name, sent) for name in _names(error))

@@ -49,7 +49,7 @@ def read_failure(
     `rename` returns the client's own name for a Chat parameter; None if the client did not send it.
     """
     value = _value(body)
-    message, code = error_message(value), error_code(value)
+    message, code = error_message(value), error_code(value, status)
     if status < 500 and _own(value, "code") == "model_not_found":
         return _model_not_found(model)
     if status == 401 or (status == 403 and OF_A_KEY.search(message)):

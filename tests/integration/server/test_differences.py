@@ -366,3 +366,26 @@ async def test_the_demo_backend_answers_behind_antiphon_whatever_it_refuses(
     async with serve(RefusingDemoBackend(names), dialects={"demo": dialect}) as served:
         _, response = await ask(served, stream=stream, **ALL_AT_ONCE | {"model": "demo"})
     assert response.get("status") == "completed", response
+
+
+async def test_a_call_inside_a_refusal_that_the_client_ruled_out_is_no_answer(backend: ReplayBackend) -> None:
+    backend.script = lambda _: failed('<function=get_weather>{"city": "Rome"}</function>')
+    async with before(backend, "groq") as served:
+        _, response = await ask(served, stream=False, tools=[WEATHER], tool_choice="none")
+    assert response["error"]["code"] == "tool_use_failed"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Invalid schema for function 'pay': enum ['ok','insufficient balance'] is invalid",
+        "Content blocked: 'my credit balance is too low'",
+    ],
+)
+async def test_quoted_words_about_credit_pause_nothing(backend: ReplayBackend, words: str) -> None:
+    backend.script = lambda sent: refused(words) if "bad" in json.dumps(sent) else hello(sent)
+    async with before(backend, "generic") as served:
+        _, refusal = await ask(served, stream=False, input="bad")
+        assert refusal["error"]["message"] == words
+        _, response = await ask(served, stream=False)
+        assert response["status"] == "completed"

@@ -40,6 +40,8 @@ class Difference(Struct, frozen=True, kw_only=True, dict=True):
     teaches: Callable[[re.Match[str], Body], str | None]
     """Returns the lesson for the request that was refused; None if it has nothing of this kind."""
     statuses: frozenset[int] = REJECTED
+    reads_quotes: bool = False
+    """Whether words in quotes count: templates and validators are quoted; elsewhere a quotation is of the request."""
     refuses: str
     """What backends refuse, in words for the documentation."""
     sends: str
@@ -55,6 +57,8 @@ class Difference(Struct, frozen=True, kw_only=True, dict=True):
         """Return what this refusal of `sent` teaches; None if it is about something else."""
         if status not in self.statuses:
             return None
+        if not (self.reads_quotes or _INNER.search(said)):
+            said = _QUOTED.sub("", said)
         found = (pattern.search(said) for pattern in self._patterns)
         lessons = (self.teaches(match, sent) for match in found if match)
         return next((lesson for lesson in lessons if lesson), None)
@@ -69,17 +73,42 @@ def recognised(status: int, said: Iterable[str], sent: Body) -> str | None:
         left -= len(texts[-1]) + 1
         if left <= 0:
             break
+    texts = [text for text in texts if not _ELSEWHERE.search(text)]
     lessons = (row.lesson(status, text, sent) for row in DIFFERENCES for text in texts)
     return next((lesson for lesson in lessons if lesson), None)
 
 
-def _if_sent(lesson: str, *names: str) -> Callable[[re.Match[str], Body], str | None]:
-    """Return a function that teaches a lesson if the request has all of these parameters."""
-    return lambda _, sent: lesson if all(sent.get(name) for name in names) else None
+_ELSEWHERE = re.compile(
+    r"invalid schema|in context=|\bpropert(?:y|ies)\b|\btools?[\[.]\d|\bnot found\b|context (?:length|window)",
+    re.IGNORECASE,
+)
+"""Words of refusals that are about a schema, a name or the length: they can contain any other word."""
+
+_QUOTED = re.compile(r"([\"'`])(?:(?!\1)[^ \n])+ (?:(?!\1)[^ \n])+ (?:(?!\1)[^\n]){1,300}\1")
+"""Three words and more in quotes."""
+
+_INNER = re.compile(r"[\"']message\\?[\"']\s*:")
+"""A gateway that quotes the error of the server behind it."""
+
+_RANGE = re.compile(
+    r"\bbetween\b|\brange\b|(?:less|greater|larger|smaller) than|at (?:most|least)|m(?:ax|in)imum|\bnumbers?\b"
+    r"|\bup to\b|negative|[<>]=|[<>] \d",
+    re.IGNORECASE,
+)
+"""Words about a value outside of its range, which the client must correct."""
 
 
-def _stream(_: re.Match[str], sent: Body) -> str | None:
-    return None if sent.get("stream") else "stream.always"
+def _both(found: re.Match[str], sent: Body) -> str | None:
+    has_both = sent.get("temperature") is not None and sent.get("top_p") is not None
+    return "sampling.both" if has_both and not _RANGE.search(found.string) else None
+
+
+def _format(_: re.Match[str], sent: Body) -> str | None:
+    return "tools.format" if sent.get("tools") and sent.get("response_format") else None
+
+
+def _stream(found: re.Match[str], sent: Body) -> str | None:
+    return None if sent.get("stream") or "stream_options" in found.string else "stream.always"
 
 
 def _efforts(found: re.Match[str], sent: Body) -> str | None:
@@ -92,11 +121,12 @@ def _efforts(found: re.Match[str], sent: Body) -> str | None:
 
 def _named(found: re.Match[str], sent: Body) -> str | None:
     name = found.group("name").lower()
-    return name if name in sent else None
+    return name if name in sent and not _RANGE.search(found.string) else None
 
 
-def _forced(_: re.Match[str], sent: Body) -> str | None:
-    return "tools.forced" if sent.get("tool_choice") not in (None, "auto", "none") else None
+def _forced(found: re.Match[str], sent: Body) -> str | None:
+    is_forced = sent.get("tool_choice") not in (None, "auto", "none")
+    return "tools.forced" if is_forced and _COMPLAINT.search(found.string) else None
 
 
 def _call_ids(_: re.Match[str], sent: Body) -> str | None:
@@ -123,6 +153,7 @@ _CLASH = (
 _EFFORT_LIST = (
     rf"(?:[\s'\"`,:;(\[{{|/]{{0,12}}(?:(?:and|or)\b[\s'\"`]{{0,4}})?\b(?:{'|'.join(EFFORTS)})\b[\s'\"`\])]{{0,4}})+"
 )
+_COMPLAINT = re.compile(_CLASH + r"|not support|unavailable|must be|\bonly\b|disable", re.IGNORECASE)
 _SAMPLING = r"[`'\"]?(?P<name>temperature|top_p|presence_penalty|frequency_penalty)[`'\"]?"
 
 DIFFERENCES: tuple[Difference, ...] = (
@@ -151,9 +182,10 @@ DIFFERENCES: tuple[Difference, ...] = (
             r"\btemperature\b[^.]{0,20}" + _CLASH + r"[^.]{0,40}\btop_p\b",
             r"\btop_p\b[^.]{0,20}" + _CLASH + r"[^.]{0,40}\btemperature\b",
             _CLASH + r"[^.]{0,60}\btemperature\b.{0,20}\btop_p\b",
-            r"(?:only one|either|not both) (?:of )?[`'\"]?(?:temperature|top_p)\b",
+            r"(?:only one of|either|not both)[^.]{0,30}\btemperature\b.{0,20}\btop_p\b",
+            r"(?:only one of|either|not both)[^.]{0,30}\btop_p\b.{0,20}\btemperature\b",
         ),
-        teaches=_if_sent("sampling.both", "temperature", "top_p"),
+        teaches=_both,
         refuses="`temperature` together with `top_p`",
         sends="only `temperature`",
         evidence="litellm#15070, extended_openai_conversation#428",
@@ -182,6 +214,7 @@ DIFFERENCES: tuple[Difference, ...] = (
             r"(?: values?)?(?: are)?(?: one of)?(?P<listed>" + _EFFORT_LIST + r")",
         ),
         teaches=_efforts,
+        reads_quotes=True,
         refuses="an effort that is not among those it lists",
         sends="the nearest that is listed",
         evidence="`models.dev` PR#4721, harness-engineering PR#978",
@@ -189,11 +222,12 @@ DIFFERENCES: tuple[Difference, ...] = (
     Difference(
         name="calls.ids",
         words=(
-            r"tool[ _]call[ _]?id.{0,80}(?:length (?:of )?9\b|9 (?:characters|letters)|nine|a-z, A-Z, 0-9)",
+            r"tool[ _]call[ _]?id.{0,80}(?:length (?:of )?9\b|\b9 (?:characters|letters)|\bnine\b)",
             r"tool_calls?\b.{0,30}\bid: [^.]{0,60}\{9\}",  # pydantic
         ),
         teaches=_call_ids,
         statuses=FAILED,
+        reads_quotes=True,
         refuses="ids of calls that are not nine letters and digits",
         sends="ids of that form, the same for the same call",
         evidence="omlx#1997",
@@ -221,7 +255,7 @@ DIFFERENCES: tuple[Difference, ...] = (
             r"either [^.]{0,20}" + _FORMAT + r" or " + _TOOLS + r"[^.]{0,20}not both",
             r"either [^.]{0,20}" + _TOOLS + r" or " + _FORMAT + r"[^.]{0,20}not both",
         ),
-        teaches=_if_sent("tools.format", "tools", "response_format"),
+        teaches=_format,
         refuses="tools together with a JSON format",
         sends="the format as an instruction; the answer is checked",
         evidence="vercel/ai PR#16540, openai-agents#656",

@@ -15,7 +15,11 @@ from antiphon.protocol.tool_bindings import Offer
 
 _CODE = b"tool_use_failed"
 
-_FUNCTION = re.compile(r"<function=([\w.:/-]+)[^\w{]{0,4}(\{.*\})[^\w}]{0,4}</?function>", re.DOTALL)
+_LONGEST = 200_000
+"""Characters of such a text that are read."""
+
+_BEGIN = re.compile(r"(?=<function=)")
+_FUNCTION = re.compile(r"<function=([\w.:/-]{1,128})[^\w{]{0,4}(\{.*\})[^\w}]{0,4}</?function>", re.DOTALL)
 """How models of Groq misspell Llama's form: without `>`, in parentheses, without the slash of the closing tag."""
 
 
@@ -30,7 +34,8 @@ def answer_of(refusal: bytes, offers: Mapping[str, Offer]) -> bytes | None:
     from antiphon.translation.from_chat.text_calls.reader import TextCallReader  # noqa: PLC0415 - few refusals need it
 
     reader = TextCallReader(offers)
-    pieces = [*reader.feed(_FUNCTION.sub(r"<function=\1>\2</function>", written)), *reader.flush(is_answer=True)]
+    parts = (_FUNCTION.sub(r"<function=\1>\2</function>", part) for part in _BEGIN.split(written))
+    pieces = [*reader.feed("".join(parts)), *reader.flush(is_answer=True)]
     calls = [_call(piece.name, piece.arguments) for piece in pieces if not isinstance(piece, str)]
     if not calls:
         return None
@@ -46,11 +51,11 @@ def _written(refusal: bytes) -> str:
         return ""
     try:
         body = msgspec.json.decode(refusal)
-    except msgspec.DecodeError:
+    except (ValueError, RecursionError):
         return ""
     error: Any = body.get("error") if isinstance(body, dict) else None
     written = error.get("failed_generation") if isinstance(error, dict) else None
-    return written if isinstance(written, str) else ""
+    return written[:_LONGEST] if isinstance(written, str) else ""
 
 
 def _call(name: str, arguments: str) -> dict[str, Any]:

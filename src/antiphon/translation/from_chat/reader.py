@@ -229,7 +229,7 @@ class ChatStream:
             self._usage = chunk.usage if known is None else larger(known, chunk.usage)
         if chunk.error or chunk.x_groq or chunk.citations:
             self._feed_extras(chunk)
-        elif not chunk.choices and (chunk.base_resp or chunk.msg or chunk.message):
+        elif chunk.base_resp or chunk.msg or chunk.message:
             self._flat_error = flat_error(chunk) or self._flat_error
         has_begun = self._content.has_begun
         for choice in chunk.choices or ():
@@ -257,7 +257,8 @@ class ChatStream:
             self._start()
         error = self.error
         if error is None and not (self._is_looping or self._finish_reason.lower() in FINISH_REASONS):
-            is_whole = (self._is_plain or (done and not self._needs_reason)) and self._content.has_begun
+            is_whole = self._is_plain or (done and not self._needs_reason and self._flat_error is None)
+            is_whole = is_whole and self._content.has_begun
             error = end_error(self._finish_reason, is_whole=is_whole)
             if error is not None and self._flat_error is not None:
                 error = read_error(self._flat_error)

@@ -48,7 +48,15 @@ def show_applied(response: Response, adjusted: Iterable[str], body: Mapping[str,
 
 def _effort(body: Mapping[str, Any]) -> str | None:
     """Return the effort of a Chat request in any form; None if the model has its own."""
-    if (body.get("thinking") or {}).get("type") == "disabled" or body.get("enable_thinking") is False:
+    template = _table(body.get("chat_template_kwargs"))
+    if _table(body.get("thinking")).get("type") == "disabled" or False in (
+        body.get("enable_thinking"),
+        template.get("enable_thinking"),
+    ):
         return "none"
-    effort: str | None = body.get("reasoning_effort") or (body.get("reasoning") or {}).get("effort")
-    return effort
+    effort = body.get("reasoning_effort") or _table(body.get("reasoning")).get("effort")
+    return effort if isinstance(effort, str) else None
+
+
+def _table(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}

@@ -300,9 +300,14 @@ _EFFORT_FORMS: dict[str, Callable[[str], Body]] = {
 
 def _stop_thinking(body: Body, dialect: Dialect) -> None:
     """Switch thinking off by the family's own switch, instead of the effort that the client chose."""
+    own = body.get("chat_template_kwargs")
     for name in EFFORT_PARAMETERS:
         body.pop(name, None)
     body |= effort_parameters(dialect.thinking_switch or dialect.effort, "none")
+    if isinstance(own, dict):  # it can have settings of the client
+        body["chat_template_kwargs"] = {**own, **body.get("chat_template_kwargs", {})}
+        if dialect.effort != "chat_template_kwargs":
+            body["chat_template_kwargs"].pop("enable_thinking", None)
 
 
 def effort_parameters(form: EffortForm, effort: str) -> Body:

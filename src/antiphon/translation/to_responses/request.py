@@ -37,7 +37,7 @@ from antiphon.protocol.requests import CreateResponse, LocalRequest, PromptedReq
 from antiphon.protocol.validation.call_rules import CALLS, tie
 from antiphon.translation.dialects.dialect import Dialect
 from antiphon.translation.files import GONE, PAST, ReadFiles
-from antiphon.translation.learned import refused_parameter
+from antiphon.translation.learned import named_parameter
 from antiphon.translation.to_chat.history import remembered, summary
 from antiphon.translation.to_chat.hosted import Approvals, shown_call, state_of
 from antiphon.translation.to_chat.reasoning import Unseal, nothing, plain_text, recount
@@ -125,7 +125,7 @@ def refused_field(status: int, body: bytes, sent: Mapping[str, Any], asked: Sequ
 
     `body` is the error as received, `sent` the request and `asked` the client's own `include`.
     """
-    name = refused_parameter(status, body, sent)
+    name = named_parameter(status, body, sent)
     if name == "include" and SEALED not in (asked or ()):
         return SEALED
     return name if name in HINTS else None

@@ -197,3 +197,29 @@ def test_minimax_has_its_thoughts_back_where_it_wrote_them(model: str) -> None:
 @pytest.mark.parametrize("model", ["m", "qwen3", "minimax-text-01", "llama-maxim"])
 def test_other_models_are_sent_what_their_server_takes(model: str) -> None:
     assert for_model(GENERIC, model) is GENERIC
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Invalid value for temperature: only values between 0 and 2 are supported",
+        "Only values between 0 and 2 for temperature are supported",
+        "temperature: only numbers up to 1 are allowed",
+        "Invalid schema for function 'f': In context=('properties','temperature'), only string types are allowed",
+        "tools[0].function.parameters.properties.temperature: only one of them is allowed",
+        "This model's maximum context length is 4096 tokens (reasoning 10, tool_choice 4)",
+        "Invalid tool_choice: function 'reasoning' not found in tools",
+        "Tool choice is required, but model did not call a tool (reasoning model)",
+        "The prompt 'use no tool choice when thinking must be deep' was rejected by moderation",
+        "stream_options must have stream=true",
+        "When using stream_options you must set stream=True",
+        "Prompt was blocked: 'please use streaming only for this song'",
+        "temperature and top_p must be numbers and cannot be negative",
+        "Either temperature must be set",
+        'Blocked: "the top_p and temperature cannot be combined"',
+        "tool_call_id 'abc' not found; message 9 characters",
+        "tool_call_id should be a-z, A-Z, 0-9, _ or - and max 64",
+    ],
+)
+def test_words_about_something_else_teach_none_of_them(said: str) -> None:
+    assert recognised(400, [said], SENT) is None

@@ -67,3 +67,21 @@ def test_the_call_is_read_in_any_form_that_models_write(written: str, text: str 
 )
 def test_another_refusal_has_no_answer(body: bytes) -> None:
     assert answer_of(body, offers()) is None
+
+
+def test_two_misspelt_calls_are_both_read() -> None:
+    answer = answer_of(
+        refusal('<function=read{"path": "a"}</function>\n<function=read{"path": "b"}</function>'), offers()
+    )
+    assert answer is not None
+    calls = json.loads(answer)["choices"][0]["message"]["tool_calls"]
+    assert [json.loads(call["function"]["arguments"]) for call in calls] == [{"path": "a"}, {"path": "b"}]
+
+
+@pytest.mark.parametrize("body", [b'{"error": "tool_use_failed", "x": ' + b"[" * 5_000, b'{"tool_use_failed": "\xff"}'])
+def test_a_refusal_that_cannot_be_decoded_has_no_answer(body: bytes) -> None:
+    assert answer_of(body, offers()) is None
+
+
+def test_a_text_of_many_beginnings_is_read_once() -> None:
+    assert answer_of(refusal("<function=a{" * 20_000), offers()) is None

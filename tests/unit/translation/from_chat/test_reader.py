@@ -149,6 +149,12 @@ def test_an_answer_with_an_end_is_no_error_whatever_its_other_fields(more: dict[
     assert (translation.response["status"], translation.text) == ("completed", "Tide.")
 
 
+def test_an_error_next_to_an_empty_choice_has_its_cause() -> None:
+    error = {"base_resp": {"status_code": 1008, "status_msg": "insufficient balance"}}
+    response = translate(sse(delta(content="Ti"), delta() | error)).response
+    assert response["error"]["code"] == "insufficient_quota"
+
+
 BLANK = ["\n\n", " ", "\t", "\n" * 100]
 
 
