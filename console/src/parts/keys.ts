@@ -1,5 +1,5 @@
 /** Keyboard shortcuts: single keys and sequences such as `g r`; none while the reader types. */
-import { useEffect } from "preact/hooks";
+import { useLayoutEffect } from "preact/hooks";
 import { shortcuts } from "./preferences.ts";
 
 /** What a key does, and its words in the list of shortcuts. */
@@ -21,7 +21,8 @@ export function activeShortcuts(): Shortcut[] {
 
 /** Offer shortcuts as long as a component is shown. */
 export function useShortcuts(list: Shortcut[]): void {
-  useEffect(() => {
+  useLayoutEffect(() => {
+    // At once, not after the next paint: who sees the page can press its keys.
     active.unshift(list);
     return () => {
       active.splice(active.indexOf(list), 1);
