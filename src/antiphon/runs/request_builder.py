@@ -177,7 +177,7 @@ class RequestBuilder:
             self._body.pop("stream_options", None)
         allowed = None if request.tool_choice is None else allowed_names(toolbox, request.tool_choice)
         check = None
-        if request.text is not None and (dialect.checks_answers or not taught.formats_with_tools):
+        if request.text is not None and (dialect.checks_answers or (toolbox.offers and not taught.formats_with_tools)):
             check = text_check(request, items, self._body, is_doubtful=target.is_loose)
         return BuiltRequest(self._body, toolbox, allowed, api, check, note, adjusted)
 

@@ -224,6 +224,15 @@ async def test_an_answer_beside_tools_is_corrected_to_its_format(
     assert not any("response_format" in sent for sent in backend.requests)
 
 
+async def test_a_format_without_tools_is_sent_and_left_to_the_service(backend: ReplayBackend) -> None:
+    backend.script = lambda sent: says(sent, "It is 1.")
+    async with before(backend, "groq") as served:
+        headers, response = await ask(served, stream=False, text=FORMAT)
+    assert response["output"][-1]["content"][0]["text"] == "It is 1."
+    assert "antiphon-adjusted" not in headers
+    assert [sent["response_format"]["type"] for sent in backend.requests] == ["json_schema"]
+
+
 async def test_a_refusal_that_stays_after_its_lesson_reaches_the_client(backend: ReplayBackend) -> None:
     backend.script = lambda _: refused("`temperature` and `top_p` cannot both be specified.")
     async with before(backend, "generic") as served:

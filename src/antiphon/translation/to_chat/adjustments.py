@@ -17,7 +17,7 @@ SCHEMAS = "tools.schema"
 CHOICE = "tools.choice"
 """An instruction asks for the call that `tool_choice` demands."""
 FORMAT = "text.format"
-"""An instruction describes the format of the answer, which is checked here."""
+"""An instruction describes the format of the answer."""
 EFFORT = "reasoning.effort"
 """Another effort is sent, or none."""
 

@@ -171,10 +171,9 @@ def to_chat(
         from antiphon.translation.to_chat.prompt_tools import prompt_tools  # noqa: PLC0415 - few backends need it
 
         instructions, text = prompt_tools(request, toolbox, dialect)
-    if text is not None and toolbox.offers and not dialect.formats_with_tools:
+    form = dialect
+    if text is not None and toolbox.offers and not (in_prompt or dialect.formats_with_tools):
         form = replace_dialect(dialect, json_formats=frozenset())
-    else:
-        form = dialect
     if text is not None and (words := instruction(text, form)):
         instructions = f"{instructions}\n\n{words}" if instructions else words
         adjusted.append(FORMAT)

@@ -54,6 +54,11 @@ def test_a_backend_that_takes_no_tools_is_sent_none() -> None:
     assert body.keys() == {"model", "messages", "stream"}
 
 
+def test_a_format_clashes_only_with_tools_in_the_parameter() -> None:
+    both = replace(PROMPT, formats_with_tools=False)
+    assert ask(both, tools=TOOLS, text={"format": FORM}) == ask(tools=TOOLS, text={"format": FORM})
+
+
 def test_the_model_reads_each_tool_behind_the_instructions() -> None:
     said = section(instructions="Be brief.")
     assert said.startswith("Be brief.\n\n# Functions")
