@@ -22,6 +22,20 @@ Api = Literal["chat", "responses"]
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 """Efforts of the Responses API, lowest first."""
 
+
+def effort_in(body: Mapping[str, Any]) -> str | None:
+    """Return the effort of a Chat request, in whatever form it has one; None if the model has its own."""
+    thinking, template, reasoning = (
+        value if isinstance(value := body.get(name), dict) else {}
+        for name in ("thinking", "chat_template_kwargs", "reasoning")
+    )
+    switches = (body.get("enable_thinking"), template.get("enable_thinking"))
+    if thinking.get("type") == "disabled" or False in switches:
+        return "none"
+    effort = body.get("reasoning_effort") or reasoning.get("effort")
+    return effort if isinstance(effort, str) else None
+
+
 TOOLS = frozenset({"tools", "tool_choice", "parallel_tool_calls"})
 SAMPLING = frozenset({"temperature", "top_p"})
 PENALTIES = frozenset({"presence_penalty", "frequency_penalty"})

@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from antiphon.translation.dialects.dialect import EFFORT_LESSON, EFFORTS
+from antiphon.translation.dialects.dialect import EFFORT_LESSON, EFFORTS, effort_in
 
 Body = Mapping[str, Any]
 
@@ -115,7 +115,7 @@ def _efforts(found: re.Match[str], sent: Body) -> str | None:
     """Return the efforts that are listed, if the one that was sent is not among them."""
     listed = set(re.findall(r"[a-z]+", found.group("listed").lower()))
     accepted = [effort for effort in EFFORTS if effort in listed]
-    current = sent.get("reasoning_effort") or (sent.get("reasoning") or {}).get("effort")
+    current = effort_in(sent)
     return EFFORT_LESSON + ",".join(accepted) if accepted and current and current not in accepted else None
 
 

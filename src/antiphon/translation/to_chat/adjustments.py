@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from antiphon.protocol.response import Response
+from antiphon.translation.dialects.dialect import effort_in
 
 ADJUSTED = "antiphon-adjusted"
 """The header with these names."""
@@ -25,7 +26,7 @@ OMITTED: Mapping[str, str] = {
     **{name: f"sampling.{name}" for name in ("temperature", "top_p", "presence_penalty", "frequency_penalty")},
     "verbosity": "text.verbosity",
 }
-"""Chat parameters -> the name for their omission. Without others, an answer is the same to a client."""
+"""Chat parameters -> the name for the omission of one. The others are hints."""
 
 _FIELDS: Mapping[str, tuple[str, float | None]] = {
     OMITTED["temperature"]: ("temperature", None),
@@ -43,20 +44,4 @@ def show_applied(response: Response, adjusted: Iterable[str], body: Mapping[str,
             field, value = _FIELDS[name]
             setattr(response, field, value)
         elif name == EFFORT and response.reasoning is not None:
-            response.reasoning = {**response.reasoning, "effort": _effort(body)}
-
-
-def _effort(body: Mapping[str, Any]) -> str | None:
-    """Return the effort of a Chat request in any form; None if the model has its own."""
-    template = _table(body.get("chat_template_kwargs"))
-    if _table(body.get("thinking")).get("type") == "disabled" or False in (
-        body.get("enable_thinking"),
-        template.get("enable_thinking"),
-    ):
-        return "none"
-    effort = body.get("reasoning_effort") or _table(body.get("reasoning")).get("effort")
-    return effort if isinstance(effort, str) else None
-
-
-def _table(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
+            response.reasoning = {**response.reasoning, "effort": effort_in(body)}

@@ -223,3 +223,9 @@ def test_other_models_are_sent_what_their_server_takes(model: str) -> None:
 )
 def test_words_about_something_else_teach_none_of_them(said: str) -> None:
     assert recognised(400, [said], SENT) is None
+
+
+@pytest.mark.parametrize("reasoning", ["auto", True, ["low"], {"effort": 3}])
+def test_an_effort_in_a_form_of_the_clients_own_teaches_nothing(reasoning: Any) -> None:
+    said = "reasoning_effort must be one of low, high"
+    assert recognised(400, [said], {"messages": [], "reasoning": reasoning, "thinking": reasoning}) is None
