@@ -15,6 +15,7 @@ from antiphon.runs.truncate import INSTRUCTING, Turns, has_older_turns, thin_out
 from antiphon.translation.checked_items import TextCheck
 from antiphon.translation.dialects.dialect import NEXT_LESSON, Api
 from antiphon.translation.files import NONE_READ
+from antiphon.translation.from_chat.failed_generation import UNPARSED
 from antiphon.translation.learned import refused_parameter, refused_schema, refused_types
 from antiphon.translation.to_chat.cut_prompts import is_longer
 from antiphon.translation.to_chat.request import Body, configured, responses_parameter, to_chat
@@ -41,9 +42,6 @@ MAX_REFUSALS = 8
 REJECTED = 400
 REFUSALS = {REJECTED, 422}
 """Statuses of a request that a backend does not understand."""
-
-UNPARSED = "tool_use_failed"
-"""Error code of Groq for a call that it could not parse: the model may write it correctly the next time."""
 
 UNOPENED = "invalid_encrypted_content"
 """Error code for reasoning that a backend did not seal, or can no longer open (specification section 13)."""

@@ -65,7 +65,7 @@ class Measures:
         )
         self.adjustments = Counter(
             "antiphon_adjustments",
-            "Responses for which the backend was sent something else than the client wrote, because it refuses that.",
+            "Responses for which the backend was sent something other than the client wrote, because it refuses that.",
             *("model", "difference"),
         )
         self.jobs = Counter(
@@ -152,8 +152,8 @@ class ResponseMetrics(Observer):
             measures.skipped_compactions.add(model, by=record.skipped_compactions)
         for kind, outcome in record.notes:
             measures.corrections.add(model, kind, outcome)
-        for name_of_difference in record.adjusted:
-            measures.adjustments.add(model, name_of_difference)
+        for difference in record.adjusted:
+            measures.adjustments.add(model, difference)
         if record.cache is not None:
             measures.cache.add(record.cache)
         if record.cache != "hit" and (usage := record.response.usage) is not None:

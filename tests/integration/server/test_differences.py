@@ -398,3 +398,17 @@ async def test_quoted_words_about_credit_pause_nothing(backend: ReplayBackend, w
         assert refusal["error"]["message"] == words
         _, response = await ask(served, stream=False)
         assert response["status"] == "completed"
+
+
+async def test_settings_of_the_client_for_the_template_stay_when_thinking_stops(backend: ReplayBackend) -> None:
+    def script(sent: Request) -> Answer:
+        thinks = sent["chat_template_kwargs"].get("enable_thinking") is not False
+        words = "Thinking mode does not support this tool_choice"
+        return refused(words) if is_forced(sent) and thinks else says(sent, "Hello")
+
+    backend.script = script
+    own = {"chat_template_kwargs": {"enable_thinking": True, "custom": 1}}
+    async with before(backend, "vllm") as served:
+        _, response = await ask(served, stream=False, tools=[WEATHER], tool_choice="required", **own)
+    assert response["status"] == "completed", response
+    assert backend.requests[-1]["chat_template_kwargs"] == {"enable_thinking": False, "custom": 1}

@@ -13,12 +13,15 @@ import msgspec
 from antiphon.ids import new_id
 from antiphon.protocol.tool_bindings import Offer
 
-_CODE = b"tool_use_failed"
+UNPARSED = "tool_use_failed"
+"""Error code of Groq for a call that it could not parse: the model may write it correctly the next time."""
 
 _LONGEST = 200_000
 """Characters of such a text that are read."""
 
 _BEGIN = re.compile(r"(?=<function=)")
+"""Splits a text before each call, so that its length is read once."""
+
 _FUNCTION = re.compile(r"<function=([\w.:/-]{1,128})[^\w{]{0,4}(\{.*\})[^\w}]{0,4}</?function>", re.DOTALL)
 """How models of Groq misspell Llama's form: without `>`, in parentheses, without the slash of the closing tag."""
 
@@ -47,7 +50,7 @@ def answer_of(refusal: bytes, offers: Mapping[str, Offer]) -> bytes | None:
 
 def _written(refusal: bytes) -> str:
     """Return what the model wrote, according to a refusal; empty if that says nothing about it."""
-    if _CODE not in refusal:
+    if UNPARSED.encode() not in refusal:
         return ""
     try:
         body = msgspec.json.decode(refusal)

@@ -136,11 +136,11 @@ def to_chat(
     """Return the body of the Chat Completions request for `request` and the conversation `items`.
 
     `items` is the whole conversation; its first `history` items precede this request's input. `dropped` are parameters
-    that this backend has rejected before (`learn.refused_parameter`). `toolbox` is the result of `toolbox_of` for the
-    same request, if the caller has it. `unseal` decrypts the state that a client stores (`encrypted_content`). The body
-    always has `stream`. `files` are the files that were read for the request.
-    `token` marks system messages that the backend does not accept where they are (`marks.py`). `adjusted` receives the
-    names of what the backend is sent differently than the client wrote it (`adjustments.py`).
+    that this backend has rejected before, and other lessons (`learned.refused_parameter`). `toolbox` is the result of
+    `toolbox_of` for the same request, if the caller has it. `unseal` decrypts the state that a client stores
+    (`encrypted_content`). `files` are the files that were read for the request. `token` marks system messages that the
+    backend does not accept where they are (`marks.py`). `adjusted` receives the names of what the backend is sent
+    differently than the client wrote it (`adjustments.py`). The body always has `stream`.
 
     Raises `ClientError`, which names the field of the request, if the backend cannot do it, and `UnreadFile` for a file
     that has to be read first.
@@ -234,18 +234,23 @@ def _add_parameters(
             adjusted.append(EFFORT)
     if isinstance(request, LocalRequest):
         _add_local(body, request, dropped)
-    body["stream"] = is_stream = (
-        request.stream is True or dialect.always_streams
-    )  # some gateways stream if it is absent (nenya#17)
+    # Always present: some gateways stream if it is absent (nenya#17).
+    body["stream"] = is_stream = request.stream is True or dialect.always_streams
     if is_stream and "stream_options" in dialect.accepts:
         body["stream_options"] = {"include_usage": True}
 
 
 def _add_local(body: Body, request: LocalRequest, dropped: frozenset[str]) -> None:
     """Add the parameters that the client wrote for the backend; they take precedence over those of the effort."""
-    for name, value in request.parameters.items():
-        if name in dropped:
-            raise unsupported(name)
+    refused = next((name for name in request.parameters if name in dropped), None)
+    if refused is not None:
+        raise unsupported(refused)
+    _merge(body, request.parameters)
+
+
+def _merge(body: Body, parameters: Mapping[str, Any]) -> None:
+    """Add parameters; those that are objects keep what they have besides."""
+    for name, value in parameters.items():
         before = body.get(name)
         body[name] = {**before, **value} if isinstance(before, dict) and isinstance(value, dict) else value
 
@@ -302,11 +307,9 @@ def _stop_thinking(body: Body, dialect: Dialect) -> None:
     own = body.get("chat_template_kwargs")
     for name in EFFORT_PARAMETERS:
         body.pop(name, None)
-    body |= effort_parameters(dialect.thinking_switch or dialect.effort, "none")
-    if isinstance(own, dict):  # it can have settings of the client
-        body["chat_template_kwargs"] = {**own, **body.get("chat_template_kwargs", {})}
-        if dialect.effort != "chat_template_kwargs":
-            body["chat_template_kwargs"].pop("enable_thinking", None)
+    if isinstance(own, dict) and (settings := {name: own[name] for name in own if name != "enable_thinking"}):
+        body["chat_template_kwargs"] = settings
+    _merge(body, effort_parameters(dialect.thinking_switch or dialect.effort, "none"))
 
 
 def effort_parameters(form: EffortForm, effort: str) -> Body:
