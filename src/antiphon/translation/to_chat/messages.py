@@ -1,6 +1,5 @@
 """Translates items into Chat messages: the conversation in the form that one family of backends accepts."""
 
-import hashlib
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -8,20 +7,22 @@ from msgspec import Struct, field
 
 from antiphon.errors import ClientError
 from antiphon.protocol.items.calls import ToolSearchOutput
-from antiphon.protocol.items.content import (
-    InputFile,
-    InputImage,
-    InputText,
-    OutputText,
-    Part,
-    Refusal,
-)
+from antiphon.protocol.items.content import InputFile, InputImage, InputText, OutputText, Part, Refusal
 from antiphon.protocol.items.hosted import McpApprovalRequest
 from antiphon.protocol.items.messages import Compaction, InputItem, ItemReference, Message, kinds_of
 from antiphon.protocol.validation import refusals
 from antiphon.protocol.validation.call_rules import Call, Output, tie
 from antiphon.translation.dialects.dialect import SIGNED_ID, Dialect
 from antiphon.translation.files import GONE, ReadFiles
+from antiphon.translation.to_chat.answers import (
+    UNSIGNED,
+    ChatMessage,
+    ChatPart,
+    assistant,
+    call_id_for,
+    moved_from,
+    tool_message,
+)
 from antiphon.translation.to_chat.history import SHOWN, Answer, Exchanges, Placed, Said, becomes_message, group, visible
 from antiphon.translation.to_chat.marks import (
     SYSTEM_ROLES,
@@ -37,8 +38,6 @@ from antiphon.translation.to_chat.reasoning import Recalled, Unseal, nothing, re
 from antiphon.translation.to_chat.shape import alternating
 from antiphon.translation.tool_mapping.calls import as_object, called_tools, chat_call, output_of
 from antiphon.translation.tool_mapping.offering import Toolbox
-
-ChatPart = dict[str, Any]
 
 
 def chat_parts(parts: Sequence[Part], dialect: Dialect, param: str, files: ReadFiles | None = None) -> list[ChatPart]:
@@ -82,16 +81,11 @@ def text_of(parts: Iterable[ChatPart]) -> list[str]:
     return [part["text"] for part in parts if part["type"] == "text"]
 
 
-ChatMessage = dict[str, Any]
-
 MESSAGES = frozenset[type]({Message})
 """Items that never share an answer with others."""
 
 UNSURE = frozenset[type]({Compaction, McpApprovalRequest, ToolSearchOutput})
 """Items that become no message, or replace others, depending on the items around them."""
-
-_BASE36 = "0123456789abcdefghijklmnopqrstuvwxyz"
-_SHORT_ID_LENGTH = 9
 
 
 def to_messages(
@@ -275,7 +269,7 @@ class _Renderer(Struct):
         calls = [self._tool_call(call, recalled) for call in answer.calls]
         if self.dialect.signs_calls and calls and not recalled.signatures:
             calls[0].setdefault("extra_content", UNSIGNED)
-        message = _assistant(answer, recalled, calls, self.dialect)
+        message = assistant(*_spoken(answer.messages, self.dialect), recalled, calls, self.dialect)
         outputs, moved = self._outputs(answer, recalled)
         messages = [*message, *outputs, *([{"role": "user", "content": moved}] if moved else [])]
         if self.dialect.tools != "native" and (calls or outputs):
@@ -297,11 +291,11 @@ class _Renderer(Struct):
         for index, output in sorted(answer.outputs, key=lambda pair: pair[0]):
             parts = self._parts(output_of(output), index, "output")
             call_id = self._id_of(output, recalled)
-            messages.append(_tool_message(call_id, parts, self.dialect))
+            messages.append(tool_message(call_id, parts, self.dialect))
             rest = [part for part in parts if part["type"] != "text"]
             if rest and not self.dialect.tool_parts:
                 names = {tie(call): chat_call(call, self.toolbox)[0] for call in answer.calls}
-                moved += [_moved_from(call_id, names.get(tie(output))), *rest]
+                moved += [moved_from(call_id, names.get(tie(output))), *rest]
         return messages, moved
 
     def _tool_call(self, call: Call, recalled: Recalled) -> dict[str, Any]:
@@ -312,7 +306,7 @@ class _Renderer(Struct):
 
     def _id_of(self, item: Call | Output, recalled: Recalled) -> str:
         """Return the id for a call and its output: the backend's own, if that contains a signature."""
-        return recalled.calls.get(tie(item), {}).get(SIGNED_ID) or _call_id(tie(item), self.dialect)
+        return recalled.calls.get(tie(item), {}).get(SIGNED_ID) or call_id_for(tie(item), self.dialect)
 
     def _parts(self, content: Any, index: int, field: str) -> list[ChatPart]:
         """Return the parts of a text that the model did not write."""
@@ -359,26 +353,6 @@ def _is_user(item: InputItem) -> bool:
     return isinstance(item, Message) and item.role == "user"
 
 
-def _assistant(answer: Answer, recalled: Recalled, calls: list[Any], dialect: Dialect) -> list[ChatMessage]:
-    """Return the assistant message, or none if the answer is only reasoning."""
-    text, refusal = _spoken(answer.messages, dialect)
-    if not (text or refusal or calls):
-        return []
-    content = _with_thoughts(text, recalled, dialect)
-    message: ChatMessage = {"role": "assistant"} | (
-        {"content": content} if content else _NO_CONTENT[dialect.call_content]
-    )
-    if refusal:
-        message["refusal"] = refusal
-    message |= _reasoning_fields(recalled, dialect, needed=bool(calls)) | recalled.signatures
-    if calls:
-        message["tool_calls"] = calls
-    return [message]
-
-
-_NO_CONTENT: dict[str, dict[str, Any]] = {"null": {"content": None}, "": {"content": ""}, "absent": {}}
-
-
 def _spoken(messages: Sequence[Message], dialect: Dialect) -> tuple[str, str]:
     """Return the text and the refusal of assistant messages; a refusal is text if the dialect has no field for it."""
     if not messages:
@@ -391,60 +365,6 @@ def _spoken(messages: Sequence[Message], dialect: Dialect) -> tuple[str, str]:
         refusals += [part.refusal for part in apart]
         texts.append("".join(text_of(chat_parts([part for part in parts if part not in apart], dialect, "input"))))
     return "\n\n".join(filter(None, texts)), "".join(refusals)
-
-
-def _with_thoughts(text: str, recalled: Recalled, dialect: Dialect) -> str | list[ChatPart]:
-    """Return the content with the reasoning inside it, if that is where the dialect has it."""
-    if dialect.reasoning == "think_tags" and recalled.text:
-        return f"<think>\n{recalled.text}\n</think>\n\n{text}".rstrip("\n")
-    if dialect.reasoning == "thinking" and recalled.text:
-        thoughts = {"type": "thinking", "thinking": [{"type": "text", "text": recalled.text}]}
-        return [thoughts, {"type": "text", "text": text}] if text else [thoughts]
-    return text
-
-
-def _reasoning_fields(recalled: Recalled, dialect: Dialect, *, needed: bool) -> dict[str, Any]:
-    """Return the reasoning fields: those that the family sent, otherwise the plain text in the dialect's field."""
-    if dialect.reasoning in {"think_tags", "thinking"}:
-        return {}
-    if recalled.fields:
-        return recalled.fields
-    if dialect.reasoning and (recalled.text or (needed and dialect.reasoning_required)):
-        return {dialect.reasoning: recalled.text}
-    return {}
-
-
-def _tool_message(call_id: str, parts: list[ChatPart], dialect: Dialect) -> ChatMessage:
-    content: str | list[ChatPart]
-    if len(parts) == 1 and parts[0]["type"] == "text":
-        content = parts[0]["text"]
-    elif dialect.tool_parts and any(part["type"] != "text" for part in parts):
-        content = parts
-    else:
-        content = "\n".join(part["text"] if part["type"] == "text" else _MOVED for part in parts)
-    return {"role": "tool", "tool_call_id": call_id, "content": content}
-
-
-UNSIGNED = {"google": {"thought_signature": "skip_thought_signature_validator"}}
-"""What Gemini accepts in place of a signature, according to its documentation."""
-
-_MOVED = "[see the next user message]"
-MOVED_FROM = "From the output of call "
-"""Begins a user message with content that a tool's output could not contain."""
-
-
-def _moved_from(call_id: str, name: str | None) -> ChatPart:
-    of = f" of {name}" if name else ""
-    return {"type": "text", "text": f"{MOVED_FROM}{call_id}{of}:"}
-
-
-def _call_id(call_id: str, dialect: Dialect) -> str:
-    """Return the id as the dialect allows it; the same id always becomes the same."""
-    fits = not dialect.short_call_ids or (len(call_id) == _SHORT_ID_LENGTH and call_id.isascii() and call_id.isalnum())
-    if fits:
-        return call_id
-    digest = hashlib.sha256(call_id.encode("utf-8", "surrogatepass")).digest()
-    return "".join(_BASE36[byte % len(_BASE36)] for byte in digest[:_SHORT_ID_LENGTH])
 
 
 def _unresolved(items: Sequence[InputItem]) -> ClientError:

@@ -11,7 +11,8 @@ from typing import Any
 from msgspec import Struct
 
 from antiphon.translation.dialects.dialect import Api, Dialect
-from antiphon.translation.to_chat.messages import MOVED_FROM, content_of
+from antiphon.translation.to_chat.answers import MOVED_FROM
+from antiphon.translation.to_chat.messages import content_of
 
 LONGEST_QUESTION = 2_000
 """Characters of a question that the vision model receives, from the end."""
