@@ -49,7 +49,7 @@ async def test_it_answers_whole_and_as_a_stream(client: aiohttp.ClientSession) -
     assert frames[-1].data == "[DONE]"
 
 
-async def test_a_bad_request_gets_an_error_and_not_a_stream(client: aiohttp.ClientSession) -> None:
+async def test_a_bad_wronggets_an_error_and_not_a_stream(client: aiohttp.ClientSession) -> None:
     async with client.post("chat/completions", json=HELLO | {"model": "other", "stream": True}) as answer:
         error = await answer.json()
 
@@ -139,6 +139,20 @@ async def sent_to(backend: DemoBackend, request: dict[str, Any]) -> int:
 async def test_it_refuses_what_it_is_started_for_and_nothing_else(name: str) -> None:
     assert await sent_to(RefusingDemoBackend([name]), CASES[name]) in (400, 500)
     assert await sent_to(RefusingDemoBackend([name]), {"stream": True}) == 200
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"messages": ["x"]},
+        {"messages": "x"},
+        {"model": "other"},
+        {"tools": [{"type": "function"}]},
+        {"messages": [{"role": "assistant", "tool_calls": [{"id": "a"}]}]},
+    ],
+)
+async def test_a_wrong_wronghas_an_error_whatever_else_is_refused(wrong: dict[str, Any]) -> None:
+    assert 400 <= await sent_to(RefusingDemoBackend(REFUSALS), wrong) < 500
 
 
 async def test_an_unknown_name_is_rejected(tmp_path: Path) -> None:

@@ -33,13 +33,14 @@ def _calls(request: Fields) -> list[Any]:
 
 
 def _odd_arguments(request: Fields) -> bool:
-    for call in _calls(request):
-        try:
-            if not isinstance(json.loads(call["function"]["arguments"]), dict):
-                return True
-        except ValueError:
-            return True
-    return False
+    return not all(_is_object((call.get("function") or {}).get("arguments", "")) for call in _calls(request))
+
+
+def _is_object(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text), dict)
+    except ValueError:
+        return False
 
 
 def _odd_schema(request: Fields) -> bool:
@@ -58,8 +59,8 @@ def _forced(request: Fields) -> bool:
 
 
 def _long_ids(request: Fields) -> bool:
-    ids = [call["id"] for call in _calls(request)]
-    ids += [message["tool_call_id"] for message in request["messages"] if message.get("role") == "tool"]
+    ids = [call.get("id", "") for call in _calls(request)]
+    ids += [message.get("tool_call_id", "") for message in request["messages"] if message.get("role") == "tool"]
     return any(len(each) != 9 or not each.isalnum() for each in ids)
 
 
@@ -108,8 +109,9 @@ class RefusingDemoBackend(DemoBackend):
         self._refused = [REFUSALS[name] for name in names]
 
     def answer(self, path: str, request: Fields) -> Answer:
-        """See `DemoBackend.answer`. Raises the refusal."""
-        for refused in self._refused if isinstance(request.get("messages"), list) else ():
+        """See `DemoBackend.answer`. Raises the refusal of a request that `demo` answers."""
+        answer = super().answer(path, request)
+        for refused in self._refused if "messages" in request else ():
             if refused.is_met(request):
                 raise ClientError(refused.words, status=refused.status)
-        return super().answer(path, request)
+        return answer
