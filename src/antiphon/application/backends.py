@@ -103,6 +103,7 @@ def _share(settings: Settings, configured: BackendConfig, number: int) -> Backen
         cache_salt=configured.cache_salt,
         passthrough=_passthrough(configured),
         check_answers=configured.check_answers,
+        plain_retry=configured.plain_retry,
         loop_calls=settings.loop_calls,
         loop_text=settings.loop_text,
     )

@@ -71,6 +71,9 @@ class BackendConfig(Struct, kw_only=True, forbid_unknown_fields=True):
     check_answers: bool | None = None
     """Whether to [check and correct](../guides/repair-model-output.md) the output of the backend's models. Default:
     depends on the [dialect](dialects.md)."""
+    plain_retry: bool = True
+    """Whether Antiphon sends a request that the backend refuses without a known reason [once more in its plainest
+    form](dialects.md#refusals-without-a-known-reason)."""
     connect_timeout: Annotated[float, Meta(gt=0)] | None = None
     """The setting [`connect_timeout`](#connect_timeout), for this backend only."""
     first_byte_timeout: Annotated[float, Meta(gt=0)] | None = None

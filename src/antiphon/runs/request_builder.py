@@ -1,11 +1,12 @@
 """Builds the requests of one response for a backend, and adapts them after the backend rejects one."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from antiphon.access.unseal import Unsealer, state_origin
-from antiphon.errors import AntiphonError, log
+from antiphon.errors import AntiphonError
 from antiphon.protocol.items.messages import ConfigurationUpdate, InputItem, ItemList
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.tools import Tool
@@ -16,7 +17,7 @@ from antiphon.translation.checked_items import TextCheck
 from antiphon.translation.dialects.dialect import NEXT_LESSON, Api
 from antiphon.translation.files import NONE_READ
 from antiphon.translation.from_chat.failed_generation import UNPARSED
-from antiphon.translation.learned import refused_parameter, refused_schema, refused_types
+from antiphon.translation.learned import refused_parameter, refused_schema, refused_types, spoken
 from antiphon.translation.to_chat.cut_prompts import is_longer
 from antiphon.translation.to_chat.request import Body, configured, responses_parameter, to_chat
 from antiphon.translation.to_chat.tokens import tokens_of
@@ -26,6 +27,9 @@ from antiphon.translation.tool_mapping.offering import WITH_TOOLS, Toolbox, tool
 from antiphon.translation.writer import Note
 from antiphon.upstream.backend_errors import beyond_window, is_overflow, read_failure
 from antiphon.upstream.backend_state import Target
+
+if TYPE_CHECKING:
+    from antiphon.runs.simplified import Simplified
 
 ANSWER = 1024
 """Tokens of a model's window that are reserved for its answer if the request sets no limit."""
@@ -100,6 +104,10 @@ class RequestBuilder:
         """The backend could not open content that it had sealed: its keys have changed since."""
         self.suspects: tuple[Target, frozenset[str]] | None = None
         """The parameter that the API rejected, and which backend it is."""
+        self.simplified: Simplified | None = None
+        """What is sent differently in this response, because of a refusal that nothing explains."""
+        self._is_simplified = False
+        """A request of this response was sent once more in its plainest form."""
         self._is_repeated = False
         """The request was sent again unchanged, because the service could not parse the model's call."""
         self._is_plain = False
@@ -130,7 +138,9 @@ class RequestBuilder:
         Raises `UnreadFile` if a file has to be read first.
         """
         target = self.target
-        dialect, refused, defaults = target.dialect, frozenset(target.refused), target.defaults
+        dialect, lessons, defaults = target.dialect, target.lessons, target.defaults
+        is_usual = self.simplified is None and not lessons.by_tenant
+        refused = lessons.refused if is_usual else self._lessons()
         api = "chat" if target.api == "chat" else self.api_for(request, items)
         self.api = api
         if defaults is not None:
@@ -173,9 +183,11 @@ class RequestBuilder:
         if self._is_plain:
             self._body = {**self._body, "stream": False}
             self._body.pop("stream_options", None)
+        if lessons.suspicions is not None and self._tests(request):
+            return self.build(request, items, limit)
         allowed = None if request.tool_choice is None else allowed_names(toolbox, request.tool_choice)
         check = None
-        if request.text is not None and (dialect.checks_answers or (toolbox.offers and not taught.formats_with_tools)):
+        if request.text is not None and (dialect.checks_answers or not taught.formats_here(toolbox.offers)):
             check = text_check(request, items, self._body, is_doubtful=target.is_loose)
         return BuiltRequest(self._body, toolbox, allowed, api, check, note, adjusted)
 
@@ -229,6 +241,8 @@ class RequestBuilder:
         """The backend answered 400 or above. Return if another request may succeed; else raise the error to report."""
         target = self.target
         error = read_failure(status, headers, body, target.model, target.state.identity, RENAMES[self.api])
+        if (first := self.first_refusal) is not None:
+            raise first
         if is_overflow(error):
             if not self.shortens_next():
                 raise error
@@ -245,11 +259,13 @@ class RequestBuilder:
         if name is None and self._falls_back(status, body):
             return
         self._refusals += 1
-        if name in self.target.refused:
+        held = self._lessons()
+        if name in held:
             name = NEXT_LESSON.get(name)
-        if name is None or name in self.target.refused or self._refusals > MAX_REFUSALS:
-            raise error
-        self._learned(name)
+        if name is None or name in held or self._refusals > MAX_REFUSALS:
+            self._simplify(status, error, body)
+        else:
+            target.learn(name, spoken(body))
 
     def learn_schema(self, error: AntiphonError) -> bool:
         """The answer was an error that may concern a schema. Return whether another request may succeed."""
@@ -259,7 +275,8 @@ class RequestBuilder:
         """Chat accepted the request that the Responses API rejected: so the request was not invalid."""
         suspects, self.suspects = self.suspects, None
         if suspects is not None and suspects[0] is self.target:
-            self.target.refused |= suspects[1]
+            for name in suspects[1]:
+                self.target.learn(name, "")
 
     def shortens_next(self) -> bool:
         """The backend found the request too long. Return whether the next one can be shorter: `next` shortens it.
@@ -336,19 +353,48 @@ class RequestBuilder:
             return False
         lesson = refused_schema(status, body, self._body)
         if lesson is not None:
-            self._learned(lesson)
+            self.target.learn(lesson, spoken(body))
         return lesson is not None
 
-    def _learned(self, lesson: str) -> None:
-        """From now on, requests for this model are sent as the lesson says."""
-        target = self.target
-        target.refused.add(lesson)
-        log.info(
-            "The backend '%s' refused a request for the model '%s'. Requests are adjusted from now on: %s.",
-            target.state.backend.name,
-            target.name,
-            lesson,
-        )
+    # A refusal that nothing explains.
+
+    @property
+    def first_refusal(self) -> AntiphonError | None:
+        """The error of a request whose plainest form is sent now, and not accepted yet."""
+        one = self._current()
+        return one.refusal if one else None
+
+    def _lessons(self) -> frozenset[str]:
+        """Return the lessons for this response, and what is simplified for it."""
+        held = self.target.lessons.of(self._unseal.tenant)
+        simplified = self._current()
+        return held | simplified.lessons if simplified else held
+
+    def _tests(self, request: CreateResponse) -> bool:
+        """Return whether the request must be built again, to test a suspicion about its backend."""
+        if self.api != "chat" or self._current() is not None:
+            return False
+        from antiphon.runs.simplified import tested  # noqa: PLC0415 - after refusals alone
+
+        self.simplified = tested(self.target, self._unseal.tenant, request, self._body)
+        return self.simplified is not None and bool(self.simplified.lessons)
+
+    def _simplify(self, status: int, error: AntiphonError, body: bytes) -> None:
+        """Send the next request in its plainest form. Raises the error if that does not help."""
+        from antiphon.runs.simplified import plainest  # noqa: PLC0415
+
+        if self.api != "chat" or self._is_simplified:
+            raise error
+        tenant, before, refusal = self._unseal.tenant, self._current(), (status, error, body)
+        after = plainest(self.target, tenant, self.request, self._body, before, refusal)
+        if after is None:
+            raise error
+        self._is_simplified, self.simplified = True, after
+
+    def _current(self) -> "Simplified | None":
+        """Return what is simplified for the backend in use."""
+        one = self.simplified
+        return one if one is not None and one.target is self.target else None
 
     def _refused_name(self, status: int, body: bytes) -> str | None:
         if self.api == "responses":

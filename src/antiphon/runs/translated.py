@@ -31,7 +31,7 @@ class Translated(Struct):
 async def translated(engine: Engine, request: CreateResponse, context: Context, target: Target) -> Translated:
     """Return a request for this target; a large one is translated in a thread. Raises `ClientError`."""
     tenant = context.tenant
-    refused, unseal = frozenset(target.refused), Unsealer(engine.keyring, tenant, refuses=False)
+    refused, unseal = target.lessons.of(tenant), Unsealer(engine.keyring, tenant, refuses=False)
     if target.defaults is not None:
         request = target.defaults.complete(request, context.items)
     api = target.api_for(request, context.items)

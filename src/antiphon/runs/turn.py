@@ -101,6 +101,10 @@ class Turn:
         if error is None:
             if self.builder.suspects is not None:
                 self.builder.confirm()
+            if self.builder.simplified is not None:
+                self.builder.simplified.accepted()
+        elif is_silent and (first := self.builder.first_refusal) is not None:
+            ending = replace(ending, error=first)
         elif is_silent and is_overflow(error):
             if self.builder.shortens_next():
                 return

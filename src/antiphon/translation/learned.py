@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from antiphon.translation.dialects.dialect import REASONING_FIELDS, SCHEMA_LESSON
-from antiphon.translation.dialects.differences import FAILED, LONGEST, REJECTED, recognised
+from antiphon.translation.dialects.differences import FAILED, LONGEST, MOST_IN_ALL, REJECTED, recognised, unquoted
 from antiphon.translation.to_chat.schemas import GROUPS, Group, groups_in, schemas_in
 
 _ALWAYS_SENT = frozenset({"model", "messages", "tools", "stream"})
@@ -106,6 +106,12 @@ def refused_parameter(status: int, body: bytes, sent: Mapping[str, Any]) -> str 
     if "tools" in sent and any(wording.search(text) for wording in _compiled(_NO_TOOLS) for text in texts):
         return "tools"
     return recognised(status, texts, sent) or _named_parameter(status, error, sent)
+
+
+def spoken(body: bytes) -> str:
+    """Return what a server says itself in an error, without what it quotes of the request."""
+    texts = [one for one in _statements(_decoded(body)) if isinstance(one, str)]
+    return unquoted(" ".join(texts)[:MOST_IN_ALL])
 
 
 def named_parameter(status: int, body: bytes, sent: Mapping[str, Any]) -> str | None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
+from antiphon.errors import log
 from antiphon.protocol.items.messages import InputItem
 from antiphon.protocol.requests import CreateResponse
 from antiphon.sharing.scheduler import FairScheduler
@@ -19,6 +20,7 @@ from antiphon.translation.to_responses.request import extras
 from antiphon.upstream.backend import Backend
 from antiphon.upstream.health import Health
 from antiphon.upstream.identity import Identity
+from antiphon.upstream.lessons import EVERYONE, Lessons
 from antiphon.upstream.options import ANY, LATEST, BackendOptions, ModelOptions, is_listed
 from antiphon.upstream.prices import Prices
 
@@ -112,6 +114,8 @@ class BackendState:
         """The results of probes of its models, by the names that it uses itself."""
         self.targets: dict[str, Target] = {}
         """The known facts about its models, by the names that clients use."""
+        self.lessons: dict[str, Lessons] = {}
+        """What its refusals taught about its models, by the names that it uses itself."""
         self._followers: WeakSet[Target] = WeakSet()
         """These, and those that a response still uses although the registry dropped them."""
         self.slots = FairScheduler()
@@ -262,15 +266,15 @@ class BackendState:
 
 
 class Target:
-    """A model at a backend. Lessons from its answers last as long as this object.
+    """A model at a backend.
 
     `backend`, `dialect` and `api` are those of its `state`, which updates them; the dialect is that of the
     model, if facts about it are known. `chat_path` is the path of Chat requests at `backend`.
     """
 
     __slots__ = (
-        *("__weakref__", "api", "backend", "breaks_schemas", "chat_path", "defaults", "dialect", "may_have_window"),
-        *("model", "name", "preopened", "prices", "profile", "refused", "reserved_output", "state"),
+        *("__weakref__", "api", "backend", "breaks_schemas", "chat_path", "defaults", "dialect", "lessons"),
+        *("may_have_window", "model", "name", "preopened", "prices", "profile", "reserved_output", "state"),
     )
 
     def __init__(self, state: BackendState, model: str, name: str) -> None:
@@ -279,8 +283,8 @@ class Target:
         """The backend's name for it."""
         self.name = name
         """The clients' name for it."""
-        self.refused: set[str] = set()
-        """Parameters that the backend rejected, and types of tools and items that its Responses API rejected."""
+        self.lessons = state.lessons.setdefault(model, Lessons())
+        """What the backend's refusals taught about the model, under any name of it."""
         self.profile: ModelProfile | None = None
         """The facts about the model: as configured, else as measured."""
         self.defaults: ModelDefaults | None = None
@@ -325,6 +329,16 @@ class Target:
             self.dialect = self.dialect.profiled(self.profile)
             self.preopened = self.preopened or (before != found and found.thinking == "preopened")
 
+    def learn(self, lesson: str, said: str, tenant: str = EVERYONE) -> None:
+        """Send requests for this model as the lesson says from now on; `said` are the backend's words."""
+        self.lessons.learn(lesson, said, tenant)
+        log.info(
+            "The backend '%s' refused a request for the model '%s'. Requests are adjusted from now on: %s.",
+            self.state.backend.name,
+            self.name,
+            lesson,
+        )
+
     @property
     def window(self) -> int | None:
         """The maximum tokens of prompt and answer together; None if unknown."""
@@ -334,10 +348,11 @@ class Target:
 
     def accepts(self, names: Collection[str]) -> bool:
         """Whether parameters with these names, which are not in the API, are forwarded and were not rejected."""
-        return self.state.passthrough.issuperset(names) and self.refused.isdisjoint(names)
+        return self.state.passthrough.issuperset(names) and self.lessons.refused.isdisjoint(names)
 
     def api_for(self, request: CreateResponse, items: Iterable[InputItem]) -> Api:
         """Return the API for this request: Chat for content that a probed (not configured) Responses API rejected."""
-        if self.refused and self.api == "responses" and self.state.is_probed:
-            return "chat" if self.refused & extras(request, items) else "responses"
+        refused = self.lessons.refused
+        if refused and self.api == "responses" and self.state.is_probed:
+            return "chat" if refused & extras(request, items) else "responses"
         return self.api

@@ -72,6 +72,8 @@ class BackendOptions:
     """Parameters that are forwarded to it although the API does not have them; None for those of its family."""
     check_answers: bool | None = None
     """Whether its models' answers are checked and corrected; None for the default of its family."""
+    plain_retry: bool = True
+    """Whether a request that it refuses without a known reason is sent once more in its plainest form."""
     loop_calls: int = 4
     """Identical rounds of calls after which the model gets a note; twice as many end the response; 0 for never."""
     loop_text: int = 8192

@@ -244,6 +244,8 @@ class ModelRegistry:
     def _target(self, state: BackendState, model: str, name: str) -> Target:
         if sum(len(each.targets) for each in self.backends) >= MAX_TARGETS:
             self._forget()
+            for each in self.backends:
+                each.lessons.clear()
         return state.target(model, name)
 
     def _forget(self) -> None:

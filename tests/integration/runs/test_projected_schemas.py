@@ -30,7 +30,7 @@ async def test_a_rejected_schema_is_sent_weaker_and_later_requests_begin_with_th
 
     keys = [sorted(set(sent(request)) & {"pattern", "format"}) for request in backend.requests]
     assert keys == [["format", "pattern"], ["format"], [], []]
-    assert made.models.backends[0].targets["m"].refused == {"schema:classes", "schema:format"}
+    assert made.models.backends[0].targets["m"].lessons.refused == {"schema:classes", "schema:format"}
 
 
 async def test_the_end_of_an_answer_that_said_nothing_teaches_the_same() -> None:

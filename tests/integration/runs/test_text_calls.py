@@ -80,7 +80,7 @@ async def test_a_strict_tool_in_the_prompt_is_called_again_where_its_schema_is_b
 ) -> None:
     wrong = CALL.replace('"here"', "1")
     serving, backend = engine(plain(wrong), plain(CALL), dialect="ollama")
-    (await serving.models.find("m")).refused.add("tools")
+    (await serving.models.find("m")).lessons.learn("tools")
     form: Any = TOOL["parameters"]
     tool = TOOL | {"strict": strict, "parameters": form | {"required": ["place"], "additionalProperties": False}}
     (call,) = (await ask(serving, input="Look!", tools=[tool]))["output"]

@@ -379,7 +379,7 @@ async def test_an_input_that_was_cut_when_it_was_written_again_is_not_taken() ->
 
 async def test_where_a_call_cannot_be_forced_an_unfit_input_goes_out_as_it_is() -> None:
     made, backend = engine(sql("SELECT x"))
-    (await made.models.find("m")).refused.add("tool_choice")
+    (await made.models.find("m")).lessons.learn("tool_choice")
     response = await ask(made, tools=[SQL])
 
     assert [item["input"] for item in response["output"]] == ["SELECT x"]

@@ -100,10 +100,10 @@ async def test_a_backend_that_goes_away_keeps_its_models_for_a_better_error_than
 
 async def test_what_was_learned_of_a_model_outlives_a_new_look() -> None:
     known = models(Listed("a", ["x"]))
-    (await known.find("x")).refused.add("top_p")
+    (await known.find("x")).lessons.learn("top_p")
     await known.refresh()
 
-    assert (await known.find("x")).refused == {"top_p"}
+    assert (await known.find("x")).lessons.refused == {"top_p"}
 
 
 async def test_each_backend_has_its_own_dialect_told_or_configured() -> None:

@@ -4,7 +4,7 @@ Request translation reads a `Dialect` instead of checking a backend's name. An e
 its row (`Dialect.taught`), so that a lesson learned from a 400 works exactly like a row of the table.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -61,6 +61,9 @@ SCHEMA_LESSON = "schema:"
 EFFORT_LESSON = "reasoning.effort:"
 """The prefix of the lesson that a backend accepts only the efforts that follow, separated by commas."""
 
+PLAIN_LESSON = "tools.plain:"
+"""The prefix of the lesson that a backend refuses the schema with the digest that follows."""
+
 TAUGHT: Mapping[str, Mapping[str, Any]] = {
     "stream.always": {"always_streams": True},
     "sampling.both": {"both_samplings": False},
@@ -69,8 +72,14 @@ TAUGHT: Mapping[str, Mapping[str, Any]] = {
     "tools.format": {"formats_with_tools": False},
     "tools.forced": {"forced_thinking": False},
     "tools.auto": {"forces_calls": False},
+    "messages.first": {"system_messages": "first"},
+    "messages.role": {"system_role": "system"},
+    "messages.text": {"text_parts": False, "tool_parts": False},
+    "messages.turns": {"alternating": True},
+    "messages.content": {"call_content": ""},
+    "text.format": {"json_formats": frozenset()},
 }
-"""What each lesson of `differences` changes in a dialect."""
+"""What each lesson of `differences` and `plainest` changes in a dialect."""
 
 NEXT_LESSON: Mapping[str, str] = {"tools.forced": "tools.auto"}
 """The lesson that follows if a backend refuses in the same way although the first was applied."""
@@ -196,6 +205,8 @@ class Dialect:
     """
     unfit: frozenset[str] = frozenset()
     """Groups of keywords (`to_chat.schemas`) that its grammars reject: learned, and removed from schemas."""
+    plain_tools: frozenset[str] = frozenset()
+    """Digests of schemas that are sent in their plainest form (`to_chat.plain_schemas`): learned."""
     passthrough: frozenset[str] = frozenset()
     """Parameters outside the Responses API that are forwarded if the configuration names none."""
     hosts: tuple[str, ...] = field(default=(), compare=False)
@@ -212,6 +223,10 @@ class Dialect:
         """Whether a schema can constrain an answer."""
         return "response_format" in self.accepts and not self.json_formats.isdisjoint(_SCHEMAS)
 
+    def formats_here(self, offers: Collection[Any]) -> bool:
+        """Whether a JSON format can be sent beside these tools; otherwise its answer is checked by this server."""
+        return bool(self.json_formats) and (self.formats_with_tools or not offers)
+
     def taught(self, lessons: frozenset[str]) -> "Dialect":
         """Return this dialect corrected by `lessons`, which `learned.refused_parameter` derived from a backend's
         errors.
@@ -219,7 +234,7 @@ class Dialect:
         if not lessons:
             return self
         required = next((name for name in _REPLAY_FIELDS if f"+{name}" in lessons), None)
-        unfit = frozenset(one.removeprefix(SCHEMA_LESSON) for one in lessons if one.startswith(SCHEMA_LESSON))
+        unfit = _named(SCHEMA_LESSON, lessons)
         silenced = not required and any(f"messages.{name}" in lessons for name in REASONING_FIELDS)
         changes = {field: value for lesson in lessons for field, value in TAUGHT.get(lesson, {}).items()}
         return replace(
@@ -234,6 +249,7 @@ class Dialect:
             reasoning_required=bool(required) or (self.reasoning_required and not silenced),
             strict=self.strict and "strict" not in lessons and not unfit,
             unfit=self.unfit | unfit,
+            plain_tools=self.plain_tools | _named(PLAIN_LESSON, lessons),
             tools="prompt" if "tools" in lessons and self.tools == "native" else self.tools,
         )
 
@@ -261,6 +277,11 @@ class Dialect:
         if profile.vision:
             changes["sees_images"] = True
         return replace(self, **changes) if changes else self
+
+
+def _named(prefix: str, lessons: frozenset[str]) -> frozenset[str]:
+    """Return what the lessons with this prefix name."""
+    return frozenset(one.removeprefix(prefix) for one in lessons if one.startswith(prefix))
 
 
 _SCHEMAS = frozenset({"json_schema", "json_object_schema"})

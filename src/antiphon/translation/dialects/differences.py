@@ -58,10 +58,15 @@ class Difference(Struct, frozen=True, kw_only=True, dict=True):
         if status not in self.statuses:
             return None
         if not (self.reads_quotes or _INNER.search(said)):
-            said = _QUOTED.sub("", said)
+            said = unquoted(said)
         found = (pattern.search(said) for pattern in self._patterns)
         lessons = (self.teaches(match, sent) for match in found if match)
         return next((lesson for lesson in lessons if lesson), None)
+
+
+def unquoted(said: str) -> str:
+    """Return what a backend says without quotations of three words and more, which can be of the request."""
+    return _QUOTED.sub("", said)
 
 
 def recognised(status: int, said: Iterable[str], sent: Body) -> str | None:

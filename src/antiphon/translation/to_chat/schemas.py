@@ -169,7 +169,7 @@ def _without(schema: Schema, dropped: Sequence[Group]) -> Schema:
         for keyword, value in node.items():
             if keyword not in lost:
                 copy[keyword] = value if keyword in _DATA else _copied(keyword, value, pending)
-        if note := _note({keyword: value for keyword, value in lost.items() if keyword not in _UNSAID}):
+        if note := noted({keyword: value for keyword, value in lost.items() if keyword not in _UNSAID}):
             said = copy.get("description")
             copy["description"] = f"{said} {note}" if isinstance(said, str) else note
     return root
@@ -190,7 +190,8 @@ def _copied(keyword: str, value: Any, pending: list[tuple[Schema, Schema]]) -> A
     return [later(inner) for inner in value] if isinstance(value, list) else later(value)
 
 
-def _note(lost: Schema) -> str:
+def noted(lost: Schema) -> str:
+    """Return removed keywords as words for a description; empty for none, and for too many."""
     if not lost:
         return ""
     written = msgspec.json.encode(lost).decode()

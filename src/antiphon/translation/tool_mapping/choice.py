@@ -53,6 +53,8 @@ def chat_tools(offers: Iterable[Offer], dialect: Dialect, adjusted: list[str]) -
             _flatten(function, budget)
         if dialect.unfit:
             function["parameters"] = projected(function["parameters"], dialect.unfit)
+        if dialect.plain_tools:
+            _simplify(function, dialect.plain_tools)
         if function["parameters"] is not given and function["parameters"] != given and SCHEMAS not in adjusted:
             adjusted.append(SCHEMAS)
     return [{"type": "function", "function": function} for function in functions]
@@ -63,6 +65,17 @@ def _flatten(function: dict[str, Any], budget: Budget) -> None:
     function["parameters"], words = flattened(function["parameters"], budget)
     function["description"] = "\n\n".join(filter(None, (function.get("description"), words)))
     function.pop("strict", None)
+
+
+def _simplify(function: dict[str, Any], refused: frozenset[str]) -> None:
+    """Give a function its plainest schema if the backend refused the one that it has."""
+    from antiphon.translation.to_chat.plain_schemas import digest_of, plain  # noqa: PLC0415 - few backends need it
+
+    if digest_of(function["parameters"]) in refused:
+        if not is_flat(function["parameters"]):
+            _flatten(function, Budget())
+        function["parameters"] = plain(function["parameters"])
+        function.pop("strict", None)
 
 
 def chat_function(offer: Offer) -> dict[str, Any]:

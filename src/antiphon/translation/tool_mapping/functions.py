@@ -100,7 +100,7 @@ def _function(tool: FunctionTool, dialect: Dialect) -> Offer:
     offer = replace(offer, strict=bool(tool.strict and dialect.strict))
     if tool.parameters is not None:
         offer = replace(offer, parameters=tool.parameters)
-    if not (dialect.root_choices or is_flat(offer.parameters)):
+    if dialect.plain_tools or not (dialect.root_choices or is_flat(offer.parameters)):
         return replace(offer, check="schema")  # no backend can enforce it: it receives a weaker one
     if not dialect.checks_answers:
         return offer

@@ -73,8 +73,8 @@ class Interview:
     ) -> None:
         self._state, self._model = state, model
         self._send, self._watch = send, watch
-        known = [target.refused for target in state.targets.values() if target.model == model]
-        self._dialect: Dialect = state.dialect.taught(frozenset().union(*known))
+        lessons = state.lessons.get(model)
+        self._dialect: Dialect = state.dialect.taught(lessons.refused) if lessons else state.dialect
         self._requests = self._tokens = self._allowed = 0
 
     async def run(self, *, measures_window: bool = False) -> Measurement:

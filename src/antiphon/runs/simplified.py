@@ -1,0 +1,96 @@
+"""Simplifies the requests of one response after a refusal that nothing explains: what is sent, and what it teaches.
+
+A refused request is sent once more in its plainest form (`dialects.plainest`). While a suspicion about a model is open,
+a request with suspects is sent with some of them simplified, as a test (`upstream.suspicions`).
+"""
+
+from msgspec import Struct
+
+from antiphon.errors import AntiphonError, log
+from antiphon.protocol.requests import CreateResponse, LocalRequest
+from antiphon.translation.dialects.plainest import may_be_form, suspects
+from antiphon.translation.learned import spoken
+from antiphon.translation.to_chat.request import Body
+from antiphon.upstream.backend_state import Target
+from antiphon.upstream.lessons import LONGEST_WORDS
+from antiphon.upstream.suspicions import Suspects, Trial
+
+
+class Simplified(Struct):
+    """The simplifications of one response's requests to one backend."""
+
+    target: Target
+    tenant: str
+    lessons: Suspects
+    """What is sent differently, as lessons for the dialect."""
+    trial: Trial | None = None
+    """The test of a suspicion that this is."""
+    found: Suspects = frozenset()
+    """The suspects of the request that was refused."""
+    refusal: AntiphonError | None = None
+    """The first refusal, once the plainest form is sent; None again once that is accepted."""
+    said: str = ""
+    """The backend's words in it."""
+
+    def accepted(self) -> None:
+        """The backend accepted the request: conclude from that."""
+        lessons, trial = self.target.lessons, self.trial
+        if lessons.suspicions is None:
+            return
+        if self.refusal is None:
+            if trial is not None:
+                lessons.suspicions.accepted(trial)
+            self.trial = None
+            return
+        log.warning(
+            "The backend '%s' refused a request for the model '%s' without a known reason, and accepted its plainest "
+            "form. It said: %s",
+            self.target.state.backend.name,
+            self.target.name,
+            self.said,
+        )
+        lesson = lessons.suspicions.explained(self.tenant, trial, self.found)
+        if lesson is not None:
+            self.target.learn(lesson, self.said, self.tenant)
+        self.refusal = self.trial = None
+
+
+def tested(target: Target, tenant: str, request: CreateResponse, body: Body) -> Simplified | None:
+    """Return how to send a request whose `body` contains suspects; None to send it as it is."""
+    lessons = target.lessons
+    if lessons.suspicions is None:
+        return None
+    trial = lessons.suspicions.trial(tenant, suspects(body, target.dialect, _own(request)))
+    return None if trial is None else Simplified(target, tenant, trial.applied, trial)
+
+
+def plainest(
+    target: Target,
+    tenant: str,
+    request: CreateResponse,
+    body: Body,
+    before: Simplified | None,
+    refusal: tuple[int, AntiphonError, bytes],
+) -> Simplified | None:
+    """Return how to send a refused request once more; None if its form is not the reason, or was tried too often.
+
+    `body` is the Chat request that was refused, sent as `before` says; `refusal` is the status, the error for the
+    client, and the backend's body.
+    """
+    status, error, answer = refusal
+    said = spoken(answer)
+    if not (target.state.options.plain_retry and may_be_form(status, error, said)):
+        return None
+    trial = before.trial if before else None
+    applied = before.lessons if before else frozenset[str]()
+    sent = suspects(body, target.dialect, _own(request))
+    is_test = trial is not None and bool(trial.tested)
+    is_within = bool(sent) and target.lessons.suspect().attempt(tenant, trial.left if trial and is_test else sent)
+    if not (is_within or is_test):
+        return None
+    return Simplified(target, tenant, applied | sent, trial, sent, error, said[:LONGEST_WORDS])
+
+
+def _own(request: CreateResponse) -> frozenset[str]:
+    """Return the parameters that the client wrote for the backend itself."""
+    return frozenset(request.parameters) if isinstance(request, LocalRequest) else frozenset()

@@ -1,0 +1,119 @@
+"""The plainest form of a Chat request: for a refusal that no row of `differences` explains.
+
+`suspects` names what a backend may have refused in a request: lessons that change it and keep its meaning. A request
+that is built with all of them has one system message, texts as strings, plain schemas, and no optional parameter. It
+has every tool, every text and every result, so that a hostile backend gains nothing by refusing.
+`upstream.suspicions` finds out which of them it was.
+"""
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from itertools import pairwise
+from typing import Any
+
+from antiphon.errors import AntiphonError
+from antiphon.translation.dialects.dialect import PLAIN_LESSON, REASONING_FIELDS, Dialect
+from antiphon.translation.to_chat.plain_schemas import digest_of, plain
+
+Body = Mapping[str, Any]
+
+_MEANING = frozenset(
+    {"model", "messages", "tools", "tool_choice", "stream", "response_format", "logprobs", "top_logprobs", "n", "stop"}
+    | {"max_tokens", "max_completion_tokens"}
+)
+"""Parameters that are not omitted: what the client asked for would change."""
+
+UNREFUSED = frozenset({401, 402, 403, 404, 408, 413, 429})
+"""Statuses of failures that another form of the request cannot change."""
+
+_TEMPLATE = re.compile(
+    r"jinja|chat[ _]?template|template\b.{0,40}\b(?:error|fail|exception)|raise_exception", re.IGNORECASE
+)
+"""Servers report what a model's template raises with any status."""
+
+_CODES = frozenset(
+    {"context_length_exceeded", "insufficient_quota", "model_not_found", "invalid_api_key", "rate_limit_exceeded"}
+    | {"content_filter", "content_policy_violation", "invalid_encrypted_content", "data_inspection_failed"}
+)
+
+_EXPLAINED = re.compile(
+    r"context[ _](?:length|window|size)|\btoo (?:long|large|big|many tokens)\b|maximum (?:context|prompt|input)"
+    r"|\btokens? (?:limit|count)\b|exceeds? (?:the )?(?:limit|max|length)|上下文|长度超|超过.{0,6}长度|超出.{0,6}限制"
+    r"|content[ _](?:policy|filter)|\b(?:moderation|safety|harmful|unsafe|inappropriate|flagged|prohibited)\b"
+    r"|datainspection|data[ _]inspection|sensitive (?:content|information|words?)|usage polic|敏感|违规|不安全|安全审核"
+    r"|\bapi[ _-]?keys?\b|\bcredentials?\b|\bauthenticat|\bunauthori[sz]ed\b|\bforbidden\b|\bpermission\b|密钥|鉴权"
+    r"|\bquotas?\b|\bcredits?\b|\bbalance\b|\bbilling\b|\barrears?\b|\bafford\b|\bsubscription\b|\bpayment\b|余额|欠费|配额|额度"
+    r"|rate[ _-]?limit|\bthrottl|限流|频率"
+    r"|\bimages?\b|\baudio\b|\bvideos?\b|\bfiles?\b|\bpdf\b|\bbase64\b|\bmime\b|\bmedia\b|\bdownload|\burls?\b|图片|图像|文件"
+    r"|\bmodel\b.{0,80}(?:not (?:found|exist|available|loaded)|does(?: not|n't) exist|no such)|模型不存在",
+    re.IGNORECASE,
+)
+"""What a client or an operator must correct: the length, the content, a key, a quota, a file, the model's name."""
+
+_VALUES = re.compile(
+    r"\b(?:temperature|top_p|(?:presence|frequency)_penalty|top_k|min_p|max_tokens)\b.{0,80}"
+    r"(?:\bbetween\b|\brange\b|(?:less|greater|larger|smaller|more) than|at (?:most|least)|[<>]=?)",
+    re.IGNORECASE | re.DOTALL,
+)
+"""A value outside of its range."""
+
+
+def may_be_form(status: int, error: AntiphonError, said: str) -> bool:
+    """Return whether a refusal may be about the form of a request, and not about what it asks for.
+
+    `error` is what the client would receive, and `said` the backend's own words (`learned.spoken`).
+    """
+    if status in UNREFUSED or error.code in _CODES or _EXPLAINED.search(said) or _VALUES.search(said):
+        return False
+    return status in {400, 422} or _TEMPLATE.search(said) is not None
+
+
+def suspects(body: Body, dialect: Dialect, own: Collection[str] = ()) -> frozenset[str]:
+    """Return the lessons that change this Chat request and keep its meaning.
+
+    `own` are the parameters that the client wrote for the backend itself: they are not omitted.
+    """
+    return frozenset({*_parameters(body, own), *_forms(body), *_tools(body), *_messages(body["messages"], dialect)})
+
+
+def _parameters(body: Body, own: Collection[str]) -> Iterator[str]:
+    for name, value in body.items():
+        if name not in _MEANING and name not in own and not (name == "parallel_tool_calls" and value is False):
+            yield name
+
+
+def _forms(body: Body) -> Iterator[str]:
+    if not body.get("stream"):
+        yield "stream.always"
+    if body.get("tool_choice") not in (None, "auto", "none"):
+        yield "tools.auto"
+    if "response_format" in body:
+        yield "tools.format" if body.get("tools") else "text.format"
+
+
+def _tools(body: Body) -> Iterator[str]:
+    functions = [tool["function"] for tool in body.get("tools", ()) if tool.get("type") == "function"]
+    form = (body.get("response_format") or {}).get("json_schema") or {}
+    if any(one.get("strict") for one in (*functions, form)):
+        yield "strict"
+    for function in functions:
+        schema = function.get("parameters")
+        if isinstance(schema, dict) and plain(schema) != schema:
+            yield PLAIN_LESSON + digest_of(schema)
+
+
+def _messages(messages: list[Any], dialect: Dialect) -> Iterator[str]:
+    roles = [message["role"] for message in messages]
+    if any(role in {"system", "developer"} for role in roles[1:]):
+        yield "messages.first"
+    if "developer" in roles:
+        yield "messages.role"
+    if any(first == second != "tool" for first, second in pairwise(roles)):
+        yield "messages.turns"
+    contents = [message.get("content") for message in messages]
+    if any(isinstance(one, list) and any(part.get("type") == "text" for part in one) for one in contents):
+        yield "messages.text"
+    if any(message.get("content", "") is None for message in messages):
+        yield "messages.content"
+    if not dialect.reasoning_required:
+        yield from (f"messages.{name}" for name in REASONING_FIELDS if any(name in message for message in messages))

@@ -1,0 +1,221 @@
+"""A request that is refused without a known reason is sent once more in its plainest form, and what it was is learned.
+
+`unknown_refusals.json` holds refusals in words that no rule knows, made up by someone who has not seen the code.
+"""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from antiphon.application.backends import backends_of
+from antiphon.config import BackendConfig, Settings
+from tests.integration.server.test_differences import FORMAT, WEATHER, ask, is_forced, says
+from tests.integration.server.test_refusing_backends import MODES, Request, before, hello, refused
+from tests.support.replay import JSON, Answer, ReplayBackend
+from tests.support.server import serve
+
+UNKNOWN: list[Any] = json.loads(Path(__file__).with_name("unknown_refusals.json").read_text("utf-8"))
+ODD = {
+    "type": "function",
+    "name": "find",
+    "parameters": {
+        "type": "object",
+        "properties": {
+            "city": {"type": "string", "pattern": "^[A-Z]", "description": "Its name."},
+            "days": {"anyOf": [{"type": "integer", "minimum": 1}, {"type": "null"}]},
+        },
+        "required": ["city"],
+        "additionalProperties": False,
+    },
+}
+LATE: Any = [{"role": "user", "content": "One"}, {"role": "developer", "content": "Two"}]
+
+
+def roles(sent: Request) -> list[str]:
+    return [message["role"] for message in sent["messages"]]
+
+
+def words(sent: Request) -> str:
+    return json.dumps([message["content"] for message in sent["messages"]])
+
+
+class Family(NamedTuple):
+    """What a backend refuses, a request that has it, and how that must arrive."""
+
+    dialect: str
+    refuses: Callable[[Request], bool]
+    asked: Request
+    arrives: Callable[[Request], bool]
+
+
+FAMILIES = {
+    "system": Family(
+        "openai",
+        lambda sent: any(role in {"system", "developer"} for role in roles(sent)[1:]),
+        {"instructions": "Zero", "input": LATE},
+        lambda sent: all(one in words(sent) for one in ("Zero", "One", "Two")),
+    ),
+    "schema": Family(
+        "generic",
+        lambda sent: any(word in json.dumps(sent["tools"]) for word in ('"pattern":', '"anyOf":', '"minimum":')),
+        {"tools": [WEATHER, ODD]},
+        lambda sent: [one["function"]["name"] for one in sent["tools"]] == ["get_weather", "find"],
+    ),
+    "forced": Family(
+        "generic",
+        is_forced,
+        {"tools": [WEATHER], "tool_choice": "required"},
+        lambda sent: "call of one of the tools" in words(sent) and len(sent["tools"]) == 1,
+    ),
+    "format": Family(
+        "generic",
+        lambda sent: "response_format" in sent and "tools" in sent,
+        {"tools": [WEATHER], "text": FORMAT},
+        lambda sent: "integer" in words(sent) and len(sent["tools"]) == 1,
+    ),
+    "stream": Family("generic", lambda sent: not sent["stream"], {}, lambda sent: words(sent) == '["Hi"]'),
+    "sampling": Family(
+        "generic",
+        lambda sent: "temperature" in sent and "top_p" in sent,
+        {"temperature": 0.3, "top_p": 0.8},
+        lambda sent: words(sent) == '["Hi"]',
+    ),
+}
+
+
+def refusal(of: Any) -> Answer:
+    body = of["body"] if isinstance(of["body"], str) else json.dumps(of["body"])
+    return Answer([body.encode()], JSON if body[0] in "{[" else "text/plain", of["status"])
+
+
+@pytest.mark.parametrize("of", [pytest.param(one, id=f"{one['family']}-{n}") for n, one in enumerate(UNKNOWN)])
+async def test_a_refusal_in_unknown_words_is_answered(backend: ReplayBackend, of: Any) -> None:
+    family = FAMILIES[of["family"]]
+    streams = [False] if of["family"] == "stream" else [False, True]
+    for stream in streams:
+        backend.requests.clear()
+        backend.script = lambda sent: (
+            refusal(of) if family.refuses(sent) else says(sent, '{"a": 1}' if "text" in family.asked else "Hello")
+        )
+        async with before(backend, family.dialect) as served:
+            for _ in range(2):
+                _, response = await ask(served, stream=stream, **family.asked)
+                assert response.get("status") == "completed", response
+                assert family.arrives(backend.requests[-1]), backend.requests[-1]
+
+
+UNKNOWN_WORDS = "The frobnicator declined this."
+
+
+def declining(*refused_names: str) -> Callable[[Request], Answer]:
+    """A backend that refuses these parameters, without a reason."""
+    return lambda sent: refused(UNKNOWN_WORDS) if any(name in sent for name in refused_names) else hello(sent)
+
+
+@MODES
+async def test_the_parameter_that_was_refused_is_learned_and_the_others_are_sent_again(
+    backend: ReplayBackend, stream: bool
+) -> None:
+    asked: Request = {"temperature": 0.3, "top_p": 0.8, "user": "me", "tools": [WEATHER, ODD]}
+    backend.script = declining("top_p")
+    async with before(backend, "generic") as served:
+        for _ in range(12):
+            headers, response = await ask(served, stream=stream, **asked)
+            assert response["status"] == "completed"
+        backend.requests.clear()
+        headers, response = await ask(served, stream=stream, **asked)
+    assert [{"temperature", "top_p", "user"} & sent.keys() for sent in backend.requests] == [{"temperature", "user"}]
+    assert '"pattern"' in json.dumps(backend.requests[0]["tools"])
+    assert headers["antiphon-adjusted"] == "sampling.top_p"
+    assert (response["temperature"], response["top_p"]) == (0.3, None)
+
+
+async def test_a_refusal_of_any_form_reaches_the_client_in_its_own_words(backend: ReplayBackend) -> None:
+    refusals = iter(range(100))
+    backend.script = lambda sent: refused(f"{UNKNOWN_WORDS} Number {next(refusals)}.")
+    async with before(backend, "generic") as served:
+        told = [(await ask(served, stream=False, temperature=0.3))[1]["error"]["message"] for _ in range(5)]
+    assert told == [f"{UNKNOWN_WORDS} Number {number}." for number in (0, 2, 4, 6, 7)]  # three attempts an hour
+
+
+@pytest.mark.parametrize(
+    ("words", "status"),
+    [
+        ("This model's window is 4096 tokens, too long.", 400),
+        ("Der Kontext: context length exceeded", 422),
+        ("Your input was flagged by the content filter.", 400),
+        ("您的余额不足", 400),
+        ("The image could not be decoded.", 400),
+        ("temperature must be between 0 and 1", 400),
+        ("An internal error.", 500),
+        ("No such deployment: the model `m` does not exist.", 400),
+        ("Nein.", 409),
+    ],
+)
+async def test_a_refusal_that_another_form_cannot_change_is_not_tried_again(
+    backend: ReplayBackend, words: str, status: int
+) -> None:
+    backend.script = lambda _: refused(words, status)
+    async with before(backend, "generic") as served:
+        _, error = await ask(served, stream=False, temperature=0.9)
+    assert "error" in error
+    assert len({json.dumps(sent) for sent in backend.requests}) == 1
+
+
+async def test_the_setting_turns_it_off(backend: ReplayBackend) -> None:
+    backend.script = declining("temperature")
+    config = BackendConfig(url=backend.url, dialect="generic", api="chat", plain_retry=False)
+    line = await backends_of(Settings(backends=[config]), {})
+    async with serve(*line.backends, shares=line.shares, dialects=line.dialects) as served:
+        _, error = await ask(served, stream=False, temperature=0.3)
+    assert UNKNOWN_WORDS in error["error"]["message"]
+    assert len(backend.requests) == 1
+
+
+async def test_what_the_client_asked_for_is_never_omitted(backend: ReplayBackend) -> None:
+    history: list[Any] = [
+        {"role": "user", "content": [{"type": "input_text", "text": "One"}, {"type": "input_text", "text": "Two"}]},
+        {"type": "function_call", "call_id": "c1", "name": "find", "arguments": '{"city": "Three"}'},
+        {"type": "function_call_output", "call_id": "c1", "output": "Four"},
+        {"role": "developer", "content": "Five"},
+        {"role": "user", "content": "Six"},
+    ]
+    asked: Request = {
+        "instructions": "Zero",
+        "input": history,
+        "tools": [WEATHER, ODD],
+        "max_output_tokens": 50,
+        "parallel_tool_calls": False,
+        "top_logprobs": 2,
+    }
+    backend.script = lambda sent: hello(sent) if len(backend.requests) > 1 else refused(UNKNOWN_WORDS)
+    async with before(backend, "openai") as served:
+        _, response = await ask(served, stream=False, **asked)
+    assert response["status"] == "completed"
+    first, second = backend.requests
+    said = json.dumps(second["messages"])
+    assert all(one in said for one in ("Zero", "One", "Two", "Three", "Four", "Five", "Six"))
+    assert [one["function"]["name"] for one in second["tools"]] == ["get_weather", "find"]
+    kept = ("model", "max_completion_tokens", "parallel_tool_calls", "top_logprobs")
+    assert {name: second[name] for name in kept} == {name: first[name] for name in kept}
+    assert second["stream"] is True
+
+
+async def test_the_arguments_of_a_simplified_tool_are_checked_against_the_clients_schema(
+    backend: ReplayBackend,
+) -> None:
+    def script(sent: Request) -> Answer:
+        if '"pattern"' in json.dumps(sent["tools"]):
+            return refused(UNKNOWN_WORDS)
+        call = {"id": "c1", "type": "function", "function": {"name": "find", "arguments": next(written)}}
+        called = {"index": 0, "delta": {"tool_calls": [{"index": 0, **call}]}, "finish_reason": "tool_calls"}
+        return Answer([f"data: {json.dumps({'choices': [called]})}\n\ndata: [DONE]\n\n".encode()])
+
+    written = iter(['{"city": "berlin"}', '{"city": "Berlin"}'])
+    backend.script = script
+    async with before(backend, "generic") as served:
+        _, response = await ask(served, stream=True, tools=[ODD])
+    assert response["output"][-1]["arguments"] == '{"city": "Berlin"}'
