@@ -11,6 +11,7 @@ import shutil
 import socket
 import sqlite3
 import sys
+import time
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from functools import partial
 from http import HTTPStatus
@@ -33,16 +34,17 @@ from antiphon.cli.complain import reason_of
 from antiphon.cli.launching.server import runs
 from antiphon.cli.settings import address
 from antiphon.config import Settings
-from antiphon.errors import AntiphonError, BackendError, ConfigError
+from antiphon.errors import AntiphonError, BackendError, ConfigError, redacted
 from antiphon.extras import EXTRAS, USERS, is_installed
 from antiphon.jobs.cleaner import MOST_SKEW, differs
 from antiphon.packages import described, problem_with
 from antiphon.server.uvicorn.host import WEBSOCKET
 from antiphon.sharing.compression import ZSTD
-from antiphon.storage.contract import Store
+from antiphon.storage.contract import Store, StoredLesson
 from antiphon.storage.open import creates_file, open_store, schema_of
 from antiphon.upstream.backend import Backend
 from antiphon.upstream.http import HttpBackend
+from antiphon.upstream.lessons import LIFE
 from antiphon.upstream.registry import ModelRegistry
 from antiphon.version import __version__
 
@@ -134,9 +136,20 @@ async def _store(settings: Settings, found: list[Finding]) -> None:
         await store.check_writable()
         found.append(Finding("store", "ok", f"{store.url} can be read and written; its schema is {schema.found}."))
         await _check_clock(store, found)
+        found += [_learned(one) for one in await store.lessons(int(time.time()) - LIFE)]
     finally:
         await store.close()
     _check_disk(url, found)
+
+
+def _learned(one: StoredLesson) -> Finding:
+    """Report what a backend's refusals taught."""
+    whom = f" of the tenant '{one.tenant}'" if one.tenant else ""
+    said = f" It said: {one.said}" if one.said else ""
+    text = f"{redacted(one.place)} refused requests{whom} for the model '{one.model}': {one.name} is adjusted.{said}"
+    return Finding(
+        "lessons", "note", text, f"It expires after a day; `antiphon models forget {one.model}` drops it now."
+    )
 
 
 async def _check_clock(store: Store, found: list[Finding]) -> None:

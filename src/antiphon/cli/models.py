@@ -22,7 +22,7 @@ from antiphon.errors import AntiphonError
 from antiphon.upstream.backend_state import BackendState
 from antiphon.upstream.probing.measurement import summary
 
-HEADINGS = ("model", "backend", "dialect", "API", "URL", "status", "profile")
+HEADINGS = ("model", "backend", "dialect", "API", "URL", "status", "profile", "lessons")
 """Columns of the list."""
 
 ALWAYS = HEADINGS[:5]
@@ -45,8 +45,9 @@ JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 def models(context: typer.Context, backend: BackendFlag = None, config: ConfigFlag = None) -> None:
     """List the models of all backends.
 
-    The table has the name that clients use, the backend, its dialect and API, and a one-line profile of the model. The
-    error of each backend that failed is on standard error. The exit code is 1 if no model is reachable.
+    The table has the name that clients use, the backend, its dialect and API, a one-line profile of the model, and what
+    refusals of the backend taught in the last day. The error of each backend that failed is on standard error. The exit
+    code is 1 if no model is reachable.
 
     Examples:
       antiphon models
@@ -133,15 +134,19 @@ def export(
 
 @app.command()
 def forget(model: ModelArgument, backend: AtFlag = None, store: StoreFlag = None, config: ConfigFlag = None) -> None:
-    """Delete the stored profile of a model.
+    """Delete the stored profile of a model, and the lessons about it.
+
+    Lessons are what refusals of its backends taught. A running server forgets them within half a minute.
 
     Examples:
       antiphon models forget qwen3
     """
-    count = asyncio.run(profiles.forget(_at(backend, config, store), model, _named(backend)))
-    if not count:
+    counts = asyncio.run(profiles.forget(_at(backend, config, store), model, _named(backend)))
+    if not any(counts):
         raise AntiphonError(_no_profile(model))
-    Console().print(f"Deleted {count} profile{'' if count == 1 else 's'}.", highlight=False)
+    pairs = zip(counts, ("profile", "lesson"), strict=True)
+    deleted = [f"{count} {what}{'' if count == 1 else 's'}" for count, what in pairs if count]
+    Console().print(f"Deleted {' and '.join(deleted)}.", highlight=False)
 
 
 def _no_profile(model: str | None) -> str:
@@ -194,11 +199,12 @@ def _rows(one: BackendState) -> Sequence[tuple[str, ...]]:
     )
     names = offered(one)
     rows: list[tuple[str, ...]] = [
-        (name, *place, "", profiles.line(one, model["id"])) for name, model in zip(names, one.offers(), strict=True)
+        (name, *place, "", profiles.line(one, model["id"]), profiles.taught(one, model["id"]))
+        for name, model in zip(names, one.offers(), strict=True)
     ]
     if one.error or not names:
         said = "no models" if not one.error else "no list of models" if one.is_reached else "unreachable"
-        rows.append(("", *place, said, ""))
+        rows.append(("", *place, said, "", ""))
     return rows
 
 

@@ -4,7 +4,7 @@ import json
 import time
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import Struct, to_builtins
 from msgspec.structs import replace
@@ -14,12 +14,15 @@ from antiphon.application import build
 from antiphon.cli.complain import complain, did_you_mean
 from antiphon.config import Settings
 from antiphon.errors import AntiphonError, ConfigError, StoreError
-from antiphon.jobs.profiles import measured, place_of, store_measurement
-from antiphon.storage.contract import Store, StoredProfile
+from antiphon.jobs import lessons
+from antiphon.jobs.profiles import measured, store_measurement
+from antiphon.storage.contract import Store, StoredLesson, StoredProfile
 from antiphon.storage.open import creates_file, open_store
 from antiphon.translation.dialects.profile import FACTS, NOTHING_KNOWN, ModelProfile
 from antiphon.translation.to_chat.defaults import ModelDefaults
+from antiphon.upstream.backend import place_of
 from antiphon.upstream.backend_state import BackendState, Target
+from antiphon.upstream.lessons import LIFE, Lesson
 from antiphon.upstream.probing.consent import is_free
 from antiphon.upstream.probing.interview import Interview, stated
 from antiphon.upstream.probing.measurement import Measurement, summary
@@ -45,6 +48,8 @@ class Known(Struct, frozen=True, kw_only=True):
     probed_at: int
     """Seconds since the epoch; 0 for a model that was not probed."""
     defaults: ModelDefaults | None
+    lessons: Sequence[Lesson] = ()
+    """What the backend's refusals taught."""
     is_scripted: bool = False
     """Whether it is the scripted model `demo`."""
 
@@ -65,6 +70,10 @@ class Known(Struct, frozen=True, kw_only=True):
         for name, value in to_builtins(self.defaults or ModelDefaults()).items():
             if value:
                 yield name, _shown(value), "settings"
+        for one in self.lessons:
+            whom = f" for the tenant {one.tenant}" if one.tenant else ""
+            at = datetime.fromtimestamp(one.learned_at, UTC)
+            yield f"lesson{whom}", one.name, f"{at:%Y-%m-%d %H:%M} UTC: {one.said or 'refused'}"
 
     def _why_unknown(self, fact: str) -> str:
         """Return why a fact is unknown."""
@@ -86,6 +95,7 @@ class Known(Struct, frozen=True, kw_only=True):
             "evidence": dict(one.evidence) if one else {},
             "requests": one.requests if one else 0,
             "tokens": one.tokens if one else 0,
+            "lessons": to_builtins(self.lessons),
         }
 
 
@@ -94,24 +104,33 @@ def in_memory(settings: Settings) -> Settings:
     return replace(settings, store="sqlite://")
 
 
-async def stored(settings: Settings) -> list[StoredProfile]:
-    """Return the profiles in the store; none if the store does not exist or cannot be read."""
+class Stored(NamedTuple):
+    """What a store knows about models."""
+
+    profiles: Sequence[StoredProfile] = ()
+    lessons: Sequence[StoredLesson] = ()
+
+
+async def stored(settings: Settings) -> Stored:
+    """Return what the store knows; nothing if it does not exist or cannot be read."""
     if creates_file(settings.store):
-        return []
+        return Stored()
     try:
         store = await open_store(settings.store)
         try:
-            return await store.profiles()
+            return Stored(await store.profiles(), await store.lessons(int(time.time()) - LIFE))
         finally:
             await store.close()
     except (ConfigError, StoreError) as error:
         complain(f"The profiles of models cannot be read: {error}")
-        return []
+        return Stored()
 
 
-def use(states: Sequence[BackendState], records: Sequence[StoredProfile]) -> None:
-    """Apply the stored profiles to the backends."""
+def use(states: Sequence[BackendState], found: Stored) -> None:
+    """Apply the stored profiles and lessons to the backends."""
+    lessons.use(states, found.lessons)
     for state in states:
+        records = found.profiles
         state.update(measured={model: one.profile for model, one in measured(records, state.backend).items()})
 
 
@@ -119,6 +138,11 @@ def line(state: BackendState, name: str) -> str:
     """Return the known facts about a model on one line; empty if nothing is known."""
     target = _target(state, name)
     return summary(target.profile) if target.profile else ""
+
+
+def taught(state: BackendState, name: str) -> str:
+    """Return the names of the lessons about a model, on one line."""
+    return ", ".join(dict.fromkeys(one.name for one in _target(state, name).lessons.known))
 
 
 async def known(settings: Settings, model: str | None, backend: str) -> list[Known]:
@@ -132,7 +156,7 @@ async def known(settings: Settings, model: str | None, backend: str) -> list[Kno
         if model is not None:
             return [_known(target, records) for target in _serving(states, model, backend)]
         chosen = [state for state in states if not backend or state.name == backend]
-        pairs = [(state, name) for state in chosen for name in state.measured]
+        pairs = [(state, name) for state in chosen for name in sorted({*state.measured, *_taught(state)})]
         return [_known(Target(state, name, name), records) for state, name in pairs]
     finally:
         await house.close()
@@ -164,8 +188,11 @@ async def probe(
         await house.close()
 
 
-async def forget(settings: Settings, model: str, backend: str) -> int:
-    """Delete the profiles of a model; return their number. Raises `ConfigError`, `StoreError`."""
+async def forget(settings: Settings, model: str, backend: str) -> tuple[int, int]:
+    """Delete the profiles of a model and the lessons about it, and return their numbers.
+
+    Raises `ConfigError` and `StoreError`.
+    """
     store = await open_store(settings.store)
     try:
         house = await build(in_memory(settings))
@@ -174,9 +201,16 @@ async def forget(settings: Settings, model: str, backend: str) -> int:
             targets = _serving(house.engine.models.backends, model, backend)
         finally:
             await house.close()
-        return sum([await store.delete_profile(place_of(one.backend), one.model) for one in targets])
+        places = [(place_of(one.backend), one.model) for one in targets]
+        profiles = sum([await store.delete_profile(*place) for place in places])
+        return profiles, sum([await store.delete_lessons(*place) for place in places])
     finally:
         await store.close()
+
+
+def _taught(state: BackendState) -> list[str]:
+    """Return the models about which the backend's refusals taught something."""
+    return [model for model, lessons in state.lessons.items() if lessons.known]
 
 
 def toml(found: Sequence[Known]) -> str:
@@ -210,13 +244,13 @@ async def _probe(store: Store, target: Target, console: Console, *, measures: bo
     console.print(
         f"Probed {target.model} at {state.name}: {found.requests} requests, {found.tokens:,} tokens.", soft_wrap=True
     )
-    records = await store.profiles()
+    records = Stored(await store.profiles(), await store.lessons(int(time.time()) - LIFE))
     use([state], records)
     return _known(target, records)
 
 
-def _known(target: Target, records: Sequence[StoredProfile]) -> Known:
-    state, place = target.state, place_of(target.backend)
+def _known(target: Target, found: Stored) -> Known:
+    state, place, records = target.state, place_of(target.backend), found.profiles
     target.follow()
     one = next((one for one in records if (one.place, one.model) == (place, target.model)), None)
     return Known(
@@ -227,6 +261,7 @@ def _known(target: Target, records: Sequence[StoredProfile]) -> Known:
         measured=measured(records, state.backend).get(target.model),
         probed_at=one.probed_at if one and one.body else 0,
         defaults=target.defaults,
+        lessons=target.lessons.known,
         is_scripted=state.dialect.name == "demo",
     )
 

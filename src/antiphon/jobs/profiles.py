@@ -1,4 +1,4 @@
-"""Keeps the profiles of models up to date: reads them from the store, and starts probes.
+"""Keeps the profiles of models and the lessons about them up to date: reads them from the store, and starts probes.
 
 `look` runs every half minute, so a server uses the results of `antiphon models probe` and of other processes. A profile
 is no longer used once its model has another digest. With `probe = "auto"` a model that is in use and has no profile is
@@ -6,14 +6,17 @@ probed while its backend is idle.
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 
-from antiphon.errors import BackendError, log
+from antiphon.errors import BackendError, StoreError, log
 from antiphon.ids import Clock
+from antiphon.jobs.lessons import store_new, use
 from antiphon.periodic import Periodic
 from antiphon.storage.contract import Store, StoredProfile
 from antiphon.translation.dialects.profile import ModelProfile
-from antiphon.upstream.backend import Backend
+from antiphon.upstream.backend import Backend, place_of
 from antiphon.upstream.backend_state import BackendState
+from antiphon.upstream.lessons import LIFE
 from antiphon.upstream.probing.measurement import Measurement, decode, summary
 from antiphon.upstream.registry import ModelRegistry
 
@@ -31,11 +34,6 @@ TRY_AGAIN = 600.0
 
 Key = tuple[str, str]
 """The name of a backend, and its name for the model."""
-
-
-def place_of(backend: Backend) -> str:
-    """Return the backend's key in the store."""
-    return backend.url or backend.name
 
 
 async def store_measurement(store: Store, backend: Backend, model: str, found: Measurement, now: Clock) -> None:
@@ -62,7 +60,10 @@ class ProfileKeeper(Periodic):
         """When a model is checked again, by the registry's clock."""
 
     async def load(self) -> Sequence[StoredProfile]:
-        """Use the profiles that are in the store. Raises `StoreError`."""
+        """Use the profiles and lessons that are in the store, and store new lessons. Raises `StoreError`."""
+        backends = self._registry.backends
+        saved = await store_new(self._store, backends, self._now())
+        use(backends, await self._store.lessons(int(self._now()) - LIFE), saved)
         records = await self._store.profiles()
         for state in self._registry.backends:
             self._use(state, records)
@@ -76,6 +77,12 @@ class ProfileKeeper(Periodic):
         for state in list(self._registry.backends):
             for model in sorted({target.model for target in state.targets.values()}):
                 await self._look_at(state, model, records.get((place_of(state.backend), model)))
+
+    async def close(self) -> None:
+        """Stop, and store new lessons."""
+        await super().close()
+        with suppress(StoreError):  # they are learned again
+            await store_new(self._store, self._registry.backends, self._now())
 
     def _use(self, state: BackendState, records: Sequence[StoredProfile]) -> None:
         place = place_of(state.backend)

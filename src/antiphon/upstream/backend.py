@@ -110,3 +110,8 @@ class Backend(Protocol):
     async def close(self) -> None:
         """Release connections."""
         ...
+
+
+def place_of(backend: Backend) -> str:
+    """Return the backend's key in the store."""
+    return backend.url or backend.name

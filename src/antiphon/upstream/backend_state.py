@@ -244,6 +244,10 @@ class BackendState:
             self._followers.add(known)
         return known
 
+    def lessons_of(self, model: str) -> Lessons:
+        """Return the lessons about a model, by the backend's own name."""
+        return self.lessons.get(model) or self.lessons.setdefault(model, Lessons())
+
     def may_take(self, parameter: str) -> bool:
         """Whether it accepts a parameter that is not in the API, or might: it was not reached yet."""
         return parameter in self.passthrough or (not self.is_reached and self.dialect.name == GENERIC)
@@ -283,7 +287,7 @@ class Target:
         """The backend's name for it."""
         self.name = name
         """The clients' name for it."""
-        self.lessons = state.lessons.setdefault(model, Lessons())
+        self.lessons = state.lessons_of(model)
         """What the backend's refusals taught about the model, under any name of it."""
         self.profile: ModelProfile | None = None
         """The facts about the model: as configured, else as measured."""

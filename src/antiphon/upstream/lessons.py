@@ -13,6 +13,9 @@ from msgspec import Struct
 from antiphon.ids import Clock
 from antiphon.upstream.suspicions import DAY, Suspicions
 
+LIFE = DAY
+"""Seconds after which a lesson expires."""
+
 EVERYONE = ""
 """The tenant of a lesson for all requests; it is also the tenant of requests without an API key."""
 
@@ -95,7 +98,7 @@ class Lessons:
         self._hold([*stored, *self._new])
 
     def _hold(self, lessons: Sequence[Lesson]) -> None:
-        since = self._now() - DAY
+        since = self._now() - LIFE
         current = {(one.tenant, one.name): one for one in lessons if one.learned_at > since}
         self._known = sorted(current.values(), key=lambda one: one.learned_at)[-MOST_LESSONS:]
         held: dict[str, set[str]] = {}

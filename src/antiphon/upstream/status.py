@@ -16,6 +16,20 @@ Health = Literal["up", "out", "resting", "mixed"]
 the processes disagree."""
 
 
+class LessonStatus(Struct, frozen=True):
+    """What refusals of a backend taught about one of its models."""
+
+    model: str
+    """The backend's name for it."""
+    name: str
+    tenant: str
+    """The tenant for whose requests it holds; empty for everyone."""
+    said: str
+    """The backend's words."""
+    learned_at: int
+    """Seconds since the epoch."""
+
+
 class BackendStatus(Struct, kw_only=True):
     """One backend. Times are in seconds."""
 
@@ -50,6 +64,8 @@ class BackendStatus(Struct, kw_only=True):
     """Why its models could not be listed at the last poll; empty if they were."""
     last_error: str
     last_error_ago: float | None
+    lessons: list[LessonStatus] = []
+    """What its refusals taught, the oldest first."""
 
 
 class ResourceStatus(Struct, kw_only=True):
@@ -198,6 +214,11 @@ def _backend(served: BackendState, now: float) -> BackendStatus:
         error=served.error,
         last_error=health.last_error,
         last_error_ago=now - health.last_error_at if health.last_error else None,
+        lessons=[
+            LessonStatus(model, one.name, one.tenant, one.said, one.learned_at)
+            for model, lessons in served.lessons.items()
+            for one in lessons.known
+        ],
     )
 
 
@@ -228,6 +249,7 @@ def _together(known: Sequence[BackendStatus]) -> BackendStatus:
         error=min((one.error for one in known), key=len),
         last_error=newest.last_error,
         last_error_ago=newest.last_error_ago,
+        lessons=sorted({lesson for one in known for lesson in one.lessons}, key=lambda lesson: lesson.learned_at),
     )
 
 

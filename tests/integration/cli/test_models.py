@@ -1,13 +1,17 @@
 """`antiphon models`: a model is probed, shown, exported and forgotten."""
 
 import json
+import time
 import tomllib
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from antiphon.config import load_settings
+from antiphon.storage.contract import StoredLesson
+from antiphon.storage.open import open_store
 from tests.support.cli import antiphon
 from tests.support.fake_ollama import FakeOllama
 from tests.support.probed_model import ProbedModel
@@ -170,3 +174,23 @@ async def test_the_list_says_that_ollama_is_called_by_its_native_api(tmp_path: P
 
     (row,) = [line for line in listed.out.splitlines() if "gpu" in line]
     assert row.count("ollama") == 2  # the family, and the API
+
+
+async def test_what_refusals_taught_is_listed_and_forgotten(folder: Path) -> None:
+    settings = load_settings(file=folder / "antiphon.toml", environment={})
+    store = await open_store(settings.store)
+    lesson = StoredLesson(settings.backends[0].url, "m", "", "sampling.both", "Not both.", int(time.time()))
+    await store.put_lessons([lesson, replace(lesson, tenant="acme", name="user", said="")], 0)
+    await store.close()
+
+    assert "sampling.both, user" in " ".join((await antiphon(folder, "models")).out.split())
+    shown = (await antiphon(folder, "models", "show", "m", "--json")).out
+    assert [one["name"] for one in json.loads(shown)[0]["lessons"]] == ["sampling.both", "user"]
+    table = (await antiphon(folder, "models", "show", "m")).out
+    assert "Not both." in table
+    assert "acme" in table
+    doctor = (await antiphon(folder, "doctor")).out
+    assert "for the model 'm': sampling.both is adjusted. It said: Not both." in doctor
+    assert "of the tenant 'acme'" in doctor
+    assert (await antiphon(folder, "models", "forget", "m")).out == "Deleted 2 lessons.\n"
+    assert "sampling.both" not in (await antiphon(folder, "models")).out

@@ -13,7 +13,7 @@ from tests.support.server import serve
 ONLY = ("--only", "responses:emulation", "--model", "demo")
 
 
-@pytest.mark.parametrize(("dialect", "kept"), [("generic", "4 of 4"), ("together", "1 of 4")])
+@pytest.mark.parametrize(("dialect", "kept"), [("generic", "4 of 4"), ("together", "2 of 4")])
 async def test_antiphon_supplies_what_a_model_lacks_unless_it_is_a_services(
     dialect: str, kept: str, tmp_path: Path
 ) -> None:

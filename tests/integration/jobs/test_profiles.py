@@ -1,6 +1,7 @@
 """A server uses the profiles in its store, drops those of models that changed, and probes models where it is to."""
 
 import logging
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -222,3 +223,41 @@ async def test_a_probing_that_fails_leaves_nothing_and_is_tried_again_later() ->
         assert await one.store.profiles() == []
         await one.later(1)
         assert len(await one.store.profiles()) == 1
+
+
+async def test_a_lesson_survives_a_restart_and_reaches_other_processes() -> None:
+    async with house(ProbedModel(stated={"/api/tags": TAGS})) as one:
+        (await one.target()).learn("top_p", "No top_p.")
+        (await one.target()).learn("tools.plain:1", "No.", "someone")
+        await one.keeper.close()
+
+        other = ModelRegistry([one.backend], lambda: NOW, {"b": "ollama"})
+        await ProfileKeeper(one.store, other, time.time).load()
+
+        found = other.backends[0].lessons_of("m")
+        assert (found.of("someone"), found.of("other")) == ({"top_p", "tools.plain:1"}, {"top_p"})
+        assert [lesson.said for lesson in found.known] == ["No top_p.", "No."]
+
+
+async def test_a_lesson_that_is_deleted_is_forgotten_at_the_next_look() -> None:
+    async with house(ProbedModel(stated={"/api/tags": TAGS})) as one:
+        target = await one.target()
+        target.learn("top_p", "")
+        await one.keeper.look()
+        assert target.lessons.refused == {"top_p"}
+
+        assert await one.store.delete_lessons(one.backend.url, "m") == 1
+        await one.keeper.look()
+
+        assert target.lessons.refused == frozenset()
+
+
+async def test_lessons_that_cannot_be_stored_hold_in_this_process() -> None:
+    async with house(ProbedModel(stated={"/api/tags": TAGS})) as one:
+        target = await one.target()
+        target.learn("top_p", "")
+        await one.store.close()
+
+        await one.keeper.close()
+
+        assert target.lessons.refused == {"top_p"}

@@ -52,18 +52,18 @@ async def test_a_backend_that_takes_no_schema_is_told_in_words() -> None:
     assert json.dumps(schema, separators=(",", ":")) in backend.requests[1]["messages"][0]["content"]
 
 
-async def test_what_a_service_says_of_a_schema_is_for_its_client() -> None:
-    made, backend = engine(SAMPLERS, dialect="openai")
+async def test_what_a_service_says_of_a_schema_is_for_its_client_if_the_plainest_one_does_not_help() -> None:
+    made, backend = engine(SAMPLERS, SAMPLERS, dialect="openai")
     with pytest.raises(ClientError, match="failed to parse grammar"):
         await ask(made, tools=[TOOL])
-    assert len(backend.requests) == 1
+    assert len(backend.requests) == 2
 
 
 async def test_an_error_that_stays_is_reported_once_nothing_is_left_to_give_up() -> None:
     made, backend = engine(*[SAMPLERS] * 9)
     with pytest.raises(ClientError, match="failed to parse grammar"):
         await ask(made, tools=[TOOL])
-    assert len(backend.requests) == 4
+    assert len(backend.requests) == 5  # three lessons, and the plainest form
     assert sent(backend.requests[-1]) == {}
 
 

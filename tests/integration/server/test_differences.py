@@ -238,7 +238,7 @@ async def test_a_refusal_that_stays_after_its_lesson_reaches_the_client(backend:
     async with before(backend, "generic") as served:
         _, error = await ask(served, stream=False, temperature=0.1, top_p=0.5)
     assert "cannot both be specified" in error["error"]["message"]
-    assert len(backend.requests) == 2
+    assert len(backend.requests) == 3  # as asked, with the lesson, and in its plainest form
 
 
 async def test_a_model_without_credit_does_not_pause_the_others(backend: ReplayBackend) -> None:

@@ -109,15 +109,16 @@ async def test_a_backend_that_is_taken_out_is_shown(backend: ReplayBackend, meas
     assert after["antiphon_backend_ejections_total{backend=replay}"] == 1
 
 
-@pytest.mark.parametrize(("status", "outcome"), [(400, "refused"), (500, "failed")])
+@pytest.mark.parametrize(("status", "outcome", "calls"), [(400, "refused", 2), (500, "failed", 1)])
 async def test_a_backend_that_does_not_answer_is_counted(
-    backend: ReplayBackend, measured: Served, status: int, outcome: str
+    backend: ReplayBackend, measured: Served, status: int, outcome: str, calls: int
 ) -> None:
+    """A refused request is sent once more in its plainest form."""
     backend.script = lambda _: Answer([b'{"error": {"message": "no"}}'], "application/json", status=status)
     answered, _ = await measured.post("/responses", json={"model": "m", "input": "Hi"})
     numbers = await scrape(measured)
 
-    assert numbers[f"antiphon_backend_calls_total{{backend=replay,outcome={outcome}}}"] == 1
+    assert numbers[f"antiphon_backend_calls_total{{backend=replay,outcome={outcome}}}"] == calls
     assert numbers[f"antiphon_http_requests_total{{method=POST,route=/v1/responses,status={answered}}}"] == 1
     assert numbers["antiphon_responses_total{model=m,status=refused}"] == 1
     assert numbers["antiphon_backend_in_flight{backend=replay}"] == 0

@@ -139,6 +139,8 @@ def test_a_parameter_that_was_left_out_already_and_is_still_refused_is_reported(
     called(one)
     one.refused(400, {}, error("Unsupported parameter: 'top_p'"))
     called(one)
+    one.refused(400, {}, error("Unsupported parameter: 'top_p'"))
+    assert called(one)["stream"] is True  # its plainest form
 
     with pytest.raises(ClientError, match="top_p"):
         one.refused(400, {}, error("Unsupported parameter: 'top_p'"))

@@ -11,6 +11,7 @@ from antiphon.storage.contract.conversations import Conversations, Keys
 from antiphon.storage.contract.facts import ResponseFacts
 from antiphon.storage.contract.files import BlobStorage, FileReader, Files
 from antiphon.storage.contract.jobs import JOBS, Jobs, Pulse
+from antiphon.storage.contract.lessons import Lessons
 from antiphon.storage.contract.profiles import Profiles
 from antiphon.storage.contract.prompts import Prompts
 from antiphon.storage.contract.reports import Reports
@@ -78,6 +79,7 @@ from antiphon.storage.records import (
     StoredConversation,
     StoredFile,
     StoredItem,
+    StoredLesson,
     StoredPart,
     StoredProfile,
     StoredReport,
@@ -167,6 +169,7 @@ __all__ = [
     "StoredConversation",
     "StoredFile",
     "StoredItem",
+    "StoredLesson",
     "StoredPart",
     "StoredProfile",
     "StoredReport",
@@ -202,6 +205,7 @@ class Store(
     Sessions,
     Sizes,
     Profiles,
+    Lessons,
     Reports,
     Files,
     Containers,

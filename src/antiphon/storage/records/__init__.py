@@ -33,6 +33,7 @@ from antiphon.storage.records.jobs import (
     Reservation,
     Tail,
 )
+from antiphon.storage.records.lessons import StoredLesson
 from antiphon.storage.records.money import Budget, ExhaustedBudget, MoneyClaim, TenantBudget
 from antiphon.storage.records.profiles import StoredProfile
 from antiphon.storage.records.reports import StoredReport
@@ -143,6 +144,7 @@ __all__ = [
     "StoredConversation",
     "StoredFile",
     "StoredItem",
+    "StoredLesson",
     "StoredPart",
     "StoredProfile",
     "StoredReport",

@@ -18,7 +18,7 @@ _MIGRATION = re.compile(r"(\d{4})_\w+(?:\.sql)?")
 AREAS = (
     *("responses", "jobs", "conversations", "chat_completions", "keys", "webhooks", "secrets", "answers", "api_keys"),
     *("budgets", "sessions"),
-    *("clock", "sizes", "profiles", "facts", "reports", "files", "file_texts"),
+    *("clock", "sizes", "profiles", "lessons", "facts", "reports", "files", "file_texts"),
     *("vector_stores", "chunks", "containers", "container_counts", "prompts", "item_blobs"),
 )
 

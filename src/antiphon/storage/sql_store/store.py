@@ -12,6 +12,7 @@ from antiphon.storage.sql_store.conversations import SqlConversations
 from antiphon.storage.sql_store.facts import SqlFacts
 from antiphon.storage.sql_store.files import SqlFiles
 from antiphon.storage.sql_store.jobs import SqlJobs
+from antiphon.storage.sql_store.lessons import SqlLessons
 from antiphon.storage.sql_store.profiles import SqlProfiles
 from antiphon.storage.sql_store.prompts import SqlPrompts
 from antiphon.storage.sql_store.reports import SqlReports
@@ -30,6 +31,7 @@ class SqlStore(
     SqlTenants,
     SqlSessions,
     SqlProfiles,
+    SqlLessons,
     SqlReports,
     SqlFiles,
     SqlVectorStores,

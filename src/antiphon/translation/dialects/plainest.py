@@ -13,6 +13,7 @@ from typing import Any
 
 from antiphon.errors import AntiphonError
 from antiphon.translation.dialects.dialect import PLAIN_LESSON, REASONING_FIELDS, Dialect
+from antiphon.translation.from_chat.failed_generation import UNPARSED
 from antiphon.translation.to_chat.plain_schemas import digest_of, plain
 
 Body = Mapping[str, Any]
@@ -33,7 +34,7 @@ _TEMPLATE = re.compile(
 
 _CODES = frozenset(
     {"context_length_exceeded", "insufficient_quota", "model_not_found", "invalid_api_key", "rate_limit_exceeded"}
-    | {"content_filter", "content_policy_violation", "invalid_encrypted_content", "data_inspection_failed"}
+    | {UNPARSED, "content_filter", "content_policy_violation", "invalid_encrypted_content", "data_inspection_failed"}
 )
 
 _EXPLAINED = re.compile(

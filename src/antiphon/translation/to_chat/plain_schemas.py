@@ -1,7 +1,7 @@
 """The plainest form of a tool's schema: the keywords that every backend accepts, and all others in words.
 
-It is for a tool that a backend refused, and arguments are still checked against the client's schema. It permits whatever
-the schema permits. What a keyword says is added to the description next to it, so that the model still reads it.
+It is for a tool that a backend refused, and arguments are still checked against the client's schema. It permits
+whatever the schema permits. What a keyword says is added to the description next to it, so that the model reads it.
 """
 
 from collections.abc import Mapping

@@ -22,6 +22,7 @@ from antiphon.storage.contract import (
     StoredCompletion,
     StoredConversation,
     StoredItem,
+    StoredLesson,
     StoredPart,
     StoredReport,
     StoredResponse,
@@ -40,7 +41,7 @@ from antiphon.testing.store.facts import new_facts
 from antiphon.testing.store.files import AMPLE, new_file, put
 from tests.support.postgres import Postgres, owned_by_a_role
 
-OF_THE_SERVER = {"console_sessions", "console_codes", "reports"}
+OF_THE_SERVER = {"console_sessions", "console_codes", "reports", "model_lessons"}
 """Tables that only statements of the server itself see, and none that is made for a tenant."""
 
 WALLED = {
@@ -119,6 +120,7 @@ async def fill(store: PostgresStore, tenant: str) -> None:
     await store.set_chunk_attributes(tenant, chunks.store_id, chunks.file_id, {"a": 1})
     await store.create_prompt(tenant, new_id("pmpt"), b"{}", now, 10)
     await store.put_tenant_budget(TenantBudget(tenant, Budget(1)))
+    await store.put_lessons([StoredLesson("http://b", "m", tenant, "top_p", "", now)], 0)
     await store.put_report(StoredReport(new_id("report"), tenant, "m", now, b"{}", b""))
     await store.put_session(ConsoleSession(new_id("s").encode(), key.id, key.digest, now, now, now + 600))
     await store.put_code(new_id("c").encode(), now + 600)

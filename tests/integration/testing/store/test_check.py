@@ -54,6 +54,7 @@ from antiphon.storage.contract import (
     StoredConversation,
     StoredFile,
     StoredItem,
+    StoredLesson,
     StoredPart,
     StoredProfile,
     StoredReport,
@@ -249,6 +250,18 @@ class KeepsTheFirstProfile(SqliteStore):
     async def put_profile(self, profile: StoredProfile) -> None:
         if not any((one.place, one.model) == (profile.place, profile.model) for one in await self.profiles()):
             await super().put_profile(profile)
+
+
+class KeepsTheFirstLesson(SqliteStore):
+    async def put_lessons(self, learned: Sequence[StoredLesson], since: int) -> None:
+        known = {(one.place, one.model, one.tenant, one.name) for one in await self.lessons(0)}
+        new = [one for one in learned if (one.place, one.model, one.tenant, one.name) not in known]
+        await super().put_lessons(new, since)
+
+
+class KeepsOldLessons(SqliteStore):
+    async def put_lessons(self, learned: Sequence[StoredLesson], since: int) -> None:
+        await super().put_lessons(learned, 0)
 
 
 class ListsTheOldestReportFirst(SqliteStore):
@@ -991,6 +1004,8 @@ BROKEN = [
     (WritesOnlyOnce, "`check_writable` writes something, as often as it is called."),
     (ForgetsSeals, "A saved response is returned whole, its items in order."),
     (KeepsTheFirstProfile, "A profile is listed as it was stored,"),
+    (KeepsTheFirstLesson, "Lessons are listed as they were stored,"),
+    (KeepsOldLessons, "Old lessons about a backend are deleted"),
     (ListsTheOldestReportFirst, "A report is returned as it was stored;"),
     (NeverTrimsReports, "For one model of a server,"),
     (DropsFacts, "Facts are stored with their response,"),

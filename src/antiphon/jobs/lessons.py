@@ -1,0 +1,37 @@
+"""Keeps what refusals taught: stores new lessons, and uses those of other processes and of earlier runs."""
+
+from collections.abc import Iterable, Sequence
+
+from antiphon.storage.contract import Store, StoredLesson
+from antiphon.upstream.backend import place_of
+from antiphon.upstream.backend_state import BackendState
+from antiphon.upstream.lessons import LIFE, Lesson
+
+MOST_AT_ONCE = 100
+"""Lessons that are stored in one transaction."""
+
+
+async def store_new(store: Store, states: Iterable[BackendState], now: float) -> Sequence[Lesson]:
+    """Store the lessons that are not stored yet, and return them. Raises `StoreError`."""
+    new = [
+        (one, StoredLesson(place_of(state.backend), model, one.tenant, one.name, one.said, one.learned_at))
+        for state in states
+        for model, lessons in state.lessons.items()
+        for one in lessons.new()
+    ]
+    for start in range(0, len(new), MOST_AT_ONCE):
+        await store.put_lessons([record for _, record in new[start : start + MOST_AT_ONCE]], int(now) - LIFE)
+    return [one for one, _ in new]
+
+
+def use(states: Iterable[BackendState], records: Sequence[StoredLesson], saved: Sequence[Lesson] = ()) -> None:
+    """Apply the stored lessons to the backends; `saved` are lessons that were stored just now."""
+    for state in states:
+        place = place_of(state.backend)
+        stored: dict[str, list[Lesson]] = {model: [] for model in state.lessons}
+        for one in records:
+            if one.place == place:
+                lesson = Lesson(one.name, one.tenant, one.said, one.learned_at)
+                stored.setdefault(one.model, []).append(lesson)
+        for model, lessons in stored.items():
+            state.lessons_of(model).follow(lessons, saved)

@@ -1,0 +1,21 @@
+"""Stored lessons about models."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class StoredLesson:
+    """What a backend's refusals taught about one of its models."""
+
+    place: str
+    """The backend's base URL, or its name if it has no URL."""
+    model: str
+    """The backend's name for the model."""
+    tenant: str
+    """The tenant for whose requests it holds; empty for everyone."""
+    name: str
+    """The name of the lesson."""
+    said: str
+    """The backend's words."""
+    learned_at: int
+    """Seconds since the epoch."""
