@@ -360,7 +360,7 @@ class RequestBuilder:
 
     @property
     def first_refusal(self) -> AntiphonError | None:
-        """The error of a request whose plainest form is sent now, and not accepted yet."""
+        """The error of the request that is sent once more in its plainest form, until that is accepted."""
         one = self._current()
         return one.refusal if one else None
 

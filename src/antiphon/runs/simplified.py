@@ -56,7 +56,7 @@ class Simplified(Struct):
 
 
 def tested(target: Target, tenant: str, request: CreateResponse, body: Body) -> Simplified | None:
-    """Return how to send a request whose `body` contains suspects; None to send it as it is."""
+    """Return how to send a request with the Chat body `body`; None to send it as it is."""
     lessons = target.lessons
     if lessons.suspicions is None:
         return None

@@ -1,8 +1,8 @@
-"""What the refusals of a backend taught about one of its models, for how long, and for whom.
+"""What the refusals of a backend taught about one of its models, for how long, and for which tenants.
 
-A lesson from words that are known holds for every request. One that a suspicion confirmed holds for the tenant whose
-requests confirmed it, and for everyone once a second tenant confirms it. A lesson names a parameter, a form, or the
-digest of a schema, and holds no content. It expires after a day: backends change.
+A lesson from known words holds for every request. A lesson that a suspicion confirmed holds for the tenant that sent
+the requests, and for everyone once a second tenant confirms it. A lesson names a parameter, a form, or the digest of a
+schema, and holds no content. It expires after a day: backends change.
 """
 
 from collections.abc import Iterable, Sequence
@@ -56,7 +56,7 @@ class Lessons:
         self.by_tenant: dict[str, frozenset[str]] = {}
         """The lessons that hold for one tenant in addition."""
         self.suspicions: Suspicions | None = None
-        """Unexplained refusals; None if there were none."""
+        """Unexplained refusals; None without any."""
 
     @property
     def known(self) -> Sequence[Lesson]:

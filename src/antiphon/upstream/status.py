@@ -23,7 +23,7 @@ class LessonStatus(Struct, frozen=True):
     """The backend's name for it."""
     name: str
     tenant: str
-    """The tenant for whose requests it holds; empty for everyone."""
+    """The tenant that it holds for; empty for everyone."""
     said: str
     """The backend's words."""
     learned_at: int

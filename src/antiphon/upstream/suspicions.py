@@ -27,7 +27,7 @@ MOST_OF_TENANT = 20
 """Attempts an hour for a tenant: its requests can have ever new suspects."""
 
 MOST_SUSPECTS = 500
-"""Of one tenant; a suspicion with more begins anew."""
+"""Of one tenant; a suspicion with more starts over."""
 
 MOST_TENANTS = 200
 """Tenants with suspicions about one model; the one that attempted least recently is dropped."""

@@ -28,7 +28,7 @@ Antiphon detects the dialect of a backend from, in this order: `dialect` in the
 its port. `antiphon models` shows the result. A backend that matches no family has the dialect `generic`.
 
 If a backend rejects a parameter by name, Antiphon repeats the request without it, and omits it from further requests
-for that model until the server restarts. If a backend rejects tools, Antiphon [describes them in the
+for that model for a day. If a backend rejects tools, Antiphon [describes them in the
 prompt](../guides/fix-tool-calls.md#models-without-tool-calling). [Other refusals](#differences-that-antiphon-learns)
 teach what to send instead.
 
@@ -227,17 +227,46 @@ a line ends reasoning that the template opened:"""
 LEARNED = """
 ## Differences that Antiphon learns
 
-A backend that refuses a request in words that are known is sent what it accepts, at once and until the server restarts,
-for that model. The log names the lesson. The client receives the answer, and reads in the header
+A backend that refuses a request in words that are known is sent what it accepts, at once and for a day, for that model. The log names the lesson. The client receives the answer, and reads in the header
 [`antiphon-adjusted`](endpoints.md#replies) what differs from its request; the finished response shows the values that
 applied. [`antiphon demo-backend --refuse`](cli.md#antiphon-demo-backend) is such a backend, to try a client against it.
 `groq` and `cerebras` refuse tools together with a JSON format, so nothing has to be learned there.
 
+The store keeps the lessons, so that they hold after a restart and on other servers. `antiphon models`,
+`antiphon doctor`, `GET /status` and `GET /admin/v1/backends` list them with the backend's words, and
+[`antiphon models forget`](cli.md#antiphon-models-forget) deletes them.
+
+"""
+
+UNEXPLAINED = """
+## Refusals without a known reason
+
+A backend can refuse the form of a request in words that Antiphon does not know. It sends such a request once more, in
+the plainest form that keeps its meaning:
+
+- one system message, texts as strings, no two messages of one role in a row;
+- tools with plain schemas: types, properties, required names, items and texts to choose from. Other keywords are in the
+  descriptions, and the arguments of a call are checked against the schema that the client sent;
+- no `strict`, and no optional parameter such as `temperature`, `top_p`, `user` or an effort;
+- a JSON format and a forced tool call as instructions. The answer is checked against the format;
+- always as a stream.
+
+It contains all texts, tools and results, and the limit of the output. If the backend accepts it, the client receives
+the answer, with the header `antiphon-adjusted`. If the backend refuses it as well, the client receives the first
+refusal.
+
+Antiphon then finds out what the backend refused: the next requests of the same tenant are simplified in part, until
+one parameter, form or schema is left. That is a lesson for this tenant, and for everyone once a second tenant's requests
+have shown the same. There are at most three attempts an hour for a tenant, a model and the same suspects.
+
+No second attempt follows a refusal with another status than 400 and 422, unless a chat template raised it, or one that
+names the length of the input, a content policy, a key, a quota, a file or image, or a value outside of its range.
+[`plain_retry`](settings.md#backendsplain_retry) turns second attempts off for a backend.
 """
 
 
 def page() -> str:
-    return "".join([INTRODUCTION, *(section(title) for title in SECTIONS), learned(), reading()])
+    return "".join([INTRODUCTION, *(section(title) for title in SECTIONS), learned(), UNEXPLAINED, reading()])
 
 
 def learned() -> str:

@@ -12,7 +12,7 @@ class StoredLesson:
     model: str
     """The backend's name for the model."""
     tenant: str
-    """The tenant for whose requests it holds; empty for everyone."""
+    """The tenant that it holds for; empty for everyone."""
     name: str
     """The name of the lesson."""
     said: str

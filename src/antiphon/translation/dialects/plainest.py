@@ -22,7 +22,7 @@ _MEANING = frozenset(
     {"model", "messages", "tools", "tool_choice", "stream", "response_format", "logprobs", "top_logprobs", "n", "stop"}
     | {"max_tokens", "max_completion_tokens"}
 )
-"""Parameters that are not omitted: what the client asked for would change."""
+"""Parameters that are not omitted: the answer would be a different one without them."""
 
 UNREFUSED = frozenset({401, 402, 403, 404, 408, 413, 429})
 """Statuses of failures that another form of the request cannot change."""

@@ -99,7 +99,7 @@ def _only_form(node: Schema) -> Schema:
 
 
 def _type(kinds: Any) -> str:
-    """Return the type, the only one besides `null` of several; empty if there is none."""
+    """Return the type, the only one besides `null` of several; empty if no type is known."""
     known = [one for one in (kinds if isinstance(kinds, list) else [kinds]) if isinstance(one, str) and one in _TYPES]
     return known[0] if len(known) == 1 else ""
 
