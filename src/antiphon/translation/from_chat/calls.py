@@ -44,6 +44,8 @@ class _Call:
         self.early: list[str] = []
         """Arguments that arrived before the name."""
         self.stream: StreamingCall | None = None
+        self.kept: dict[str, Any] = {}
+        """Fields that the call needs when it goes back to the backend."""
         self.is_closed = False
         self.is_muted = False
         """The call is not allowed: it is read to its end like any other, and the client does not receive it."""
@@ -239,6 +241,7 @@ class StreamingCalls:
         self._grown.pop(call, None)
         held = call.stream.close(status) if call.stream is not None else None
         if held is not None and not call.is_muted:
+            held.kept = call.kept
             self.held.append(held)
 
 

@@ -331,12 +331,15 @@ class ChatStream:
         if not (delta.id or delta.name or delta.arguments or extra_content or beside):
             return
         call = self._calls.find(value.get("index"), delta)
+        kept = {}
         if extra_content:
-            content.state.keep_for_call(self._calls.call_id(call, delta), "extra_content", extra_content)
+            kept["extra_content"] = extra_content
         if isinstance(beside, dict) and beside.get("thought_signature"):
-            content.state.keep_for_call(self._calls.call_id(call, delta), "provider_specific_fields", beside)
+            kept["provider_specific_fields"] = beside
         if MAX_CALL_ID < len(delta.id) <= _LONGEST_ID and _SIGNATURE in delta.id:
-            content.state.keep_for_call(self._calls.call_id(call, delta), SIGNED_ID, delta.id)
+            kept[SIGNED_ID] = delta.id
+        if kept:
+            call.kept |= content.state.keep_for_call(self._calls.call_id(call, delta), kept)
         self._calls.feed(call, delta)
 
 

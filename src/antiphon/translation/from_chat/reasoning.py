@@ -12,6 +12,7 @@
 | `<think>` | local servers without a parser | see `text_filters.py` |
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 from antiphon.protocol.chat import Delta
@@ -62,10 +63,12 @@ class ReasoningState:
         if any(isinstance(value, dict) and value.get("thought_signature") for value in values):
             self._extra_content = extra_content
 
-    def keep_for_call(self, call_id: str, field: str, value: Any) -> None:
-        """Store a field that goes back with a call."""
-        if _is_shallow(value):
-            self._calls.setdefault(call_id, {})[field] = value
+    def keep_for_call(self, call_id: str, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """Store fields that go back with a call; return those that can be stored."""
+        kept = {name: value for name, value in fields.items() if _is_shallow(value)}
+        if kept:
+            self._calls.setdefault(call_id, {}).update(kept)
+        return kept
 
     def sealable(self, text: str) -> dict[str, Any]:
         """Return what `chat.sealed` stores: `{"reasoning": {field: value, …}, "calls": {call_id: {…}}}`."""

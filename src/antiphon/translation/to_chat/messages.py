@@ -267,8 +267,8 @@ class _Renderer(Struct):
         if answer.reasoning and not self._replays(answer):
             recalled = recalled.without_reasoning()
         calls = [self._tool_call(call, recalled) for call in answer.calls]
-        if self.dialect.signs_calls and calls and not recalled.signatures:
-            calls[0].setdefault("extra_content", UNSIGNED)
+        if self.dialect.signs_calls and calls and not (recalled.signatures or recalled.calls.get(tie(answer.calls[0]))):
+            calls[0]["extra_content"] = UNSIGNED
         message = assistant(*_spoken(answer.messages, self.dialect), recalled, calls, self.dialect)
         outputs, moved = self._outputs(answer, recalled)
         messages = [*message, *outputs, *([{"role": "user", "content": moved}] if moved else [])]
