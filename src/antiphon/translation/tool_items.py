@@ -44,11 +44,11 @@ Named = TypeVar("Named", FunctionCall, CustomToolCall)
 class StreamingCall:
     """A function call, and the base of all calls. Its tool is known from the start."""
 
-    def __init__(self, writer: ResponseWriter, call_id: str, offer: Offer) -> None:
+    def __init__(self, writer: ResponseWriter, call_id: str, offer: Offer, item_id: str = "") -> None:
         self.writer = writer
         self._obfuscate = writer.view.obfuscation
         self.offer = offer
-        self.id = writer.new_id(PREFIXES[offer.kind])
+        self.id = item_id or writer.new_id(PREFIXES[offer.kind])
         self.call_id = call_id
         self.kept: Mapping[str, Any] = {}
         """Fields that a held call needs when it goes back to the backend."""

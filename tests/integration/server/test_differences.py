@@ -385,6 +385,43 @@ async def test_a_call_with_a_signature_in_its_id_needs_no_placeholder(backend: R
     assert ["extra_content" in call for call in calls] == [True, False]
 
 
+CUSTOM = {"type": "custom", "name": "ping", "description": "Ping."}
+
+
+@MODES
+@pytest.mark.parametrize("tool", [PING, CUSTOM], ids=["function", "custom"])
+async def test_a_signature_is_recalled_by_the_call_alone_and_stays_in_its_chain(
+    backend: ReplayBackend, tool: Request, stream: bool
+) -> None:
+    backend.script = asks_for_signature({"id": SIGNED})
+    async with before(backend, "generic") as served:
+        _, first = await ask(served, stream=stream, tools=[tool])
+        call = {**first["output"][-1]}
+        del call["id"]
+        result = {"type": call["type"] + "_output", "call_id": call["call_id"], "output": "ok"}
+        alone = [{"role": "user", "content": "Hi"}, call, result]
+        _, second = await ask(served, stream=stream, tools=[tool], input=alone)
+        _, third = await ask(served, stream=stream, tools=[tool], previous_response_id=second["id"])
+        _, listed = await served.get(f"/responses/{second['id']}/input_items?order=asc")
+        conversation = (await served.post("/conversations", json={"items": alone[:1]}))[1]["id"]
+        more = {"tools": [tool], "conversation": conversation}
+        _, fourth = await ask(served, stream=stream, **more, input=alone[1:])
+        _, fifth = await ask(served, stream=stream, **more)
+    assert [one["output"][0]["content"][0]["text"] for one in (second, third, fourth, fifth)] == ["Sunny"] * 4
+    assert [item["type"] for item in listed["data"]] == ["message", call["type"], result["type"]]
+    assert "sealed" not in json.dumps(listed) and len(backend.requests) == 5
+
+
+async def test_the_signature_of_a_call_that_was_not_stored_is_not_recalled(backend: ReplayBackend) -> None:
+    backend.script = asks_for_signature({"id": SIGNED})
+    async with before(backend, "generic") as served:
+        _, first = await ask(served, stream=False, tools=[PING], store=False)
+        call = {**first["output"][-1]}
+        result = {"type": "function_call_output", "call_id": call["call_id"], "output": "ok"}
+        _, error = await ask(served, stream=False, tools=[PING], input=[call, result])
+    assert "thought_signature" in error["error"]["message"]
+
+
 @MODES
 async def test_gemini_gets_a_placeholder_for_calls_of_other_models(backend: ReplayBackend, stream: bool) -> None:
     backend.script = lambda sent: says(sent, "Sunny")

@@ -108,6 +108,14 @@ async def second_turn(stage: Stage, row: Row, first: Request, more: Request) -> 
     elif row.way in ("replay", "unstored"):
         asked = row.family.asked.get("input") or [{"role": "user", "content": "Hi"}]
         given = [*asked, *first["output"], *given]
+    elif row.way == "bare":
+        asked = row.family.asked.get("input") or [{"role": "user", "content": "Hi"}]
+        made = [item for item in first["output"] if item["type"] == "function_call"]
+        given = [
+            *asked,
+            *({name: call[name] for name in ("type", "call_id", "name", "arguments")} for call in made),
+            *given,
+        ]
     return await stage.ask(row, **more, input=given)
 
 

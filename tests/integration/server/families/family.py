@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 from tests.support.refusing import Refusal, Request
 from tests.support.replay import JSON, STREAM, Answer, delta, sse
 
-WAYS = ("alone", "unstored", "chain", "replay", "conversation", "failover")
+WAYS = ("alone", "unstored", "chain", "replay", "bare", "conversation", "failover")
 """`alone` is one request; the next ones are followed by another turn, which has the first in front of it.
 
-`unstored` replays what was not stored; before `failover` another backend refuses to serve.
+`unstored` replays what was not stored, `bare` the calls alone, without reasoning and the ids of items; before
+`failover` another backend refuses to serve.
 """
 
 Play = Callable[[Request], Answer]

@@ -247,7 +247,7 @@ REFUSED: dict[str, Family] = {
         {"moonshot": "replay", "alibaba": "chain", "deepseek": "alone", "gemini": "alone"},
     ),
     "5 a signature in the id": Family(
-        {"anthropic": "chain replay conversation unstored", "generic": "chain failover"},
+        {"anthropic": "chain replay bare conversation unstored", "generic": "chain bare failover"},
         {"tools": [PING]},
         refusing(lacks_signed_id, UNSIGNED),
         calls("ping", "{}", SIGNED_ID),
