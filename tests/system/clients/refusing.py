@@ -80,7 +80,7 @@ def refusals(dialect: str) -> dict[str, Refusal]:
 class Worker(RefusingBackend):
     """The backend of a dialect; its model works on one task at a time.
 
-    It calls `tool`, first with broken arguments, until a message has `found` in it; then it says `found`.
+    It calls `tool`, first with broken arguments, until a result has `found` in it; then it says `found`.
     """
 
     def __init__(self, dialect: str) -> None:
@@ -100,6 +100,7 @@ class Worker(RefusingBackend):
 
     def _work(self, sent: Request) -> Answer:
         if any(self.found in json.dumps(message) for message in sent["messages"] if message["role"] == "tool"):
+            self.breaks = True
             return self._said(sent, Turn(f"I read {self.found}."), [])
         function = find(offered(sent), self.tool)
         if function is None:

@@ -1,5 +1,6 @@
 """Clients, unmodified, do a task with models whose backends refuse much of what they send: ten dialects, at once."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -11,6 +12,8 @@ import pytest_asyncio
 from agents import Agent, FunctionTool, ModelSettings, OpenAIResponsesModel, Runner
 from openai import AsyncOpenAI
 
+from tests.support import pip
+from tests.support.command import environment
 from tests.support.recordings import FOLDER, MISSING
 from tests.system.clients.codex import Codex
 from tests.system.clients.model import Call
@@ -18,6 +21,10 @@ from tests.system.clients.refusing import DIALECTS, Worker, ten_backends
 from tests.system.clients.test_agents_sdk import QUIET
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(400)]
+
+HERE = Path(__file__).parent / "frameworks"
+PATIENCE = 120.0
+"""Seconds for the tasks of a framework."""
 
 RECORDED = FOLDER.parent / "clients" / "requests"
 FIRST_REQUESTS = ("codex-shell-workspace-write", "codex-model-gpt-5.5")
@@ -143,6 +150,30 @@ async def test_what_codex_sends_first_is_the_beginning_of_a_session(
             if not calls:
                 break
     assert [part["text"] for part in items[-1]["content"]] == ["I read exit 0: 42."]
+    worker.check()
+
+
+FRAMEWORKS = ("pydantic_ai", "langchain")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def said(served: tuple[str, dict[str, Worker]], request: pytest.FixtureRequest) -> dict[str, list[str]]:
+    """What a framework said at the end of its tasks, by dialect: one process does them all."""
+    url, workers = served
+    for worker in workers.values():
+        worker.begin(TIDE, "14:05")
+    python = pip.install(HERE / "requirements.txt", "frameworks") / "python"
+    command = (str(python), "-W", "ignore", str(HERE / f"use_{request.param}.py"), url, json.dumps(CHOICE))
+    process = await asyncio.create_subprocess_exec(*command, *DIALECTS, env=environment(HERE), stdout=-1, stderr=-1)
+    out, err = await asyncio.wait_for(process.communicate(), PATIENCE)
+    assert process.returncode == 0, err.decode()[-2000:]
+    return {told["model"]: told["said"] for told in map(json.loads, out.splitlines())}
+
+
+@EVERY_DIALECT
+@pytest.mark.parametrize("said", FRAMEWORKS, indirect=True)
+async def test_a_framework_finishes_its_task(said: dict[str, list[str]], worker: Worker, dialect: str) -> None:
+    assert said[dialect] == ["I read 14:05."] * 2
     worker.check()
 
 
