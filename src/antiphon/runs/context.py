@@ -1,7 +1,7 @@
 """The items that the model sees, and those that are stored (specification section 10)."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import msgspec
 from msgspec import Struct, field
@@ -25,6 +25,7 @@ from antiphon.sharing.memory import Account, Memory, weight
 from antiphon.sharing.offload import Offload
 from antiphon.sharing.scheduler import FairScheduler
 from antiphon.storage.contract import LargeItem, Store, StoredItem
+from antiphon.translation.signed_calls import SIGNABLE, SIGNED_CALL, item_of, sign, signature_of
 from antiphon.translation.to_chat.prefix import MANY, Conversation, Prefix
 from antiphon.translation.to_chat.reasoning import shown_text, with_text
 from antiphon.translation.to_chat.request import as_sent, normalise_input
@@ -177,6 +178,8 @@ class _Loading:
         for item in items:
             is_whole = not isinstance(item, REFERRING)
             context.input.append(item if is_whole else await refers.resolve(item))
+            if type(item) in SIGNABLE:
+                await refers.recall_signature(item)
         # The translated turns of a chain are shared with other requests, so a thread builds its own.
         prefix = None if context.is_large else context.prefix
         context.items = Conversation([*context.history, *context.input], prefix)
@@ -263,6 +266,8 @@ def store_item(item: Item, sealed: str | None = None, *, is_large: bool = False)
     if isinstance(item, WITH_STATE) and item.encrypted_content:
         sealed = item.encrypted_content
         item = msgspec.structs.replace(item, encrypted_content=msgspec.UNSET)
+    if type(item) in SIGNABLE:
+        sealed = sealed or signature_of(item)
     kept, image = kept_item(item), None
     if type(kept) is ImageGenerationCall:
         from antiphon.protocol.kept_images import as_kept  # noqa: PLC0415 - few items are images
@@ -354,6 +359,13 @@ class _References:
         if text:
             state = self._keyring.unseal(stored.sealed, tenant) if stored.sealed else None
             item.encrypted_content = self._keyring.seal(with_text(state or {}, text), tenant)
+
+    async def recall_signature(self, call: Any) -> None:
+        """Give a call the signature that is stored with it, sealed: its reasoning can be missing in the input."""
+        if call.call_id.startswith(SIGNED_CALL):
+            stored = await self._load(item_of(call.call_id, SIGNABLE[type(call)]))
+            if stored is not None and stored.sealed:
+                sign(call, stored.sealed)
 
     def _known(self, item_id: str) -> InputItem | None:
         """Return the item that is in the history: the store can have others with its id."""

@@ -9,7 +9,7 @@ from antiphon.errors import AntiphonError, log
 from antiphon.protocol.formats import JsonSchemaFormat
 from antiphon.protocol.items.calls import CustomToolCall, CustomToolCallOutput
 from antiphon.protocol.items.content import InputText, OutputText
-from antiphon.protocol.items.messages import FunctionCall, FunctionCallOutput, InputItem, Message
+from antiphon.protocol.items.messages import FunctionCall, FunctionCallOutput, InputItem, Message, Reasoning
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.tools import CustomChoice, FunctionChoice
 from antiphon.runs.auxiliary_calls import aside
@@ -17,7 +17,7 @@ from antiphon.runs.steps import LoadModules, ModelResult, Settle, Step
 from antiphon.translation.checked_items import REPAIRING, CheckedCall, CheckedMessage, TextCheck, can_repair
 from antiphon.translation.to_chat.request import Body, configured
 from antiphon.translation.to_chat.schemas import schemas_in
-from antiphon.translation.tool_items import StreamingCustomCall
+from antiphon.translation.tool_items import StreamingCall, StreamingCustomCall
 from antiphon.translation.wire import Finish
 
 Corrected = StreamingCustomCall | CheckedCall | CheckedMessage
@@ -111,7 +111,7 @@ def _input(request: CreateResponse, items: Sequence[InputItem], held: StreamingC
     name, namespace = held.offer.name, held.offer.namespace or UNSET
     call = CustomToolCall(call_id=held.call_id, name=name, input=held.text, namespace=namespace)
     answered = CustomToolCallOutput(call_id=held.call_id, output=GRAMMAR.format(misfit=held.misfit))
-    return aside(request, items, tool_choice=CustomChoice(name=name)), [*items, call, answered]
+    return aside(request, items, tool_choice=CustomChoice(name=name)), [*items, *_signed(held), call, answered]
 
 
 def _arguments(request: CreateResponse, items: Sequence[InputItem], held: CheckedCall) -> Question:
@@ -121,7 +121,13 @@ def _arguments(request: CreateResponse, items: Sequence[InputItem], held: Checke
     begin = BEGIN.format(sent=held.sent) if held.sent else ""
     said = ARGUMENTS.format(misfit=held.misfit, text=held.text[:LONGEST_QUOTE], begin=begin)
     answered = FunctionCallOutput(call_id=held.call_id, output=said)
-    return aside(request, items, tool_choice=FunctionChoice(name=name)), [*items, call, answered]
+    return aside(request, items, tool_choice=FunctionChoice(name=name)), [*items, *_signed(held), call, answered]
+
+
+def _signed(held: StreamingCall) -> list[InputItem]:
+    """Return the item with the signature of a call, without which its backend does not take it back."""
+    blob = held.writer.seal({"calls": {held.call_id: held.kept}}) if held.kept else ""
+    return [Reasoning(summary=[], encrypted_content=blob)] if blob else []
 
 
 def _text(request: CreateResponse, items: Sequence[InputItem], held: CheckedMessage) -> Question:

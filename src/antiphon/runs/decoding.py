@@ -20,6 +20,7 @@ from antiphon.protocol.json_slices import decode_in_slices
 from antiphon.sharing.offload import Offload
 from antiphon.sharing.scheduler import FairScheduler, NoRoomError
 from antiphon.storage.contract import StoredItem
+from antiphon.translation.signed_calls import sign
 
 WITH_STATE = (
     *(Reasoning, McpCall, McpApprovalRequest, WebSearchCall, FileSearchCall),
@@ -48,8 +49,11 @@ def load_item(stored: StoredItem) -> InputItem:
 
 
 def _with_state(item: InputItem, stored: StoredItem) -> InputItem:
-    if isinstance(item, WITH_STATE) and stored.sealed:
-        item.encrypted_content = stored.sealed
+    if stored.sealed:
+        if isinstance(item, WITH_STATE):
+            item.encrypted_content = stored.sealed
+        else:
+            sign(item, stored.sealed)
     return item
 
 

@@ -48,12 +48,12 @@ class CheckedCall(StreamingCall):
     failure: BackendError | None = None
     is_told = False
 
-    def __init__(self, writer: ResponseWriter, call_id: str, offer: Offer) -> None:
+    def __init__(self, writer: ResponseWriter, call_id: str, offer: Offer, item_id: str = "") -> None:
         self._sent: list[str] = []
         self._guard = JsonGuard() if writer.is_heard and offer.check == "json" else None
         self.misfit = ""
         """What is wrong with the arguments of a held call."""
-        super().__init__(writer, call_id, offer)
+        super().__init__(writer, call_id, offer, item_id)
 
     @property
     def text(self) -> str:

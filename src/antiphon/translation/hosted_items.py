@@ -186,12 +186,12 @@ def _kind_of(offer: Offer) -> type[HostedCall]:
     return HOSTED[offer.kind]
 
 
-def streaming(writer: ResponseWriter, call_id: str, offer: Offer) -> StreamingCall:
-    """Return the call of this tool, which opens now or later."""
+def streaming(writer: ResponseWriter, call_id: str, offer: Offer, item_id: str = "") -> StreamingCall:
+    """Return the call of this tool, which opens now or later; it gets a new id without an `item_id`."""
     if offer.check:
-        return CheckedCall(writer, call_id, offer)
+        return CheckedCall(writer, call_id, offer, item_id)
     kind = _kind_of(offer) if carries_out(offer) else STREAMING[offer.kind]
-    return kind(writer, call_id, offer)
+    return kind(writer, call_id, offer, item_id)
 
 
 def begin(writer: ResponseWriter, call_id: str, offer: Offer, arguments: str) -> HostedCall:

@@ -4,7 +4,7 @@ A function call streams its arguments. A custom tool's call streams the text ins
 complete if a grammar must be matched.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 import msgspec
@@ -44,12 +44,14 @@ Named = TypeVar("Named", FunctionCall, CustomToolCall)
 class StreamingCall:
     """A function call, and the base of all calls. Its tool is known from the start."""
 
-    def __init__(self, writer: ResponseWriter, call_id: str, offer: Offer) -> None:
+    def __init__(self, writer: ResponseWriter, call_id: str, offer: Offer, item_id: str = "") -> None:
         self.writer = writer
         self._obfuscate = writer.view.obfuscation
         self.offer = offer
-        self.id = writer.new_id(PREFIXES[offer.kind])
+        self.id = item_id or writer.new_id(PREFIXES[offer.kind])
         self.call_id = call_id
+        self.kept: Mapping[str, Any] = {}
+        """Fields that a held call needs when it goes back to the backend."""
         self._arguments: list[str] = []
         self._length = 0
         self._output_index = -1

@@ -94,7 +94,9 @@ class ResponseWriter(Struct):
     seal: Seal
     view: View = View()
     sealed: dict[str, str] = field(default_factory=dict)
-    """Each reasoning item's `encrypted_content` by item id, shown to the client or not."""
+    """What is sealed with items, by their ids: the `encrypted_content` of reasoning, shown to the client or not, and
+    the signature of a call.
+    """
     error: AntiphonError | None = None
     is_heard: bool = True
     """Whether the events are taken. If not, none are kept, and a text creates none."""

@@ -345,6 +345,84 @@ async def test_a_signature_goes_back_in_the_form_in_which_it_came(
 
 
 @MODES
+@pytest.mark.parametrize("form", FORMS)
+async def test_a_call_is_corrected_with_its_signature(backend: ReplayBackend, form: str, stream: bool) -> None:
+    own, refusals = FORMS[form], []
+
+    def script(sent: Request) -> Answer:
+        calls = [call for one in sent["messages"] for call in one.get("tool_calls") or ()]
+        if any(call.get(name) != value for call in calls for name, value in own.items() if value != "call_1"):
+            refusals.append(sent)
+            return refused("Function call is missing a thought_signature in functionCall parts.")
+        call = {"type": "function", "function": {"name": "get_weather", "arguments": "{}" if calls else "Rome"}, **own}
+        if sent["stream"]:
+            return Answer([sse(delta(tool_calls=[{"index": 0, **call}]), delta("tool_calls"))])
+        return Answer([completion(None, tool_calls=[call])], JSON)
+
+    backend.script = script
+    tool = WEATHER | {"parameters": {"type": "object", "properties": {}}}
+    async with before(backend, "generic") as served:
+        _, response = await ask(served, stream=stream, tools=[tool])
+    (call,) = [item for item in response["output"] if item["type"] == "function_call"]
+    assert (call["arguments"], refusals) == ("{}", [])
+
+
+async def test_a_call_with_a_signature_in_its_id_needs_no_placeholder(backend: ReplayBackend) -> None:
+    plays = asks_for_signature({"id": SIGNED})
+
+    def script(sent: Request) -> Answer:
+        first = [one["tool_calls"][0] for one in sent["messages"] if one.get("tool_calls")]
+        if not all("extra_content" in call or call["id"] == SIGNED for call in first):
+            return refused("Function call is missing a thought_signature in functionCall parts.")
+        return plays({**sent, "messages": [one for one in sent["messages"] if "call_abcdefgh1234" not in str(one)]})
+
+    backend.script = script
+    async with before(backend, "generic") as served:
+        _, first = await ask(served, stream=False, tools=[PING], input=HISTORY)
+        result = [{"type": "function_call_output", "call_id": first["output"][-1]["call_id"], "output": "ok"}]
+        await ask(served, stream=False, tools=[PING], previous_response_id=first["id"], input=result)
+    calls = [call for one in backend.requests[-1]["messages"] for call in one.get("tool_calls") or ()]
+    assert ["extra_content" in call for call in calls] == [True, False]
+
+
+CUSTOM = {"type": "custom", "name": "ping", "description": "Ping."}
+
+
+@MODES
+@pytest.mark.parametrize("tool", [PING, CUSTOM], ids=["function", "custom"])
+async def test_a_signature_is_recalled_by_the_call_alone_and_stays_in_its_chain(
+    backend: ReplayBackend, tool: Request, stream: bool
+) -> None:
+    backend.script = asks_for_signature({"id": SIGNED})
+    async with before(backend, "generic") as served:
+        _, first = await ask(served, stream=stream, tools=[tool])
+        call = {**first["output"][-1]}
+        del call["id"]
+        result = {"type": call["type"] + "_output", "call_id": call["call_id"], "output": "ok"}
+        alone = [{"role": "user", "content": "Hi"}, call, result]
+        _, second = await ask(served, stream=stream, tools=[tool], input=alone)
+        _, third = await ask(served, stream=stream, tools=[tool], previous_response_id=second["id"])
+        _, listed = await served.get(f"/responses/{second['id']}/input_items?order=asc")
+        conversation = (await served.post("/conversations", json={"items": alone[:1]}))[1]["id"]
+        more = {"tools": [tool], "conversation": conversation}
+        _, fourth = await ask(served, stream=stream, **more, input=alone[1:])
+        _, fifth = await ask(served, stream=stream, **more)
+    assert [one["output"][0]["content"][0]["text"] for one in (second, third, fourth, fifth)] == ["Sunny"] * 4
+    assert [item["type"] for item in listed["data"]] == ["message", call["type"], result["type"]]
+    assert "sealed" not in json.dumps(listed) and len(backend.requests) == 5
+
+
+async def test_the_signature_of_a_call_that_was_not_stored_is_not_recalled(backend: ReplayBackend) -> None:
+    backend.script = asks_for_signature({"id": SIGNED})
+    async with before(backend, "generic") as served:
+        _, first = await ask(served, stream=False, tools=[PING], store=False)
+        call = {**first["output"][-1]}
+        result = {"type": "function_call_output", "call_id": call["call_id"], "output": "ok"}
+        _, error = await ask(served, stream=False, tools=[PING], input=[call, result])
+    assert "thought_signature" in error["error"]["message"]
+
+
+@MODES
 async def test_gemini_gets_a_placeholder_for_calls_of_other_models(backend: ReplayBackend, stream: bool) -> None:
     backend.script = lambda sent: says(sent, "Sunny")
     async with before(backend, "gemini") as served:

@@ -70,7 +70,10 @@ for `none` and true for every other effort, for models such as Qwen's that contr
 tokenizer, only `reasoning_effort` is sent from then on.
 
 **Returned reasoning** is the place in which the reasoning of earlier turns is sent back, and the turns to which this
-applies. Signatures of calls always go back to the family that created them.
+applies. Signatures of calls always go back to the family that created them. LiteLLM puts Gemini's signature into the
+id of a call, which is then too long for clients: they receive a short id, `call_signed_…`, and LiteLLM its own. A
+client that keeps its own history can send such a call back without the reasoning item next to it, as pydantic-ai does,
+if the response was stored.
 """,
     "Tools and formats": """\
 **Tool choice** lists the supported values; *modes* are `none`, `auto` and `required`. If a named function or

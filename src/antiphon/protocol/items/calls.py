@@ -20,7 +20,7 @@ from antiphon.protocol.tools import AnyTool, Count
 Execution = Literal["server", "client"]
 
 
-class CustomToolCall(Item, kw_only=True, tag="custom_tool_call"):
+class CustomToolCall(Item, kw_only=True, dict=True, tag="custom_tool_call"):
     """The model calls a custom tool; `input` is plain text for the tool, not JSON."""
 
     status: Status | UnsetType | None = UNSET

@@ -60,7 +60,7 @@ class Message(Item, kw_only=True, tag="message"):
     phase: Phase | UnsetType | None = UNSET
 
 
-class FunctionCall(Item, kw_only=True, tag="function_call"):
+class FunctionCall(Item, kw_only=True, dict=True, tag="function_call"):
     """The model calls a function of the client's. `arguments` is JSON as the model wrote it, valid or not."""
 
     status: Status | UnsetType | None = UNSET

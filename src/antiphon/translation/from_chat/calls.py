@@ -13,10 +13,12 @@ import msgspec
 from antiphon.errors import log
 from antiphon.protocol.items.content import Status
 from antiphon.protocol.tool_bindings import Offer
+from antiphon.translation.dialects.dialect import SIGNED_ID
 from antiphon.translation.from_chat.call_names import meant
 from antiphon.translation.from_chat.text_filters import SurrogateJoiner
 from antiphon.translation.hosted_items import streaming
-from antiphon.translation.tool_items import StreamingCall
+from antiphon.translation.signed_calls import SIGNED_CALL, item_of
+from antiphon.translation.tool_items import PREFIXES, StreamingCall
 from antiphon.translation.writer import ResponseWriter
 
 MAX_CALL_ID = 64
@@ -44,6 +46,8 @@ class _Call:
         self.early: list[str] = []
         """Arguments that arrived before the name."""
         self.stream: StreamingCall | None = None
+        self.kept: dict[str, Any] = {}
+        """Fields that the call needs when it goes back to the backend."""
         self.is_closed = False
         self.is_muted = False
         """The call is not allowed: it is read to its end like any other, and the client does not receive it."""
@@ -202,7 +206,9 @@ class StreamingCalls:
     def _settle_id(self, call: _Call) -> str:
         if not call.call_id:
             is_free = call.id and call.id not in self._taken and len(call.id) <= MAX_CALL_ID
-            call.call_id = call.id if is_free else self._writer.new_id("call")
+            call.call_id = (
+                call.id if is_free else self._writer.new_id(SIGNED_CALL if SIGNED_ID in call.kept else "call")
+            )
             self._taken.add(call.call_id)
         return call.call_id
 
@@ -212,7 +218,12 @@ class StreamingCalls:
         self._make_room()
         self.close_whole()
         offer = self._offers.get(call.name) or meant(call.name[:MAX_NAME], self._offers.values())
-        call.stream = streaming(self._writer_of(call, offer), self._settle_id(call), offer)
+        call_id, writer = self._settle_id(call), self._writer_of(call, offer)
+        is_signed = SIGNED_ID in call.kept and not offer.is_hosted
+        item_id = item_of(call_id, PREFIXES[offer.kind]) if is_signed else ""
+        call.stream = streaming(writer, call_id, offer, item_id)
+        if item_id:
+            writer.sealed[item_id] = writer.seal({"calls": {call_id: {SIGNED_ID: call.kept[SIGNED_ID]}}})
         self._grow(call, call.stream, "".join(call.early))
 
     def _writer_of(self, call: _Call, offer: Offer) -> ResponseWriter:
@@ -239,6 +250,7 @@ class StreamingCalls:
         self._grown.pop(call, None)
         held = call.stream.close(status) if call.stream is not None else None
         if held is not None and not call.is_muted:
+            held.kept = call.kept
             self.held.append(held)
 
 

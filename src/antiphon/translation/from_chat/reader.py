@@ -24,6 +24,7 @@ from antiphon.translation.from_chat.calls import MAX_CALL_ID, StreamingCalls, re
 from antiphon.translation.from_chat.content import StreamingContent
 from antiphon.translation.from_chat.decode import decode_answer, decode_chunk, decode_text
 from antiphon.translation.from_chat.finish_reasons import FINISH_REASONS, end_error, native_outcome
+from antiphon.translation.from_chat.reasoning import is_shallow
 from antiphon.translation.from_chat.reasoning_tags import OPENINGS
 from antiphon.translation.from_chat.text_filters import BARE_CLOSE
 from antiphon.translation.items import StreamingMessage
@@ -331,12 +332,16 @@ class ChatStream:
         if not (delta.id or delta.name or delta.arguments or extra_content or beside):
             return
         call = self._calls.find(value.get("index"), delta)
-        if extra_content:
-            content.state.keep_for_call(self._calls.call_id(call, delta), "extra_content", extra_content)
-        if isinstance(beside, dict) and beside.get("thought_signature"):
-            content.state.keep_for_call(self._calls.call_id(call, delta), "provider_specific_fields", beside)
+        kept = {}
+        if extra_content and is_shallow(extra_content):
+            kept["extra_content"] = extra_content
+        if isinstance(beside, dict) and beside.get("thought_signature") and is_shallow(beside):
+            kept["provider_specific_fields"] = beside
         if MAX_CALL_ID < len(delta.id) <= _LONGEST_ID and _SIGNATURE in delta.id:
-            content.state.keep_for_call(self._calls.call_id(call, delta), SIGNED_ID, delta.id)
+            kept[SIGNED_ID] = delta.id
+        if kept:
+            call.kept |= kept
+            content.state.keep_for_call(self._calls.call_id(call, delta), kept)
         self._calls.feed(call, delta)
 
 

@@ -12,6 +12,7 @@
 | `<think>` | local servers without a parser | see `text_filters.py` |
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 from antiphon.protocol.chat import Delta
@@ -51,21 +52,20 @@ class ReasoningState:
         ):
             if details and isinstance(details, list):
                 said = self._keep(
-                    name, [detail for detail in details if isinstance(detail, dict) and _is_shallow(detail)]
+                    name, [detail for detail in details if isinstance(detail, dict) and is_shallow(detail)]
                 )
                 text = text or said
         return text
 
     def keep_extra_content(self, extra_content: Any) -> None:
         """Store what goes back with the message, if it is a signature and not just a mark."""
-        values = extra_content.values() if isinstance(extra_content, dict) and _is_shallow(extra_content) else ()
+        values = extra_content.values() if isinstance(extra_content, dict) and is_shallow(extra_content) else ()
         if any(isinstance(value, dict) and value.get("thought_signature") for value in values):
             self._extra_content = extra_content
 
-    def keep_for_call(self, call_id: str, field: str, value: Any) -> None:
-        """Store a field that goes back with a call."""
-        if _is_shallow(value):
-            self._calls.setdefault(call_id, {})[field] = value
+    def keep_for_call(self, call_id: str, fields: Mapping[str, Any]) -> None:
+        """Store fields that go back with a call; each must be shallow."""
+        self._calls.setdefault(call_id, {}).update(fields)
 
     def sealable(self, text: str) -> dict[str, Any]:
         """Return what `chat.sealed` stores: `{"reasoning": {field: value, …}, "calls": {call_id: {…}}}`."""
@@ -135,8 +135,9 @@ def _text_of(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _is_shallow(value: Any, levels: int = MAX_LEVELS) -> bool:
+def is_shallow(value: Any, levels: int = MAX_LEVELS) -> bool:
+    """Return whether data of a backend is flat enough to be stored."""
     if not isinstance(value, dict | list):
         return True
     members = value.values() if isinstance(value, dict) else value
-    return levels > 0 and all(_is_shallow(member, levels - 1) for member in members)
+    return levels > 0 and all(is_shallow(member, levels - 1) for member in members)

@@ -14,6 +14,7 @@ from antiphon.protocol.validation import refusals
 from antiphon.protocol.validation.call_rules import Call, Output, tie
 from antiphon.translation.dialects.dialect import SIGNED_ID, Dialect
 from antiphon.translation.files import GONE, ReadFiles
+from antiphon.translation.signed_calls import SIGNABLE, signature_of
 from antiphon.translation.to_chat.answers import (
     UNSIGNED,
     ChatMessage,
@@ -34,7 +35,7 @@ from antiphon.translation.to_chat.marks import (
 )
 from antiphon.translation.to_chat.media import file_parts, image_part
 from antiphon.translation.to_chat.prefix import INDEPENDENT, Conversation, Messages, Prefix, Rendering
-from antiphon.translation.to_chat.reasoning import Recalled, Unseal, nothing, recall
+from antiphon.translation.to_chat.reasoning import Recalled, Unseal, nothing, recall, recall_signature
 from antiphon.translation.to_chat.shape import alternating
 from antiphon.translation.tool_mapping.calls import as_object, called_tools, chat_call, output_of
 from antiphon.translation.tool_mapping.offering import Toolbox
@@ -266,9 +267,12 @@ class _Renderer(Struct):
         recalled = recall(answer.reasoning, self.dialect, self.unseal)
         if answer.reasoning and not self._replays(answer):
             recalled = recalled.without_reasoning()
+        for call in answer.calls:
+            if type(call) in SIGNABLE and (blob := signature_of(call)):
+                recall_signature(recalled, blob, self.dialect, self.unseal)
         calls = [self._tool_call(call, recalled) for call in answer.calls]
-        if self.dialect.signs_calls and calls and not recalled.signatures:
-            calls[0].setdefault("extra_content", UNSIGNED)
+        if self.dialect.signs_calls and calls and not (recalled.signatures or recalled.calls.get(tie(answer.calls[0]))):
+            calls[0]["extra_content"] = UNSIGNED
         message = assistant(*_spoken(answer.messages, self.dialect), recalled, calls, self.dialect)
         outputs, moved = self._outputs(answer, recalled)
         messages = [*message, *outputs, *([{"role": "user", "content": moved}] if moved else [])]

@@ -69,6 +69,14 @@ def recall(items: Sequence[Reasoning], dialect: Dialect, unseal: Unseal) -> Reca
     return recalled
 
 
+def recall_signature(recalled: Recalled, blob: str, dialect: Dialect, unseal: Unseal) -> None:
+    """Add the signature that a call carries itself, unless its reasoning had it."""
+    state = unseal(blob)
+    if state.get("family") == dialect.name:
+        for call_id, extra in _table(state.get("calls")).items():
+            recalled.calls.setdefault(call_id, _known(extra, _OF_CALLS))
+
+
 def _add(recalled: Recalled, item: Reasoning, dialect: Dialect, unseal: Unseal) -> None:
     state = unseal(item.encrypted_content) if item.encrypted_content else {}
     reasoning = _table(state.get("reasoning"))

@@ -80,7 +80,7 @@ def test_a_state_is_true_as_soon_as_something_came_beside_the_text() -> None:
     plain.read(Delta(reasoning="Moon"))
     detailed.read(Delta(reasoning_details=[{"type": "reasoning.encrypted", "data": "aGlk"}]))
     signed.keep_extra_content(SIGNED)
-    called.keep_for_call("call_a", "extra_content", SIGNED)
+    called.keep_for_call("call_a", {"extra_content": SIGNED})
     assert [bool(state) for state in (plain, detailed, signed, called)] == [False, True, True, True]
 
 
@@ -101,8 +101,8 @@ def test_a_mere_mark_is_not_kept(mark: Any) -> None:
 
 def test_what_came_with_a_call_goes_back_with_that_call() -> None:
     state = ReasoningState()
-    state.keep_for_call("call_a", "extra_content", SIGNED)
-    state.keep_for_call("call_b", "extra_content", {"x": 1})
+    state.keep_for_call("call_a", {"extra_content": SIGNED})
+    state.keep_for_call("call_b", {"extra_content": {"x": 1}})
     assert state.sealable("") == {
         "reasoning": {},
         "calls": {"call_a": {"extra_content": SIGNED}, "call_b": {"extra_content": {"x": 1}}},
