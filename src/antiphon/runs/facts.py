@@ -221,6 +221,8 @@ def _measured(record: ResponseRecord, now: float, moments: Sequence[Moment] | No
             )
         )
     kept: list[Any] = rows[:MOST_SPANS]
+    if record.adjusted:
+        kept += [("adjusted", name, 0, None, None, "") for name in record.adjusted]
     if moments:
         kept += _items(moments, now - time.monotonic() + since)
     return _Times(began, ended, int((spans[0].began - since) * 1000), first, calls, _encode((began, kept)))

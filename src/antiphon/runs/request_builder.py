@@ -18,6 +18,7 @@ from antiphon.translation.dialects.dialect import NEXT_LESSON, Api
 from antiphon.translation.files import NONE_READ
 from antiphon.translation.from_chat.failed_generation import UNPARSED
 from antiphon.translation.learned import refused_parameter, refused_schema, refused_types, spoken
+from antiphon.translation.to_chat.adjustments import CHOICE
 from antiphon.translation.to_chat.cut_prompts import is_longer
 from antiphon.translation.to_chat.request import Body, configured, responses_parameter, to_chat
 from antiphon.translation.to_chat.tokens import tokens_of
@@ -112,6 +113,8 @@ class RequestBuilder:
         """The request was sent again unchanged, because the service could not parse the model's call."""
         self._is_plain = False
         """The backend is called without a stream, though the client requested one."""
+        self.demands_call = False
+        """The request that was built last asks for a call, and cannot force it."""
         self.is_too_long = False
         """The backend rejected the last request, and a shorter one follows."""
         self._turns: Turns | None = None
@@ -186,6 +189,7 @@ class RequestBuilder:
         if lessons.suspicions is not None and self._tests(request):
             return self.build(request, items, limit)
         allowed = None if request.tool_choice is None else allowed_names(toolbox, request.tool_choice)
+        self.demands_call = not taught.forces_calls and CHOICE in adjusted
         check = None
         if request.text is not None and (dialect.checks_answers or not taught.formats_here(toolbox.offers)):
             check = text_check(request, items, self._body, is_doubtful=target.is_loose)

@@ -11,15 +11,16 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from antiphon.errors import AntiphonError, BackendError, ClientError
+from antiphon.errors import AntiphonError, BackendError, ClientError, log
 from antiphon.protocol.items.content import Item
 from antiphon.protocol.items.messages import InputItem
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.response import InputTokensDetails, OutputTokensDetails, Response, Usage
-from antiphon.runs.corrections import Corrected, corrections, question
+from antiphon.protocol.validation.call_rules import CALLS
+from antiphon.runs.corrections import Corrected, corrections, demanded, question
 from antiphon.runs.loops import STOPPED
 from antiphon.runs.request_builder import RequestBuilder
-from antiphon.runs.steps import AttachFiles, AuxiliaryCall, CallModel, FinishRun, ModelResult, Step, Steps
+from antiphon.runs.steps import AttachFiles, AuxiliaryCall, CallModel, EmitItem, FinishRun, ModelResult, Step, Steps
 from antiphon.translation.checked_items import CheckedMessage
 from antiphon.translation.files import UnreadFile
 from antiphon.translation.tool_mapping.offering import Toolbox
@@ -35,6 +36,8 @@ class Turn:
         """Has the target; it changes after the first one failed before its first byte."""
         self._result: ModelResult | None = None
         self._usage: Usage | None = None
+        self._has_called = False
+        """The newest answer contains a call."""
         self._is_optional = False
         """The response is complete without this call."""
         self.steps: Steps | None = None
@@ -84,6 +87,9 @@ class Turn:
         if ending.held:
             self.steps = self._finish_corrected()
             return next(self.steps)
+        if self.builder.demands_call and not self._has_called and ending.outcome == "completed":
+            self.steps = self._finish_called()
+            return next(self.steps)
         usage = ending.usage if self._usage is None else added(self._usage, ending.usage)
         self._usage, self._result = usage, None
         return FinishRun(ending if usage is ending.usage else replace(ending, usage=usage))
@@ -91,7 +97,9 @@ class Turn:
     def is_late(self) -> None:
         """Handle the end of the time limit for server-side tools."""
 
-    def answered(self, ending: Finish, items: Sequence[Item] = (), *, is_silent: bool = False) -> None:
+    def answered(
+        self, ending: Finish, items: Sequence[Item] = (), *, is_silent: bool = False, has_calls: bool = False
+    ) -> None:
         """The backend's answer was read to its end; `items` is its output if it was an internal call.
 
         Some backends report only in their stream that the input is too long, or that they cannot build a grammar from a
@@ -111,7 +119,7 @@ class Turn:
             ending = replace(ending, error=too_long())
         elif is_silent and self.builder.learn_schema(error):
             return
-        self._result = ModelResult(ending, items)
+        self._result, self._has_called = ModelResult(ending, items), has_calls
 
     def asks_plainly(self) -> bool:
         """The answer broke off without output. Return whether to send the request again without a stream."""
@@ -145,6 +153,19 @@ class Turn:
             error = yield from self._corrections(result.ending)
             ending = result.ending
             yield FinishRun(Finish(ending.outcome, self.usage, error or ending.error, note=ending.note))
+
+    def _finish_called(self) -> Steps:
+        """Request the call that the model owes once more, because its backend cannot be forced; then finish."""
+        result = self._taken()
+        if result is not None:
+            self._is_optional = True
+            answer = yield from self._ask_aside(lambda: demanded(self.builder.request, self.builder.items))
+            calls = [item for item in answer.items if type(item) in CALLS]
+            yield from map(EmitItem, calls)
+            if not calls:
+                log.warning("The model '%s' made no call, though the request demands one.", self.builder.target.name)
+            ending = result.ending
+            yield FinishRun(Finish(ending.outcome, self.usage, note=ending.note))
 
     def _corrections(self, ending: Finish) -> Generator[Step, None, AntiphonError | None]:
         """Correct the invalid items of the answer. Return the error if the response fails."""

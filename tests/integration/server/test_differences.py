@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from antiphon.stored.console.details import details
 from antiphon.upstream.demo.refusing import REFUSALS, RefusingDemoBackend
 from tests.integration.server.test_refusing_backends import MODES, Request, before, hello, refused
 from tests.support.replay import JSON, Answer, ReplayBackend, completion, delta, sse, text
@@ -43,6 +44,13 @@ def placeholder(sent: Request) -> list[str]:
     return [call["extra_content"]["google"]["thought_signature"] for call in calls]
 
 
+async def notes(served: Any, response_id: str) -> str:
+    """The adjustments in the stored facts of a response."""
+    family = await served.engine.store.find_facts("", response_id)
+    told = details(family, {}, 0)["notes"]
+    return "".join(one["text"].rpartition(": ")[2].rstrip(".") for one in told if one["code"] == "adjusted")
+
+
 class Case(NamedTuple):
     """A refusal, and what follows from it."""
 
@@ -56,6 +64,8 @@ class Case(NamedTuple):
     applied: Request = {}  # noqa: RUF012 - a named tuple's default
     status: int = 400
     says: str = "Hello"
+    answers: int = 1
+    """How often the model is asked: an answer without a demanded call is asked for once more."""
 
 
 CASES = {
@@ -137,6 +147,7 @@ CASES = {
             sent["tool_choice"] == "auto" and "call of the tool 'get_weather'" in sent["messages"][0]["content"]
         ),
         "tools.choice",
+        answers=2,
     ),
 }
 ROWS = [
@@ -184,10 +195,11 @@ async def test_a_refused_request_is_answered_and_the_client_is_told(
             assert {name: response[name] for name in case.applied} == case.applied
             _, kept = await served.get(f"/responses/{response['id']}")
             assert {name: kept[name] for name in case.applied} == case.applied
+            assert await notes(served, response["id"]) == case.adjusted
             assert turn == 1 or not case.refuses(bodies[-1])
     refusals = [sent for sent in bodies if case.refuses(sent)]
     assert len(refusals) <= 2  # the first request, and once more where switching thinking off does not help
-    assert len(bodies) == len(refusals) + 2  # the second request of the client is sent in its final form
+    assert len(bodies) == len(refusals) + 2 * case.answers  # the second request of the client is sent in its final form
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from antiphon.application.backends import backends_of
 from antiphon.config import BackendConfig, Settings
 from tests.integration.server.test_differences import FORMAT, WEATHER, ask, is_forced, says
 from tests.integration.server.test_refusing_backends import MODES, Request, before, hello, refused
-from tests.support.replay import JSON, Answer, ReplayBackend
+from tests.support.replay import JSON, Answer, ReplayBackend, delta, sse
 from tests.support.server import serve
 
 UNKNOWN: list[Any] = json.loads(Path(__file__).with_name("unknown_refusals.json").read_text("utf-8"))
@@ -219,3 +219,37 @@ async def test_the_arguments_of_a_simplified_tool_are_checked_against_the_client
     async with before(backend, "generic") as served:
         _, response = await ask(served, stream=True, tools=[ODD])
     assert response["output"][-1]["arguments"] == '{"city": "Berlin"}'
+
+
+@MODES
+@pytest.mark.parametrize("obeys", [True, False])
+async def test_a_model_that_ignores_the_instruction_to_call_a_tool_is_asked_once_more(
+    backend: ReplayBackend, stream: bool, obeys: bool
+) -> None:
+    def script(sent: Request) -> Answer:
+        if is_forced(sent):
+            return refused("Thinking mode does not support this tool_choice")
+        is_second = "You have not called a tool" in str(sent["messages"][-1]["content"])
+        return called(sent) if is_second and obeys else says(sent, "Sunny, I guess.")
+
+    def called(sent: Request) -> Answer:
+        call = {"id": "c1", "type": "function", "function": {"name": "get_weather", "arguments": '{"city": "Rome"}'}}
+        if sent["stream"]:
+            return Answer([sse(delta(tool_calls=[{"index": 0, **call}]), delta("tool_calls"))])
+        choice = {
+            "message": {"role": "assistant", "content": None, "tool_calls": [call]},
+            "finish_reason": "tool_calls",
+        }
+        return Answer([json.dumps({"choices": [choice]}).encode()], JSON)
+
+    backend.script = script
+    choice = {"type": "function", "name": "get_weather"}
+    async with before(backend, "generic") as served:
+        headers, response = await ask(served, stream=stream, tools=[WEATHER], tool_choice=choice)
+        _, kept = await served.get(f"/responses/{response['id']}")
+    assert response["status"] == "completed"
+    assert [item["type"] for item in response["output"]] == ["message", *["function_call"] * obeys]
+    assert kept["output"] == response["output"]
+    assert headers["antiphon-adjusted"] == "tools.choice"
+    assert len(backend.requests) == 4  # forced, without thinking, with an instruction, and with another
+    assert sum("You have not called" in words(sent) for sent in backend.requests) == 1

@@ -230,8 +230,8 @@ a line ends reasoning that the template opened:"""
 LEARNED = """
 ## Differences that Antiphon learns
 
-A backend that refuses a request in words that are known is sent what it accepts, at once and for a day, for that model. The log names the lesson. The client receives the answer, and reads in the header
-[`antiphon-adjusted`](endpoints.md#replies) what differs from its request; the finished response shows the values that
+A backend that refuses a request in words that are known is sent what it accepts, at once and for a day, for that
+model. The log names the lesson. The client receives the answer, and reads in the header [`antiphon-adjusted`](endpoints.md#replies) what differs from its request; the finished response shows the values that
 applied. [`antiphon demo-backend --refuse`](cli.md#antiphon-demo-backend) is such a backend, to try a client against it.
 `groq` and `cerebras` refuse tools together with a JSON format, so nothing has to be learned there.
 
@@ -259,8 +259,8 @@ the answer, with the header `antiphon-adjusted`. If the backend refuses it as we
 refusal.
 
 Antiphon then finds out what the backend refused: the next requests of the same tenant are simplified in part, until
-one parameter, form or schema is left. That is a lesson for this tenant, and for everyone once a second tenant's requests
-have shown the same. There are at most three attempts an hour for a tenant, a model and the same suspects.
+one parameter, form or schema is left. That is a lesson for this tenant, and for everyone once a second tenant's
+requests have shown the same. There are at most three attempts an hour for a tenant, a model and the same suspects.
 
 No second attempt follows a refusal with another status than 400 and 422, unless a chat template raised it, or one that
 names the length of the input, a content policy, a key, a quota, a file or image, or a value outside of its range.

@@ -20,12 +20,12 @@ def details(
     `undelivered` has the waiting and failed webhook deliveries about its end.
     """
     facts = family.facts
-    started, spans, items = _timeline(facts)
+    started, spans, items, adjusted = _timeline(facts)
     return {
         "object": "response.details",
         "summary": summary(facts, names),
         "timeline": {"started_ms": started, "spans": spans, "items": items},
-        "notes": [{"code": code, "text": text} for code, text in _notes(facts, spans, undelivered)],
+        "notes": [{"code": code, "text": text} for code, text in _notes(facts, spans, adjusted, undelivered)],
         "parents": [summary(one, names) for one in family.parents],
         "children": [summary(one, names) for one in family.children],
         "kept_until": facts.began // 1000 + retention,
@@ -39,27 +39,34 @@ def _has_body(facts: Facts) -> bool:
     return bool(facts.flags & STORED and (facts.ended is not None or facts.flags & BACKGROUND))
 
 
-def _timeline(facts: Facts) -> tuple[int, list[Span], list[Span]]:
-    """Return the start of the timeline in milliseconds since the epoch, its spans, and the output items.
+def _timeline(facts: Facts) -> tuple[int, list[Span], list[Span], list[str]]:
+    """Return the start of the timeline in milliseconds since the epoch, its spans, the output items, and adjustments.
 
-    Times of spans and items are in microseconds from this start.
+    Times of spans and items are in microseconds from this start. Adjustments are what the backend was sent differently
+    than the client wrote it.
     """
     if not facts.spans:
-        return facts.began, [], []
+        return facts.began, [], [], []
     began, rows = json.loads(facts.spans)
     spans = [
         {"kind": kind, "name": name, "start_us": start, "first_us": first, "end_us": end, "error": error or None}
         for kind, name, start, end, first, error in rows
-        if kind != "item"
+        if kind not in {"item", "adjusted"}
     ]
+    adjusted = [name for kind, name, *_ in rows if kind == "adjusted"]
     items = [{"type": name, "start_us": start, "end_us": end} for kind, name, start, end, *_ in rows if kind == "item"]
-    return began, spans, items
+    return began, spans, items, adjusted
 
 
-def _notes(facts: Facts, spans: list[Span], undelivered: Sequence[Delivery]) -> list[tuple[str, str]]:
+def _notes(
+    facts: Facts, spans: list[Span], adjusted: list[str], undelivered: Sequence[Delivery]
+) -> list[tuple[str, str]]:
     """Return notes on what was unusual about a response, as codes and sentences."""
     notes = _failures([span for span in spans if span["kind"] == "call"])
     notes += [("tool_failed", f"The tool '{span['name']}' failed: {span['error']}.") for span in spans if _failed(span)]
+    if adjusted:
+        names = ", ".join(adjusted)
+        notes.append(("adjusted", f"The backend was sent these differently than the client wrote them: {names}."))
     if facts.flags & CACHED:
         notes.append(("cached", "The response was returned from the cache. No model was called."))
     if facts.attempts > 1:

@@ -224,7 +224,7 @@ class Dialect:
         return "response_format" in self.accepts and not self.json_formats.isdisjoint(_SCHEMAS)
 
     def formats_here(self, offers: Collection[Any]) -> bool:
-        """Whether a JSON format can be sent together with these tools; otherwise its answer is checked by this server."""
+        """Whether a JSON format can be sent together with these tools; otherwise this server checks the answer."""
         return bool(self.json_formats) and (self.formats_with_tools or not offers)
 
     def taught(self, lessons: frozenset[str]) -> "Dialect":
