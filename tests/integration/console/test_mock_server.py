@@ -26,6 +26,7 @@ ALLOWED = {
     "calls.data[].request": "what a backend receives differs from request to request",
     "conversations.data[].metadata": "what a client wrote",
     "backends.profiles[].facts": "what is known of a model differs from model to model",
+    "backends.backends[].lessons": "the console does not show it",
     "backends.clock_skew": "the console does not show it",
     "backends.purge_held": "the console does not show it",
     "backends.shared": "the console does not show it",

@@ -28,7 +28,7 @@ LOOK_AT_EVERYTHING = {"counts"}
 SORT = {"next_waiting", "beats", "held", "jobs_of", "endpoints", "deliveries", "counts", "api_keys", "walk_up"}
 SORT |= {"due", "due_endpoints", "steps_up", "storage_use", "usage", "usage_of_all"}
 SORT |= {"next_ingestion", "batch_counts", "batch_files_up", "batch_files_down", "lock_stores_of_file"}
-SORT |= {"expired_attached_files", "lessons"}
+SORT |= {"expired_attached_files", "lessons", "trim_lessons"}
 """Queries whose rows are few whatever is stored: of what is being worked on, webhooks, API keys, tenants, a block, a
 batch of files, the stores of one file, lessons of a day."""
 
