@@ -49,6 +49,7 @@ class ProbedModel:
     broken: dict[str, int] = field(default_factory=dict)
     """By a text in the request: the status with which the server fails."""
     rejected_parameters: tuple[str, ...] = ()
+    only_streams: bool = False
     requests: list[Body] = field(default_factory=list)
     stated: dict[str, Any] = field(default_factory=dict)
     """By path: what the server states beside the API."""
@@ -64,6 +65,8 @@ class ProbedModel:
             raise RefusedError(status)
         if rejected := next((name for name in self.rejected_parameters if name in request), None):
             raise RefusedError(400, f"Unsupported parameter: '{rejected}' is not supported with this model.")
+        if self.only_streams and not request.get("stream"):
+            raise RefusedError(400, "This model only supports streaming.")
         messages = self._shown(request["messages"])
         message, finish = self._message(request, messages), "stop"
         prompt = sum(len(str(one["content"])) for one in messages) // 4

@@ -17,7 +17,7 @@ from antiphon.translation.checked_items import TextCheck
 from antiphon.translation.dialects.dialect import NEXT_LESSON, Api
 from antiphon.translation.files import NONE_READ
 from antiphon.translation.from_chat.failed_generation import UNPARSED
-from antiphon.translation.learned import refused_parameter, refused_schema, refused_types, spoken
+from antiphon.translation.learned import is_named, refused_parameter, refused_schema, refused_types, spoken
 from antiphon.translation.to_chat.adjustments import CHOICE
 from antiphon.translation.to_chat.cut_prompts import is_longer
 from antiphon.translation.to_chat.request import Body, configured, responses_parameter, to_chat
@@ -28,6 +28,7 @@ from antiphon.translation.tool_mapping.offering import WITH_TOOLS, Toolbox, tool
 from antiphon.translation.writer import Note
 from antiphon.upstream.backend_errors import beyond_window, is_overflow, read_failure
 from antiphon.upstream.backend_state import Target
+from antiphon.upstream.lessons import EVERYONE
 
 if TYPE_CHECKING:
     from antiphon.runs.simplified import Simplified
@@ -357,7 +358,9 @@ class RequestBuilder:
             return False
         lesson = refused_schema(status, body, self._body)
         if lesson is not None:
-            self.target.learn(lesson, spoken(body))
+            # A guess from the schemas of this request says nothing about those of other tenants.
+            tenant = EVERYONE if is_named(body, lesson) else self._unseal.tenant
+            self.target.learn(lesson, spoken(body), tenant)
         return lesson is not None
 
     # A refusal that nothing explains.

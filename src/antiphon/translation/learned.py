@@ -143,6 +143,12 @@ def refused_schema(status: int, body: bytes | str, sent: Mapping[str, Any]) -> s
     return SCHEMA_LESSON + lesson if lesson else None
 
 
+def is_named(body: bytes | str, lesson: str) -> bool:
+    """Whether an error names what `refused_schema` returned for it; otherwise that is a guess from the request."""
+    said = " ".join(one for one in _statements(_decoded(body)) if isinstance(one, str))[:LONGEST]
+    return any(SCHEMA_LESSON + group.name == lesson and _names_group(said, group) for group in GROUPS)
+
+
 def _names_group(said: str, group: Group) -> bool:
     if group.words and re.search(group.words, said, re.IGNORECASE):
         return True

@@ -14,6 +14,7 @@ from antiphon.application.backends import backends_of
 from antiphon.config import BackendConfig, Settings
 from tests.integration.server.test_differences import FORMAT, WEATHER, ask, is_forced, says
 from tests.integration.server.test_refusing_backends import MODES, Request, before, hello, refused
+from tests.support.keys import bearing, issued
 from tests.support.replay import JSON, Answer, ReplayBackend, delta, sse
 from tests.support.server import serve
 
@@ -253,3 +254,24 @@ async def test_a_model_that_ignores_the_instruction_to_call_a_tool_is_asked_once
     assert headers["antiphon-adjusted"] == "tools.choice"
     assert len(backend.requests) == 4  # forced, without thinking, with an instruction, and with another
     assert sum("You have not called" in words(sent) for sent in backend.requests) == 1
+
+
+async def test_an_odd_schema_of_one_tenant_changes_no_schema_of_another(backend: ReplayBackend) -> None:
+    """A server that accepts none of the schemas in a request says nothing about others (family 3c)."""
+    odd = {**ODD, "name": "odd"}
+
+    def script(sent: Request) -> Answer:
+        if '"odd"' in json.dumps(sent["tools"]) and '"type": "string"' in json.dumps(sent["tools"]):
+            return refused("failed to parse grammar")
+        return hello(sent)
+
+    backend.script = script
+    async with before(backend, "llamacpp") as served:
+        (one, _), (other, _) = [await issued(served.engine.store, tenant) for tenant in ("one", "other")]
+        for key, tool in ((one, odd), (one, ODD), (other, ODD)):
+            asked = {"model": "m", "input": "Hi", "tools": [tool]}
+            async with served.http.post(f"{served.url}/responses", json=asked, headers=dict(bearing(key))) as reply:
+                assert reply.status == 200, await reply.text()
+    sent = json.dumps(backend.requests[-1]["tools"])
+    assert '"minimum"' in sent
+    assert '"anyOf"' in sent

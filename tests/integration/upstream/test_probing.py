@@ -140,6 +140,14 @@ async def test_a_parameter_of_every_question_that_the_backend_rejects_is_left_ou
     assert "max_completion_tokens" in model.requests[-1]
 
 
+async def test_a_model_that_only_streams_is_measured_by_streams() -> None:
+    model = ProbedModel(only_streams=True, vision=True)
+    found = await measured(model)
+
+    assert found.profile == ABLE
+    assert [request["stream"] for request in model.requests] == [False] + [True] * (len(model.requests) - 1)
+
+
 async def test_a_backend_that_does_not_answer_is_not_measured() -> None:
     with pytest.raises(BackendError) as caught:
         await measured(ProbedModel(broken={"prime": 404}))

@@ -231,7 +231,8 @@ LEARNED = """
 ## Differences that Antiphon learns
 
 A backend that refuses a request in words that are known is sent what it accepts, at once and for a day, for that
-model. The log names the lesson. The client receives the answer, and reads in the header [`antiphon-adjusted`](endpoints.md#replies) what differs from its request; the finished response shows the values that
+model. The log names the lesson. The client receives the answer, and reads in the header
+[`antiphon-adjusted`](endpoints.md#replies) what differs from its request; the finished response shows the values that
 applied. [`antiphon demo-backend --refuse`](cli.md#antiphon-demo-backend) is such a backend, to try a client against it.
 `groq` and `cerebras` refuse tools together with a JSON format, so nothing has to be learned there.
 

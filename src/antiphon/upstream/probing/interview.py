@@ -35,8 +35,8 @@ LOADING = 600.0
 STATED = 10.0
 """Seconds that a backend has for its reports outside the API."""
 
-OWN = frozenset({"temperature", "max_tokens", "max_completion_tokens", "stream_options"})
-"""Parameters of every question, so a backend that rejects one says nothing about the question."""
+OWN = frozenset({"temperature", "max_tokens", "max_completion_tokens", "stream_options", "stream.always"})
+"""Lessons about what every question has, so a backend that teaches one says nothing about the question."""
 
 MOST_FAILURES = 3
 """Consecutive useless answers after which no more probes are sent."""
@@ -147,9 +147,10 @@ class Interview:
         accepts, limit = self._dialect.accepts, self._dialect.max_tokens
         own: Body = {limit: tokens} if limit else {}
         own |= {"temperature": 0} if "temperature" in accepts else {}
-        dropped = {"stream_options"} - accepts
-        rest = {name: value for name, value in body.items() if name not in dropped}
-        return {"model": self._model, **own, "stream": False, **rest}
+        if self._dialect.always_streams:
+            own |= {"stream": True, "stream_options": {"include_usage": True}}
+        sent = {"model": self._model, "stream": False, **own, **body}
+        return {name: value for name, value in sent.items() if name != "stream_options" or name in accepts}
 
 
 async def post(backend: Backend, body: Body, patience: float, path: str = CHAT_COMPLETIONS) -> Answer:
