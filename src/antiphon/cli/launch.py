@@ -1,6 +1,7 @@
 """`antiphon launch`: starts a client of the Responses API with a server, without changing its configuration."""
 
 import os
+import shlex
 import shutil
 import sys
 from collections.abc import Iterator
@@ -152,7 +153,8 @@ def _server(
 def _announce(client: str, facts: Facts, server: Server) -> None:
     """Print client, model and server on standard error, without control characters, which a model name may have."""
     window = next((one.get("context_window") for one in facts.catalog if one["slug"] == facts.model), None)
-    size = f"{window:,} tokens" if window else "unknown"
+    measuring = f"; `antiphon models probe {shlex.quote(facts.model)} --measure-window` measures it"
+    size = f"{window:,} tokens" if window else f"unknown{'' if facts.model == SCRIPTED else measuring}"
     new = f", a server that was started for it; its log is {server.log}" if server.log else ""
     line = f"antiphon: {client} uses {facts.model} (context window: {size}) at {server.url}{new}"
     sys.stderr.write("".join(character for character in line if character.isprintable()) + "\n")

@@ -138,7 +138,8 @@ async def test_the_server_that_runs_is_used(home: Path, backend: ReplayBackend) 
         named = await launch(home, "codex", "--base-url", f"{server.url}/")
 
     assert url_of(started(by_settings)["arguments"]) == url_of(started(named)["arguments"]) == server.url
-    assert by_settings.err == f"antiphon: codex uses m (context window: unknown) at {server.url}\n"
+    size = "unknown; `antiphon models probe m --measure-window` measures it"
+    assert by_settings.err == f"antiphon: codex uses m (context window: {size}) at {server.url}\n"
 
 
 async def test_a_client_gets_the_model_that_is_named(home: Path, backend: ReplayBackend) -> None:
