@@ -29,6 +29,7 @@ from antiphon.cli.launching.server import (
 from antiphon.cli.settings import address, read_settings
 from antiphon.errors import AntiphonError, ConfigError
 from antiphon.extras import require
+from antiphon.upstream.probing.measurement import TOO_WEAK
 
 HINT = (
     f"{SCRIPTED} is Antiphon's scripted model, because the server found no backend. To use your own model, start its "
@@ -88,10 +89,18 @@ def launch(
         profile = found.profile(facts)
         write_files(Path(folder), profile.files)
         _announce(client, facts, server)
+        if sentence := _verdict(facts):
+            sys.stderr.write(f"antiphon: {sentence}\n")
         if is_scripted(chosen, backends):
             sys.stderr.write(f"antiphon: {HINT}\n")
         code = runner.run([found.command, *profile.arguments, *(arguments or ())], profile.environment)
     raise typer.Exit(code)
+
+
+def _verdict(facts: Facts) -> str:
+    """Return the server's sentence about a model that coding agents cannot use; empty for any other."""
+    said = next((str(one.get("description")) for one in facts.catalog if one["slug"] == facts.model), "")
+    return "".join(filter(str.isprintable, said)) if said.startswith(TOO_WEAK) else ""
 
 
 def _client(name: str) -> Client:

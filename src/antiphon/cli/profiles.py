@@ -22,7 +22,7 @@ from antiphon.translation.to_chat.defaults import ModelDefaults
 from antiphon.upstream.backend_state import BackendState, Target
 from antiphon.upstream.probing.consent import is_free
 from antiphon.upstream.probing.interview import Interview, stated
-from antiphon.upstream.probing.measurement import Measurement, summary
+from antiphon.upstream.probing.measurement import Measurement, summary, verdict
 from antiphon.upstream.probing.window import LARGEST, MOST_STEPS
 
 UNKNOWN = {
@@ -30,6 +30,10 @@ UNKNOWN = {
     "stable_template": "not stated by the backend; llama.cpp states it",
 }
 """The reason why a fact is unknown if no request to the model can measure it."""
+
+
+CALLS = ("parallel_calls", "forced_calls", "streamed_calls", "text_calls")
+"""Facts about native calls."""
 
 
 class Known(Struct, frozen=True, kw_only=True):
@@ -74,12 +78,15 @@ class Known(Struct, frozen=True, kw_only=True):
             return "the model shows no thinking"
         if why := UNKNOWN.get(fact):
             return why
+        if fact in CALLS and self.profile.tools == "prompt":
+            return "tools are described in the prompt"
         return "the scripted model ignores instructions" if self.is_scripted else "no conclusive answer"
 
     def as_json(self) -> dict[str, Any]:
         """Return it as JSON data."""
         shown: dict[str, Any] = {"backend": self.backend, "url": self.url, "model": self.model}
         shown |= {"profile": self.profile.known(), "probed_at": self.probed_at or None}
+        shown |= {"verdict": verdict(self.profile) or None}
         one = self.measured
         return shown | {
             "digest": one.digest or None if one else None,

@@ -9,7 +9,7 @@ from typing import Any
 from antiphon.errors import BackendError, ClientError, log, meant
 from antiphon.ids import Clock
 from antiphon.translation.dialects.dialect import Api, Dialect
-from antiphon.translation.dialects.profile import NOTHING_KNOWN
+from antiphon.translation.dialects.profile import NOTHING_KNOWN, ModelProfile
 from antiphon.translation.dialects.table import find_dialect
 from antiphon.upstream.backend import Backend, Listing
 from antiphon.upstream.backend_state import BackendState, Target
@@ -179,9 +179,13 @@ class ModelRegistry:
 
         `name` is the name that clients use.
         """
-        serving = [(state, called) for state in self.backends if (called := state.called(name)) is not None]
-        known = {state.profile_of(called, name).vision for state, called in serving}
+        known = {profile.vision for profile in self.profiles(name)}
         return False if False in known else True if known == {True} else None
+
+    def profiles(self, name: str) -> Sequence[ModelProfile]:
+        """Return the facts about a model at each backend that serves it. `name` is the name that clients use."""
+        serving = [(state, called) for state in self.backends if (called := state.called(name)) is not None]
+        return [state.profile_of(called, name) for state, called in serving]
 
     async def _poll(self, state: BackendState) -> None:
         """List a backend's models; not while it is busy if it accepts one request at a time: its list can wait.

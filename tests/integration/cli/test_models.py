@@ -37,6 +37,9 @@ async def test_a_probe_prints_and_stores_what_it_found(folder: Path) -> None:
     assert "thinking_control" in done.out
     assert "native tools, schemas (not held), rejects pattern, 8,192 tokens, thinks (tags), no vision" in done.out
 
+    verdict = "Too weak for coding agents: its context window of 8,192 tokens is too small for their requests.\n"
+    assert done.out.endswith(verdict)
+
     again = await antiphon(folder, "models", "show", "fast")
     assert (again.code, again.out) == (0, done.out)
 
@@ -59,6 +62,7 @@ async def test_a_probe_as_json(folder: Path, model: ProbedModel) -> None:
     (found,) = json.loads(done.out)
     assert (found["backend"], found["model"], found["requests"]) == ("gpu", "m", len(model.requests))
     assert found["profile"]["rejected_keywords"] == ["pattern"]
+    assert found["verdict"].startswith("Too weak for coding agents: ")
     assert found["evidence"]["context_window"] == "/models, max_model_len"
     assert json.loads((await antiphon(folder, "models", "show", "m", "--json")).out) == [found]
 

@@ -204,6 +204,13 @@ async def test_the_scripted_model_says_what_it_is(home: Path) -> None:
     assert second.startswith("antiphon: demo is Antiphon's scripted model")
 
 
+async def test_a_model_that_is_too_weak_is_said_to_be(home: Path, backend: ReplayBackend) -> None:
+    (home / "antiphon.toml").write_text('[[models]]\nname = "m"\nweaknesses = ["calls"]\ncontext_window = 32768\n')
+    done = await launch(home, "codex", "--backend", backend.url)
+
+    assert "antiphon: Too weak for coding agents: it calls no tool unless it is forced to.\n" in done.err
+
+
 async def test_a_server_that_does_not_start_says_why(home: Path, backend: ReplayBackend) -> None:
     taken = backend.url.split(":")[2].removesuffix("/v1")
     done = await launch(home, "codex", "--backend", backend.url, "--port", taken)

