@@ -276,7 +276,7 @@ async def test_an_answer_that_breaks_off_is_the_backends_failure(said: bytes) ->
         writer.write(said)
 
     async with speaking(breaks_off) as url, at(url) as one:
-        with pytest.raises(BackendError, match="closed the connection in the middle of its answer") as caught:
+        with pytest.raises(BackendError, match="closed the connection") as caught:
             await read(one)
     assert caught.value.status == 502
 

@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 
 from antiphon.cli.launching.clients import CLIENTS
+from antiphon.translation.dialects.profile import ModelProfile
 from antiphon.upstream.demo.backend import DemoBackend
+from antiphon.upstream.probing.measurement import verdict
 from tests.support.command import PATIENCE, Done, antiphon, pids_below, serving, start
 from tests.support.replay import ReplayBackend
 from tests.support.server import serve
@@ -208,7 +210,7 @@ async def test_a_model_that_is_too_weak_is_said_to_be(home: Path, backend: Repla
     (home / "antiphon.toml").write_text('[[models]]\nname = "m"\nweaknesses = ["calls"]\ncontext_window = 32768\n')
     done = await launch(home, "codex", "--backend", backend.url)
 
-    assert "antiphon: Too weak for coding agents: it calls no tool unless it is forced to.\n" in done.err
+    assert f"antiphon: {verdict(ModelProfile(weaknesses=('calls',)))}\n" in done.err
 
 
 async def test_a_server_that_does_not_start_says_why(home: Path, backend: ReplayBackend) -> None:
