@@ -32,6 +32,9 @@ UNKNOWN = {
 """The reason why a fact is unknown if no request to the model can measure it."""
 
 
+STATED = "/props"
+"""The origin of the facts that llama.cpp reports before any probe."""
+
 CALLS = ("parallel_calls", "forced_calls", "streamed_calls", "text_calls")
 """Facts about native calls."""
 
@@ -49,6 +52,8 @@ class Known(Struct, frozen=True, kw_only=True):
     probed_at: int
     """Seconds since the epoch; 0 for a model that was not probed."""
     defaults: ModelDefaults | None
+    stated: ModelProfile = NOTHING_KNOWN
+    """The facts that the backend reports before any probe."""
     is_scripted: bool = False
     """Whether it is the scripted model `demo`."""
 
@@ -64,7 +69,8 @@ class Known(Struct, frozen=True, kw_only=True):
         found, evidence = (self.measured.profile, self.measured.evidence) if self.measured else (NOTHING_KNOWN, {})
         for name in FACTS:
             value = getattr(self.profile, name)
-            origin = evidence.get(name, "") if value == getattr(found, name) else "settings"
+            is_stated = value == getattr(self.stated, name)
+            origin = evidence.get(name, "") if value == getattr(found, name) else STATED if is_stated else "settings"
             yield (name, "unknown", self._why_unknown(name)) if value is None else (name, _shown(value), origin)
         for name, value in to_builtins(self.defaults or ModelDefaults()).items():
             if value:
@@ -234,6 +240,7 @@ def _known(target: Target, records: Sequence[StoredProfile]) -> Known:
         measured=measured(records, state.backend).get(target.model),
         probed_at=one.probed_at if one and one.body else 0,
         defaults=target.defaults,
+        stated=state.stated.get(target.model, NOTHING_KNOWN),
         is_scripted=state.dialect.name == "demo",
     )
 

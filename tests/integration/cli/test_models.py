@@ -174,3 +174,17 @@ async def test_the_list_says_that_ollama_is_called_by_its_native_api(tmp_path: P
 
     (row,) = [line for line in listed.out.splitlines() if "gpu" in line]
     assert row.count("ollama") == 2  # the family, and the API
+
+
+async def test_what_llamacpp_states_is_shown_before_any_probe(tmp_path: Path) -> None:
+    listed = {"id": "m", "owned_by": "llamacpp", "meta": {"n_ctx": 8192}}
+    props = {"chat_template": "t", "chat_template_caps": {"supports_tools": False}}
+    async with ProbedModel(listed=listed, stated={"/props": props}).serve() as url:
+        asked = ("models", "show", "m", "--backend", url)
+        shown = await antiphon(tmp_path, *asked)
+        one = json.loads((await antiphon(tmp_path, *asked, "--json")).out)
+
+    row = next(line for line in shown.out.splitlines() if " tools " in line)
+    assert [cell.strip() for cell in row.split("│")[1:4]] == ["tools", "prompt", "/props"]
+    assert one[0]["profile"] == {"tools": "prompt"}
+    assert one[0]["verdict"] is None
