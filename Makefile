@@ -88,7 +88,8 @@ test-clients: $(VENV)/.installed-test ## run Codex and the SDKs, unmodified, aga
 	$(BIN)/python -m pytest tests/system/clients -rsfE --timeout 400 $(ARGS)
 
 # Each server is installed once: llama.cpp is built for minutes, PyTorch is large. What is missing is said.
-test-backends: $(VENV)/.installed-test .backends/llama-cpp/.installed .backends/transformers/.installed ## run llama.cpp and transformers behind the server
+# ANTIPHON_MODEL=/path/to.gguf takes another model than SmolLM2.
+test-backends: $(VENV)/.installed-test .backends/llama-cpp/.installed .backends/transformers/.installed .backends/xllamacpp/.installed ## run llama.cpp and transformers behind the server, and a real model
 	$(BIN)/python -m pytest tests/system/model_servers -rsfE --timeout 600 $(ARGS)
 
 # debootstrap makes the base, once, in ~/.cache/antiphon/images; ARGS=--if-cached skips the tests where it is missing.

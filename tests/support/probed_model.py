@@ -26,6 +26,10 @@ class ProbedModel:
 
     tools: str = "native"
     """`native`, `hermes` (calls as text), `refused`, or `ignored`."""
+    reads_tools: bool = True
+    """It calls a tool that its prompt describes."""
+    obeys: bool = True
+    """It does as the system message says."""
     parallel: bool = True
     forced: bool = True
     streams_calls: bool = True
@@ -136,7 +140,9 @@ class ProbedModel:
             return "COBALT"
         if "Which word" in last:
             return "I do not know."
-        is_ordered = any(one["role"] != "user" and "PINEAPPLE" in one["content"] for one in messages)
+        if self.reads_tools and "weather" in last and any("<tools>" in one["content"] for one in messages):
+            return '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Paris"}}\n</tool_call>'
+        is_ordered = self.obeys and any(one["role"] != "user" and "PINEAPPLE" in one["content"] for one in messages)
         return "PINEAPPLE" if is_ordered else "Yes."
 
     def _thought(self, request: Body, reply: str) -> Body:

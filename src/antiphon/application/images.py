@@ -95,6 +95,8 @@ def images_router(settings: Settings, key: str = "") -> Router | None:
 class ImagesBackend(HttpBackend):
     """The server of the settings. It serves one model, regardless of its list."""
 
+    FIRST_BYTE_SETTING = IDLE_SETTING = "images_timeout"
+
     model = ""
 
     async def list_models(self) -> Listing:

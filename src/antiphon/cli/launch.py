@@ -1,6 +1,7 @@
 """`antiphon launch`: starts a client of the Responses API with a server, without changing its configuration."""
 
 import os
+import shlex
 import shutil
 import sys
 from collections.abc import Iterator
@@ -28,6 +29,7 @@ from antiphon.cli.launching.server import (
 from antiphon.cli.settings import address, read_settings
 from antiphon.errors import AntiphonError, ConfigError
 from antiphon.extras import require
+from antiphon.upstream.probing.measurement import TOO_WEAK
 
 HINT = (
     f"{SCRIPTED} is Antiphon's scripted model, because the server found no backend. To use your own model, start its "
@@ -87,10 +89,18 @@ def launch(
         profile = found.profile(facts)
         write_files(Path(folder), profile.files)
         _announce(client, facts, server)
+        if sentence := _verdict(facts):
+            sys.stderr.write(f"antiphon: {sentence}\n")
         if is_scripted(chosen, backends):
             sys.stderr.write(f"antiphon: {HINT}\n")
         code = runner.run([found.command, *profile.arguments, *(arguments or ())], profile.environment)
     raise typer.Exit(code)
+
+
+def _verdict(facts: Facts) -> str:
+    """Return the server's sentence about a model that coding agents cannot use; empty for any other."""
+    said = next((str(one.get("description")) for one in facts.catalog if one["slug"] == facts.model), "")
+    return "".join(filter(str.isprintable, said)) if said.startswith(TOO_WEAK) else ""
 
 
 def _client(name: str) -> Client:
@@ -152,7 +162,8 @@ def _server(
 def _announce(client: str, facts: Facts, server: Server) -> None:
     """Print client, model and server on standard error, without control characters, which a model name may have."""
     window = next((one.get("context_window") for one in facts.catalog if one["slug"] == facts.model), None)
-    size = f"{window:,} tokens" if window else "unknown"
+    measuring = f"; `antiphon models probe {shlex.quote(facts.model)} --measure-window` measures it"
+    size = f"{window:,} tokens" if window else f"unknown{'' if facts.model == SCRIPTED else measuring}"
     new = f", a server that was started for it; its log is {server.log}" if server.log else ""
     line = f"antiphon: {client} uses {facts.model} (context window: {size}) at {server.url}{new}"
     sys.stderr.write("".join(character for character in line if character.isprintable()) + "\n")

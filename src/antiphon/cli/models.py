@@ -20,7 +20,7 @@ from antiphon.cli.settings import read_settings
 from antiphon.config import Settings
 from antiphon.errors import AntiphonError
 from antiphon.upstream.backend_state import BackendState
-from antiphon.upstream.probing.measurement import summary
+from antiphon.upstream.probing.measurement import summary, verdict
 
 HEADINGS = ("model", "backend", "dialect", "API", "URL", "status", "profile", "lessons")
 """Columns of the list."""
@@ -220,3 +220,5 @@ def _print(known: Sequence[profiles.Known], *, as_json: bool) -> None:
             table.add_row(*map(Text, cells))
         console.print(table)
         console.print(summary(one.profile) or "Nothing is known of this model.", soft_wrap=True)
+        if sentence := verdict(one.profile):
+            console.print(sentence, soft_wrap=True)

@@ -25,7 +25,7 @@ from antiphon.upstream.backend_state import BackendState, Target
 from antiphon.upstream.lessons import LIFE, Lesson
 from antiphon.upstream.probing.consent import is_free
 from antiphon.upstream.probing.interview import Interview, stated
-from antiphon.upstream.probing.measurement import Measurement, summary
+from antiphon.upstream.probing.measurement import Measurement, summary, verdict
 from antiphon.upstream.probing.window import LARGEST, MOST_STEPS
 
 UNKNOWN = {
@@ -33,6 +33,13 @@ UNKNOWN = {
     "stable_template": "not stated by the backend; llama.cpp states it",
 }
 """The reason why a fact is unknown if no request to the model can measure it."""
+
+
+STATED = "/props"
+"""The origin of the facts that llama.cpp reports before any probe."""
+
+CALLS = ("parallel_calls", "forced_calls", "streamed_calls", "text_calls")
+"""Facts about native calls."""
 
 
 class Known(Struct, frozen=True, kw_only=True):
@@ -50,6 +57,8 @@ class Known(Struct, frozen=True, kw_only=True):
     defaults: ModelDefaults | None
     lessons: Sequence[Lesson] = ()
     """What the backend's refusals taught."""
+    stated: ModelProfile = NOTHING_KNOWN
+    """The facts that the backend reports before any probe."""
     is_scripted: bool = False
     """Whether it is the scripted model `demo`."""
 
@@ -65,7 +74,8 @@ class Known(Struct, frozen=True, kw_only=True):
         found, evidence = (self.measured.profile, self.measured.evidence) if self.measured else (NOTHING_KNOWN, {})
         for name in FACTS:
             value = getattr(self.profile, name)
-            origin = evidence.get(name, "") if value == getattr(found, name) else "settings"
+            is_stated = value == getattr(self.stated, name)
+            origin = evidence.get(name, "") if value == getattr(found, name) else STATED if is_stated else "settings"
             yield (name, "unknown", self._why_unknown(name)) if value is None else (name, _shown(value), origin)
         for name, value in to_builtins(self.defaults or ModelDefaults()).items():
             if value:
@@ -83,12 +93,15 @@ class Known(Struct, frozen=True, kw_only=True):
             return "the model shows no thinking"
         if why := UNKNOWN.get(fact):
             return why
+        if fact in CALLS and self.profile.tools == "prompt":
+            return "tools are described in the prompt"
         return "the scripted model ignores instructions" if self.is_scripted else "no conclusive answer"
 
     def as_json(self) -> dict[str, Any]:
         """Return it as JSON data."""
         shown: dict[str, Any] = {"backend": self.backend, "url": self.url, "model": self.model}
         shown |= {"profile": self.profile.known(), "probed_at": self.probed_at or None}
+        shown |= {"verdict": verdict(self.profile) or None}
         one = self.measured
         return shown | {
             "digest": one.digest or None if one else None,
@@ -262,6 +275,7 @@ def _known(target: Target, found: Stored) -> Known:
         probed_at=one.probed_at if one and one.body else 0,
         defaults=target.defaults,
         lessons=target.lessons.known,
+        stated=state.stated.get(target.model, NOTHING_KNOWN),
         is_scripted=state.dialect.name == "demo",
     )
 

@@ -114,6 +114,9 @@ class ModelConfig(Struct, kw_only=True, forbid_unknown_fields=True):
     """Whether a response that is not streamed reports its tokens."""
     streamed_usage: bool | None = None
     """Whether a stream reports its tokens at its end."""
+    weaknesses: tuple[Literal["instructions", "calls"], ...] | None = None
+    """What coding agents need and the model does not do: follow `"instructions"`, or write tool `"calls"` without being
+    forced to. With any of them, Antiphon describes the model as too weak for coding agents; nothing else changes."""
 
 
 class PromptConfig(Struct, kw_only=True, forbid_unknown_fields=True):

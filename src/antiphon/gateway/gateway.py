@@ -355,6 +355,12 @@ class Gateway:
         """Return the maximum tokens of prompt and answer together, None if unknown."""
         return self._engine.models.context_window(model)
 
+    def verdict(self, model: str) -> str:
+        """Return a sentence about whether coding agents can use a model; empty if that was not measured."""
+        from antiphon.upstream.probing.measurement import least  # noqa: PLC0415 - for coding agents alone
+
+        return least(self._engine.models.profiles(model))
+
     def sees_images(self, model: str) -> bool | None:
         """Whether a model accepts images or has them described, None if that is unknown."""
         return True if self._engine.vision is not None else self._engine.models.sees_images(model)

@@ -102,6 +102,7 @@ class ModelStream:
         self.ending: Finish | None = None
         """How it ended, if that was computed in a thread."""
         self.has_begun = False
+        """Its first item has been reported: bytes before that, such as comments, are no token."""
         self.is_broken = False
         """It broke off before its end."""
         self.before = before = writer.newest
@@ -254,6 +255,7 @@ class ModelCaller:
         """Read an answer that is one JSON object. Raises `BackendError` if it breaks off."""
         body = await stream.upstream.reply.read(MAX_PLAIN_ANSWER)
         if body:
+            stream.has_begun = True
             stream.upstream.spoke()
         stream.size = len(body)
         stream.reader.feed(body)
@@ -341,6 +343,8 @@ class ModelCaller:
         call.ending, call.error, call.has_calls = ending, ending.error, answer.has_calls
         is_silent = ending.error is not None and not stream.has_said()
         if ending.error is None:
+            if not stream.has_begun:
+                stream.upstream.spoke()  # all of it was held until its end
             if stream.upstream.target.dialect.cuts_prompts:
                 self._check_prompt(stream, ending)
                 call.error = ending.error

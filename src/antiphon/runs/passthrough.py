@@ -24,6 +24,9 @@ from antiphon.upstream.router import Route
 
 _encoder = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
+COMMENTS = (b":", b"\n", b"\r")
+"""Bytes with which a part begins that is only comments of a stream."""
+
 OPERATIONS: dict[str, Operation] = {
     "/chat/completions": "chat",
     "/embeddings": "embeddings",
@@ -141,14 +144,24 @@ async def _begin(reply: Reply) -> tuple[bytes, AsyncIterator[bytes]]:
 
 async def _copy(upstream: UpstreamReply[Call], first: bytes, rest: AsyncIterator[bytes], sink: Sink) -> None:
     """Pass a response on, byte for byte."""
-    upstream.spoke()
+    has_spoken = not _is_comment(first)
+    if has_spoken:
+        upstream.spoke()
     await sink.begin(upstream.reply.status, upstream.target.state.label, upstream.reply.headers)
     await sink.write(first)
     try:
         async for part in rest:
+            if not has_spoken and not _is_comment(part):
+                has_spoken = True
+                upstream.spoke()
             await sink.write(part)
     except BackendError as error:
         upstream.report_failure(BROKEN, error)
         raise
     await sink.write(b"", more_body=False)
     upstream.succeeded()
+
+
+def _is_comment(part: bytes) -> bool:
+    """Whether a part of a stream only keeps the connection open, as llama.cpp's does while it reads a prompt."""
+    return part[:1] in COMMENTS and all(line[:1] in (b"", b":") for line in part.splitlines())

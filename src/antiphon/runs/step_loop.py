@@ -218,9 +218,6 @@ class StepLoop(ABC):
             if answer.is_plain:
                 await self._asking.read_whole(answer)
             elif (part := await anext(answer.parts, None)) is not None:
-                if not answer.has_begun:
-                    answer.has_begun = True
-                    answer.upstream.spoke()
                 reader = answer.reader
                 if answer.is_checked:
                     answer.size += len(part)
@@ -229,6 +226,9 @@ class StepLoop(ABC):
                     reader.feed(part)
                 else:
                     await self._beside(reader.feed, part)
+                if not answer.has_begun and answer.writer.newest != answer.before:
+                    answer.has_begun = True
+                    answer.upstream.spoke()
                 if not reader.is_over:
                     if reader.chunks != answer.seen:
                         answer.seen, answer.last_chunk_at, answer.unread = reader.chunks, answer.clock(), 0

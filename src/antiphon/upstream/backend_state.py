@@ -110,8 +110,12 @@ class BackendState:
         """The backend through that API, if it is used."""
         self.models: list[dict[str, Any]] = []
         """The models that it listed last."""
+        self.stated: Mapping[str, ModelProfile] = {}
+        """What it reports about its models without a probe, by the names that it uses itself."""
+        self.stated_for: object = None
+        """The listed model that this is about; None if the backend must be queried."""
         self.measured: Mapping[str, ModelProfile] = {}
-        """The results of probes of its models, by the names that it uses itself."""
+        """The results of probes of its models, by the same names."""
         self.targets: dict[str, Target] = {}
         """The known facts about its models, by the names that clients use."""
         self.lessons: dict[str, Lessons] = {}
@@ -149,11 +153,13 @@ class BackendState:
         models: list[dict[str, Any]] | None = None,
         probed: Api | None = None,
         speaks_natively: bool | None = None,
+        stated: Mapping[str, ModelProfile] | None = None,
         measured: Mapping[str, ModelProfile] | None = None,
     ) -> None:
         """Change the given values. Requests in flight keep their slots; another backend is probed again."""
         if backend is not None and backend is not self.backend:
             self.backend, self.probed, self.speaks_natively, self.native = backend, None, None, None
+            self.stated, self.stated_for = {}, None
         self._family = dialect or self._family
         if options is not None and (options.num_ctx, options.keep_alive) != (
             self.options.num_ctx,
@@ -166,6 +172,8 @@ class BackendState:
             self.speaks_natively = speaks_natively
         if models is not None:
             self.models = models
+        if stated is not None:
+            self.stated = stated
         if measured is not None:
             self.measured = measured
         self._compute()
@@ -216,11 +224,12 @@ class BackendState:
         return next((window for window in reversed([*windows]) if window is not None), None)
 
     def profile_of(self, model: str, name: str) -> ModelProfile:
-        """Return the facts about a model: as configured, else as measured.
+        """Return the facts about a model: as configured, else as measured, else as the backend reports them.
 
         `model` is the name that the backend uses itself, `name` the one that clients use.
         """
-        found = self.measured.get(model) or self.measured.get(model + LATEST) or NOTHING_KNOWN
+        measured = self.measured.get(model) or self.measured.get(model + LATEST)
+        found = self.stated.get(model, NOTHING_KNOWN).under(measured)
         for one in self.configured_for(model, name):
             found = found.under(one.profile)
         return found
@@ -316,7 +325,7 @@ class Target:
         self.backend, self.chat_path = state.caller, state.chat_path
         self.dialect = for_model(state.dialect, self.model)
         self.api = state.api
-        if state.measured or state.options.configured or self.profile is not None:
+        if state.stated or state.measured or state.options.configured or self.profile is not None:
             self._follow_model()
         self.may_have_window = state.native is not None or self.profile is not None
 

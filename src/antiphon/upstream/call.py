@@ -99,7 +99,7 @@ class UpstreamReply(Generic[Record]):
         self.record = record
 
     def spoke(self) -> None:
-        """The first bytes of the answer have arrived."""
+        """The first token of the answer has arrived, or a whole answer."""
         for hand_over in self._observer.spoke:
             hand_over(self.record)
 

@@ -43,11 +43,14 @@ def unreachable(error: Exception, connect_timeout: float) -> Cause:
     return Cause(f"is unreachable: {brief}", f"is unreachable: {detail}", advice)
 
 
-def unanswered(error: Exception, limit: float) -> Cause:
-    """Return the reason for a missing answer over a connection, as a predicate. `limit` is in seconds."""
+def unanswered(error: Exception, limit: float, setting: str = "") -> Cause:
+    """Return the reason for a missing answer over a connection, as a predicate.
+
+    `limit` is in seconds; `setting` is the one that raises it, if any does.
+    """
     if isinstance(error, TimeoutError):
         text = f"did not answer within {limit:g} s"
-        return Cause(text, text, "Check whether it is busy.")
+        return Cause(text, text, f"Check whether it is busy{f', or raise `{setting}`' if setting else ''}.")
     if isinstance(error, ProtocolError):
         text = "did not answer with valid HTTP"
         return Cause(text, f"{text} ({error})", SCHEME)

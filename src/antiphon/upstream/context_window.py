@@ -9,6 +9,9 @@ from antiphon.upstream.options import is_listed
 STATED_AS = ("max_model_len", "context_length", "context_window", "max_context_length")
 """Fields of a listed model that contain its window: vLLM and SGLang, OpenRouter and Together, Groq, Mistral."""
 
+META = "meta"
+"""The field in which llama.cpp describes its model, with `n_ctx`: the window of a slot."""
+
 
 def context_window(state: BackendState, model: str, name: str) -> int | None:
     """Return the maximum tokens of prompt and answer together, None if unknown.
@@ -26,6 +29,10 @@ def context_window(state: BackendState, model: str, name: str) -> int | None:
 
 def stated_windows(listed: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
     """Yield the fields of a listed model that contain its window, with their tokens."""
-    for field in STATED_AS:
-        if isinstance(value := listed.get(field), int) and value > 1:  # `true` is 1
+    meta = listed.get(META)
+    values = {field: listed.get(field) for field in STATED_AS}
+    if isinstance(meta, dict):
+        values[f"{META}.n_ctx"] = meta.get("n_ctx")
+    for field, value in values.items():
+        if isinstance(value, int) and value > 1:  # `true` is 1
             yield field, value

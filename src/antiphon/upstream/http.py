@@ -18,6 +18,7 @@ from antiphon.upstream.http1.origin import (
     target_of,
 )
 from antiphon.upstream.http1.pool import ConnectionPool, Exchange
+from antiphon.upstream.http1.response import SilenceError
 from antiphon.upstream.identity import Identity
 from antiphon.version import __version__
 
@@ -66,6 +67,12 @@ class HttpBackend:
     `proxy` is the URL of a proxy, `none`, or empty for the proxy in `environment`. Redirects are not followed: a prompt
     goes only to the configured server. Raises `ConfigError` for a URL, key, proxy or file that cannot be used.
     """
+
+    FIRST_BYTE_SETTING = "first_byte_timeout"
+    """The setting that the advice for a late answer names."""
+
+    IDLE_SETTING = "idle_timeout"
+    """The setting that the advice for an answer which pauses too long names."""
 
     def __init__(
         self,
@@ -133,7 +140,7 @@ class HttpBackend:
             reply = HttpReply(exchange.response.status, exchange.response.headers, exchange, self._idle_timeout)
             exchange.read_as(self._key, reply, self._idle_timeout, self._broken)
         except OSError as error:
-            raise self._unanswered(error, self._first_byte_timeout) from error
+            raise self._unanswered(error, self._first_byte_timeout, self.FIRST_BYTE_SETTING) from error
         return reply
 
     async def get(self, path: str) -> Reply:
@@ -185,10 +192,10 @@ class HttpBackend:
     def _unlisted(self, error: Exception) -> BackendError:
         return self._unanswered(error, self._list_timeout)
 
-    def _unanswered(self, error: Exception, limit: float) -> BackendError:
-        """Return the error for a request without an answer within the allowed `limit` seconds."""
+    def _unanswered(self, error: Exception, limit: float, setting: str = "") -> BackendError:
+        """Return the error for a request without an answer within `limit` seconds, which `setting` can raise."""
         is_broken = not isinstance(error, ConnectError)
-        cause = unanswered(error, limit) if is_broken else unreachable(error, self._connect_timeout)
+        cause = unanswered(error, limit, setting) if is_broken else unreachable(error, self._connect_timeout)
         return self.identity.error(
             cause.brief,
             cause.advice,
@@ -199,8 +206,15 @@ class HttpBackend:
         )
 
     def _broken(self, error: Exception) -> BackendError:
-        said = "stopped sending data" if isinstance(error, TimeoutError) else "closed the connection"
-        return self.identity.error(f"{said} in the middle of its answer", is_broken=True)
+        if not isinstance(error, SilenceError):
+            return self.identity.error("closed the connection in the middle of its answer", is_broken=True)
+        if error.has_begun:
+            said = f"stopped sending data in the middle of its answer, for {self._idle_timeout:g} s"
+            advice = f"If it needs more time, raise `{self.IDLE_SETTING}`."
+        else:
+            said = f"did not begin its answer within {self._first_byte_timeout:g} s"
+            advice = f"If it needs more time to read a prompt, raise `{self.FIRST_BYTE_SETTING}`."
+        return self.identity.error(said, advice, is_broken=True)
 
     def _opened(self) -> ConnectionPool:
         connector = Connector(self._origin, self._proxy, self._context, self._connect_timeout)

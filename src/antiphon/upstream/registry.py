@@ -6,9 +6,10 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from antiphon.errors import BackendError, ClientError, meant
+from antiphon.errors import BackendError, ClientError, log, meant
 from antiphon.ids import Clock
 from antiphon.translation.dialects.dialect import Api, Dialect
+from antiphon.translation.dialects.profile import NOTHING_KNOWN, ModelProfile
 from antiphon.translation.dialects.table import find_dialect
 from antiphon.upstream.backend import Backend, Listing
 from antiphon.upstream.backend_state import BackendState, Target
@@ -40,6 +41,11 @@ PROBE_TIMEOUT = 5.0
 
 UNDERSTOOD = frozenset({400, 422})
 """It complained about the missing model and input: so it supports the endpoint."""
+
+REPORTING = "llamacpp"
+"""The family with a report that decides how the first request is sent: see `probing.reports`."""
+
+NO_TOOLS = "The chat template of the model '%s' at the backend '%s' renders no tools, so the prompt describes them."
 
 NO_ANSWER = frozenset({401, 403, 408, 429})
 """The answer was inconclusive, and it is probed again; also after a failure."""
@@ -173,9 +179,13 @@ class ModelRegistry:
 
         `name` is the name that clients use.
         """
-        serving = [(state, called) for state in self.backends if (called := state.called(name)) is not None]
-        known = {state.profile_of(called, name).vision for state, called in serving}
+        known = {profile.vision for profile in self.profiles(name)}
         return False if False in known else True if known == {True} else None
+
+    def profiles(self, name: str) -> Sequence[ModelProfile]:
+        """Return the facts about a model at each backend that serves it. `name` is the name that clients use."""
+        serving = [(state, called) for state in self.backends if (called := state.called(name)) is not None]
+        return [state.profile_of(called, name) for state, called in serving]
 
     async def _poll(self, state: BackendState) -> None:
         """List a backend's models; not while it is busy if it accepts one request at a time: its list can wait.
@@ -218,10 +228,32 @@ class ModelRegistry:
             is_native = await speaks_natively(backend)
             if is_native is not None and state.backend is backend:
                 state.update(speaks_natively=is_native)
+        if state.dialect.name == REPORTING:
+            await self._ask_for_tools(state)
+
+    async def _ask_for_tools(self, state: BackendState) -> None:
+        """Query how the only model of a backend is offered tools, unless that is known."""
+        from antiphon.upstream.probing.reports import form_of_tools  # noqa: PLC0415 - for servers of llama.cpp alone
+
+        backend, models = state.backend, state.models
+        listed = models[0] if len(models) == 1 else {}
+        described = (listed.get("id"), listed.get("meta"))
+        if described == state.stated_for:
+            return
+        found = await form_of_tools(backend, listed) if listed else NOTHING_KNOWN
+        if found is None or state.backend is not backend:
+            return
+        state.stated_for = described
+        stated = {} if found == NOTHING_KNOWN else {listed["id"]: found}
+        if stated != state.stated:
+            state.update(stated=stated)
+        if stated:
+            log.info(NO_TOOLS, listed["id"], state.name)
 
     def _missed(self, state: BackendState, error: BackendError) -> None:
         """Record that a backend's models could not be listed."""
         state.error, state.public_error, state.is_reached = str(error), error.message, error.status != UNREACHED
+        state.stated_for = None  # it may return with another template
         if 400 <= error.status < OWN_FAULT:
             state.health.seen()  # it has no list, but answers
             return

@@ -220,6 +220,8 @@ class Route:
             log.warning("Backend '%s' is used only if no other backend can answer: %s", state.name, error.gist)
         elif found.pause:
             log.warning("Backend '%s' is paused for %.0f s: %s", state.name, found.pause, error.gist)
+        elif failure.is_broken:
+            log.warning("A call of a model failed: %s", error.gist)
         return found
 
     def fail_over(self, failure: Failure, error: AntiphonError) -> bool:

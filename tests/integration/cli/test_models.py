@@ -41,6 +41,9 @@ async def test_a_probe_prints_and_stores_what_it_found(folder: Path) -> None:
     assert "thinking_control" in done.out
     assert "native tools, schemas (not held), rejects pattern, 8,192 tokens, thinks (tags), no vision" in done.out
 
+    verdict = "Too weak for coding agents: its context window of 8,192 tokens is too small for their requests.\n"
+    assert done.out.endswith(verdict)
+
     again = await antiphon(folder, "models", "show", "fast")
     assert (again.code, again.out) == (0, done.out)
 
@@ -63,6 +66,7 @@ async def test_a_probe_as_json(folder: Path, model: ProbedModel) -> None:
     (found,) = json.loads(done.out)
     assert (found["backend"], found["model"], found["requests"]) == ("gpu", "m", len(model.requests))
     assert found["profile"]["rejected_keywords"] == ["pattern"]
+    assert found["verdict"].startswith("Too weak for coding agents: ")
     assert found["evidence"]["context_window"] == "/models, max_model_len"
     assert json.loads((await antiphon(folder, "models", "show", "m", "--json")).out) == [found]
 
@@ -194,3 +198,17 @@ async def test_what_refusals_taught_is_listed_and_forgotten(folder: Path) -> Non
     assert "of the tenant 'acme'" in doctor
     assert (await antiphon(folder, "models", "forget", "m")).out == "Deleted 2 lessons.\n"
     assert "sampling.both" not in (await antiphon(folder, "models")).out
+
+
+async def test_what_llamacpp_states_is_shown_before_any_probe(tmp_path: Path) -> None:
+    listed = {"id": "m", "owned_by": "llamacpp", "meta": {"n_ctx": 8192}}
+    props = {"chat_template": "t", "chat_template_caps": {"supports_tools": False}}
+    async with ProbedModel(listed=listed, stated={"/props": props}).serve() as url:
+        asked = ("models", "show", "m", "--backend", url)
+        shown = await antiphon(tmp_path, *asked)
+        one = json.loads((await antiphon(tmp_path, *asked, "--json")).out)
+
+    row = next(line for line in shown.out.splitlines() if " tools " in line)
+    assert [cell.strip() for cell in row.split("│")[1:4]] == ["tools", "prompt", "/props"]
+    assert one[0]["profile"] == {"tools": "prompt"}
+    assert one[0]["verdict"] is None

@@ -33,6 +33,7 @@ ABLE = ModelProfile(
     late_system=True,
     usage=True,
     streamed_usage=True,
+    weaknesses=(),
 )
 
 
@@ -87,6 +88,30 @@ async def test_a_weakness_is_found(weakness: dict[str, Any], facts: dict[str, An
     found = await measured(ProbedModel(**{"vision": True, **weakness}))
 
     assert {name: getattr(found.profile, name) for name in facts} == facts
+
+
+@pytest.mark.parametrize(
+    ("weak", "found"),
+    [
+        ({}, ()),
+        ({"tools": "hermes"}, ()),
+        ({"tools": "refused"}, ()),
+        ({"tools": "ignored"}, ()),
+        ({"tools": "refused", "roles": ()}, None),
+        ({"tools": "refused", "reads_tools": False}, ("calls",)),
+        ({"tools": "ignored", "reads_tools": False}, ("calls",)),
+        ({"obeys": False}, ("instructions",)),
+        ({"obeys": False, "tools": "refused", "reads_tools": False}, ("instructions", "calls")),
+        ({"broken": {"get_weather": 503}}, None),
+        ({"broken": {"PINEAPPLE": 503}}, None),
+    ],
+    ids=str,
+)
+async def test_what_a_model_does_unforced_decides_whether_agents_can_use_it(
+    weak: dict[str, Any], found: tuple[str, ...] | None
+) -> None:
+    """A role that the template rejects, and a server that fails, are no weakness of the model."""
+    assert (await measured(ProbedModel(vision=True, **weak))).profile.weaknesses == found
 
 
 async def test_a_schema_beside_a_json_object_is_measured_where_the_family_has_that_form() -> None:

@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 
 from antiphon.cli.launching.clients import CLIENTS
+from antiphon.translation.dialects.profile import ModelProfile
 from antiphon.upstream.demo.backend import DemoBackend
+from antiphon.upstream.probing.measurement import verdict
 from tests.support.command import PATIENCE, Done, antiphon, pids_below, serving, start
 from tests.support.replay import ReplayBackend
 from tests.support.server import serve
@@ -138,7 +140,8 @@ async def test_the_server_that_runs_is_used(home: Path, backend: ReplayBackend) 
         named = await launch(home, "codex", "--base-url", f"{server.url}/")
 
     assert url_of(started(by_settings)["arguments"]) == url_of(started(named)["arguments"]) == server.url
-    assert by_settings.err == f"antiphon: codex uses m (context window: unknown) at {server.url}\n"
+    size = "unknown; `antiphon models probe m --measure-window` measures it"
+    assert by_settings.err == f"antiphon: codex uses m (context window: {size}) at {server.url}\n"
 
 
 async def test_a_client_gets_the_model_that_is_named(home: Path, backend: ReplayBackend) -> None:
@@ -201,6 +204,13 @@ async def test_the_scripted_model_says_what_it_is(home: Path) -> None:
 
     assert first == f"antiphon: codex uses demo (context window: unknown) at {served.url}"
     assert second.startswith("antiphon: demo is Antiphon's scripted model")
+
+
+async def test_a_model_that_is_too_weak_is_said_to_be(home: Path, backend: ReplayBackend) -> None:
+    (home / "antiphon.toml").write_text('[[models]]\nname = "m"\nweaknesses = ["calls"]\ncontext_window = 32768\n')
+    done = await launch(home, "codex", "--backend", backend.url)
+
+    assert f"antiphon: {verdict(ModelProfile(weaknesses=('calls',)))}\n" in done.err
 
 
 async def test_a_server_that_does_not_start_says_why(home: Path, backend: ReplayBackend) -> None:

@@ -34,11 +34,11 @@ class Kind:
     folder: str
     """Its virtual environment, in `.backends`."""
     model: str
-    maker: str
-    """The script that writes its model."""
-    file: str
-    """What that script is told to write, in the folder of the test."""
     command: Sequence[str]
+    maker: str = ""
+    """The script that writes its model; empty if the model is there."""
+    file: str = ""
+    """What that script is told to write, in the folder of the test."""
     ready: str = "Uvicorn running"
     """Printed once the server is listening."""
     environment: Mapping[str, str] = field(default_factory=dict)
@@ -84,6 +84,22 @@ TRANSFORMERS = Kind(
     command=("transformers", "serve", "--device", "cpu", "--host", "127.0.0.1"),
     environment={"HF_HUB_CACHE": "hub", "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"},
 )
+CHOSEN = os.environ.get("ANTIPHON_MODEL")
+"""The file of a stronger model than the one that is installed."""
+
+REAL_MODEL = Path(CHOSEN or "SmolLM2-135M-Instruct.gguf").stem
+REAL = Kind(
+    name="llamacpp",
+    folder="xllamacpp",
+    model=REAL_MODEL,
+    command=(
+        *("python", str(HERE / "xllamacpp_server.py"), "--alias", REAL_MODEL),
+        *(("--model", str(Path(CHOSEN).resolve())) if CHOSEN else ()),
+    ),
+    ready="listening on",
+)
+"""A model that understands what it reads. It is slow, so it is not among those that every test asks."""
+
 KINDS = (LLAMA, TRANSFORMERS)
 
 
@@ -184,7 +200,8 @@ class ModelServer:
 @asynccontextmanager
 async def running(kind: Kind, home: Path) -> AsyncIterator[ModelServer]:
     """Write a server's model into a folder, and run the server there until the end of the block."""
-    write_model(kind, home)
+    if kind.maker:
+        write_model(kind, home)
     server = ModelServer(kind, home, free_port())
     try:
         await server.start()

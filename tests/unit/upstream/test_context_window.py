@@ -36,13 +36,20 @@ async def registry(*backends: Listed, **options: BackendOptions) -> ModelRegistr
         {"context_window": 4096},
         {"max_context_length": 4096},
         {"max_model_len": None, "context_length": 4096},
+        {"meta": {"n_ctx": 4096, "n_ctx_train": 32768}},
     ],
 )
 async def test_it_is_read_from_the_field_of_each_family(stated: dict[str, Any]) -> None:
     assert (await registry(Stating("a", m=stated))).context_window("m") == 4096
 
 
-@pytest.mark.parametrize("stated", [{}, {"max_model_len": "4096"}, {"max_model_len": True}, {"context_window": 0}])
+@pytest.mark.parametrize(
+    "stated",
+    [
+        *({}, {"max_model_len": "4096"}, {"max_model_len": True}, {"context_window": 0}),
+        *({"meta": None}, {"meta": {"n_ctx": None, "n_ctx_train": 32768}}, {"meta": [4096]}, {"meta": {"n_ctx": 0}}),
+    ],
+)
 async def test_it_is_unknown_if_the_backend_does_not_state_it(stated: dict[str, Any]) -> None:
     assert (await registry(Stating("a", m=stated))).context_window("m") is None
 

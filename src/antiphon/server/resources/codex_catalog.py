@@ -6,7 +6,7 @@ Found by trial with Codex 0.169: it rejects the whole catalog if an entry lacks 
 versions also require `supports_reasoning_summaries`, `supports_parallel_tool_calls` and `base_instructions`.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from antiphon.gateway import JsonObject
 
@@ -56,21 +56,29 @@ SHARE_OF_OUTPUT = 8
 """The fraction of a window that one tool's output can take, as a divisor."""
 
 
-def catalog(models: Iterable[tuple[str, int | None, bool | None]]) -> list[JsonObject]:
+DESCRIPTION = "Served by Antiphon."
+"""The description of a model about which no more is known."""
+
+
+def catalog(
+    models: Iterable[tuple[str, int | None, bool | None]], verdicts: Mapping[str, str] | None = None
+) -> list[JsonObject]:
     """Return the entries of these models.
 
     Each is a name, its context window in tokens and whether it sees images; these two are None if unknown. A model
-    receives images unless it is known to accept none.
+    receives images unless it is known to accept none. `verdicts` has the sentence about whether agents can use a model,
+    by its name, if that was measured.
     """
-    return [_entry(*model, place) for place, model in enumerate(models)]
+    told = verdicts or {}
+    return [_entry(*model, place, told.get(model[0]) or DESCRIPTION) for place, model in enumerate(models)]
 
 
-def _entry(model: str, window: int | None, vision: bool | None, place: int) -> JsonObject:
+def _entry(model: str, window: int | None, vision: bool | None, place: int, description: str) -> JsonObject:
     longest = LONGEST_OUTPUT if window is None else min(LONGEST_OUTPUT, window // SHARE_OF_OUTPUT)
     entry: JsonObject = {
         "slug": model,
         "display_name": model,
-        "description": "Served by Antiphon.",
+        "description": description,
         "base_instructions": INSTRUCTIONS,
         # Without a default level, Codex sends an effort only if its user chose one.
         "supported_reasoning_levels": [{"effort": name, "description": EFFORTS[name]} for name in EFFORTS],

@@ -39,4 +39,5 @@ def resources(gateway: Gateway) -> Resources:
 def _codex_catalog(gateway: Gateway, models: Sequence[str]) -> list[JsonObject]:
     from antiphon.server.resources.codex_catalog import catalog  # noqa: PLC0415 - only for Codex
 
-    return catalog((model, gateway.context_window(model), gateway.sees_images(model)) for model in models)
+    verdicts = {model: gateway.verdict(model) for model in models}
+    return catalog(((model, gateway.context_window(model), gateway.sees_images(model)) for model in models), verdicts)

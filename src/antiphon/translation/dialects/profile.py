@@ -13,6 +13,7 @@ EffortForm = Literal["", "reasoning_effort", "reasoning", "thinking", "enable_th
 JsonFormat = Literal["json_object", "json_schema", "json_object_schema"]
 ToolForm = Literal["native", "prompt", "schema"]
 ThinkingStyle = Literal["none", "field", "tags", "preopened"]
+Weakness = Literal["instructions", "calls"]
 
 
 class ModelProfile(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -58,6 +59,8 @@ class ModelProfile(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Whether a non-streamed answer reports its tokens."""
     streamed_usage: bool | None = None
     """Whether a stream reports its tokens when it ends."""
+    weaknesses: tuple[Weakness, ...] | None = None
+    """What the model did not do although a coding agent needs it: follow `instructions`, write `calls` unforced."""
 
     def under(self, other: "ModelProfile | None") -> "ModelProfile":
         """Return these facts, replaced by those that the other profile knows."""

@@ -78,13 +78,18 @@ def prompt_tools(request: CreateResponse, toolbox: Toolbox, dialect: Dialect) ->
     if dialect.takes_schemas and choice != "none":
         form = _of_calls(demanded) if demanded else _or_call(form, offers)
         is_object = is_object or is_wrapped or bool(demanded)
-    tools = "\n".join(msgspec.json.encode(chat_function(offer)).decode() for offer in offers)
     how = (f"{_IN_JSON}\n{_IN_JSON_ALONE}" if is_wrapped else _IN_JSON) if is_object else _IN_BLOCKS
     last = f"You must call the function {named} now." if named else _CHOICES.get(str(choice), "")
     one = _ONE if request.parallel_tool_calls is False and not is_object else ""
-    words = f"# Functions\n\n{_ASKED}\n<tools>\n{tools}\n</tools>\n\n{how}"
+    words = described([chat_function(offer) for offer in offers], how)
     said = (request.instructions, words, " ".join(filter(None, (one, last))))
     return "\n\n".join(filter(None, said)), msgspec.structs.replace(request.text or TextConfig(), format=form)
+
+
+def described(functions: Sequence[Any], how: str = _IN_BLOCKS) -> str:
+    """Return the section of a prompt that describes functions, and how to call them."""
+    tools = "\n".join(msgspec.json.encode(function).decode() for function in functions)
+    return f"# Functions\n\n{_ASKED}\n<tools>\n{tools}\n</tools>\n\n{how}"
 
 
 def _of_calls(offers: Sequence[Offer]) -> JsonSchemaFormat:

@@ -288,7 +288,7 @@ class ResponseReader:
         elif due > now:
             self._timer = connection.loop.call_at(due, self._look)
         else:
-            self.fail(SilenceError("the backend sent no data in time"))
+            self.fail(SilenceError(has_begun=self._is_begun))
 
     def _broken(self, connection: Connection, error: Exception | None) -> BrokenError:
         response = self.response

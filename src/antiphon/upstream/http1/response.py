@@ -44,7 +44,11 @@ class UncleanEndError(BrokenError):
 
 
 class SilenceError(TimeoutError):
-    """The backend sent nothing for too long."""
+    """The backend sent nothing for too long; `has_begun`: in the middle of its answer."""
+
+    def __init__(self, *, has_begun: bool) -> None:
+        super().__init__("the backend sent no data in time")
+        self.has_begun = has_begun
 
 
 class ResponseParser:

@@ -104,19 +104,24 @@ def _ollama(model: str, listed: Mapping[str, Any], answers: Answers) -> Descript
 
 
 def _llamacpp(model: str, listed: Mapping[str, Any], answers: Answers) -> Description:
-    """`/props` reports the window of a slot, the model's input types, its file and its template.
+    """`/props` reports the window of a slot, the model's input types, its file, its template and what that renders.
 
-    `/apply-template` returns the rendered template, without generating anything.
+    A template without tools drops them silently, with calls and a demanded call. `/apply-template` returns the rendered
+    template, without generating anything. While the server loads a model, `/props` does not answer and the list has no
+    `meta`: then nothing identifies the model.
     """
     props = _object(answers.get(LLAMACPP_PROPS))
     vision = _object(props.get("modalities")).get("vision")
+    renders_tools = _object(props.get("chat_template_caps")).get("supports_tools")
     facts = {
+        "tools": "prompt" if renders_tools is False else None,
         "context_window": _count(_object(props.get("default_generation_settings")).get("n_ctx")),
         "vision": vision if isinstance(vision, bool) else None,
         "stable_template": _is_stable(answers),
     }
     known = [props.get("model_path"), props.get("chat_template"), _object(listed.get("meta"))]
-    return _described(facts, _digest(known) if any(known) else "", dict.fromkeys(facts, "/props") | _WRITTEN)
+    is_loaded = any(known[:2]) and listed.get("meta", known) is not None
+    return _described(facts, _digest(known) if is_loaded else "", dict.fromkeys(facts, "/props") | _WRITTEN)
 
 
 _WRITTEN = {"stable_template": "/apply-template"}

@@ -12,15 +12,15 @@ from antiphon.errors import BackendError
 from antiphon.translation.dialects.dialect import Dialect
 from antiphon.translation.dialects.profile import ModelProfile
 from antiphon.translation.learned import refused_parameter
-from antiphon.upstream.backend import Backend, Reply
+from antiphon.upstream.backend import Backend
 from antiphon.upstream.backend_state import CHAT_COMPLETIONS, BackendState
 from antiphon.upstream.options import is_listed
-from antiphon.upstream.probing import descriptions, window
+from antiphon.upstream.probing import descriptions, reports, window
 from antiphon.upstream.probing.answers import Answer
 from antiphon.upstream.probing.descriptions import Description, describe
 from antiphon.upstream.probing.findings import Body, Findings, Probe
 from antiphon.upstream.probing.measurement import Measurement
-from antiphon.upstream.probing.probes import MOST_REQUESTS, MOST_TOKENS, PROBES
+from antiphon.upstream.probing.probes import MOST_REQUESTS, MOST_TOKENS, PROBES, weaknesses
 from antiphon.upstream.scripted import to_completion
 
 LARGEST = 4 * 1024 * 1024
@@ -32,14 +32,14 @@ PATIENCE = 180.0
 LOADING = 600.0
 """Seconds that the first answer can take: the model may have to be loaded."""
 
-STATED = 10.0
-"""Seconds that a backend has for its reports outside the API."""
-
 OWN = frozenset({"temperature", "max_tokens", "max_completion_tokens", "stream_options", "stream.always"})
 """Lessons about what every question has, so a backend that teaches one says nothing about the question."""
 
 MOST_FAILURES = 3
 """Consecutive useless answers after which no more probes are sent."""
+
+SCRIPTED = "demo"
+"""The dialect of the scripted model, which ignores instructions."""
 
 AGAIN = 500
 """Status of a rejection or an accident: such a request is repeated once."""
@@ -57,7 +57,7 @@ async def at_once(send: Callable[[], Awaitable[Answer]]) -> Answer:
 async def stated(state: BackendState, model: str) -> tuple[Description, bool]:
     """Return a backend's reports about a model, and whether a paid service answers for it. Generates nothing."""
     answers = {
-        question.key: await _stated(state.backend, question, model)
+        question.key: await reports.ask(state.backend, question, model)
         for question in descriptions.QUESTIONS.get(state.dialect.name, ())
     }
     listed = next((one for one in state.models if is_listed(model, [str(one.get("id"))])), {})
@@ -98,6 +98,8 @@ class Interview:
         described, _ = await stated(self._state, self._model)  # again, because the model is loaded now
         found.facts = {**found.facts, **described.profile.known()}
         found.evidence.update(described.sources)
+        if self._state.dialect.name != SCRIPTED:
+            found.add(weaknesses(found.notes), "role-system, call")
         if measures_window:
             await self._measure_window(found)
         return Measurement(
@@ -165,19 +167,6 @@ async def post(backend: Backend, body: Body, patience: float, path: str = CHAT_C
     except (BackendError, TimeoutError):
         return Answer(0)
     return Answer(reply.status, _joined(raw) if body.get("stream") and reply.status == 200 else _json(raw))
-
-
-async def _stated(backend: Backend, question: descriptions.Question, model: str) -> Any:
-    try:
-        async with asyncio.timeout(STATED):
-            body = msgspec.json.encode({"model": model, **question.body})
-            reply: Reply = await (backend.post(question.path, body) if question.is_post else backend.get(question.path))
-            try:
-                return _json(await reply.read(LARGEST)) if reply.status == 200 else None
-            finally:
-                await reply.close()
-    except (BackendError, TimeoutError):
-        return None
 
 
 def _joined(raw: bytes) -> Any:

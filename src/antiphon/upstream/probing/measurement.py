@@ -1,6 +1,6 @@
 """The findings of a probing, how they are stored, and how they are shown on one line."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 from msgspec import Struct, field
@@ -34,6 +34,37 @@ def decode(body: bytes) -> Measurement | None:
         return None
 
 
+TOO_WEAK = "Too weak for coding agents"
+"""The beginning of a verdict about a model that they cannot use."""
+
+ROOM = 16_384
+"""Tokens that the first request of a coding agent, and some turns after it, need."""
+
+MISSING = {"instructions": "it does not follow instructions", "calls": "it calls no tool unless it is forced to"}
+"""The words for each weakness."""
+
+
+def verdict(profile: ModelProfile) -> str:
+    """Return a sentence about whether coding agents can use a model; empty if no probe found that out."""
+    if profile.weaknesses is None:
+        return ""
+    faults = [MISSING[one] for one in profile.weaknesses]
+    if profile.context_window is not None and profile.context_window < ROOM:
+        faults.append(f"its context window of {profile.context_window:,} tokens is too small for their requests")
+    if faults:
+        return f"{TOO_WEAK}: {_listed(faults)}."
+    return "It follows instructions and calls tools, as coding agents need."
+
+
+def least(profiles: Iterable[ModelProfile]) -> str:
+    """Return the verdict about a model with several backends: the first that it is too weak, else the first."""
+    return max(map(verdict, profiles), key=lambda sentence: sentence.startswith(TOO_WEAK), default="")
+
+
+def _listed(parts: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
+
+
 def summary(profile: ModelProfile) -> str:
     """Return the facts about a model on one line; empty if none are known."""
     return ", ".join(_parts(profile))
@@ -60,3 +91,5 @@ def _parts(profile: ModelProfile) -> Iterator[str]:
         yield "template rewrites earlier turns"
     if profile.system_role is False:
         yield "no system role"
+    if profile.weaknesses:
+        yield "too weak for coding agents"

@@ -6,10 +6,11 @@ of the backend for a property of the model: a useless answer leaves the fact unk
 
 import base64
 import zlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from antiphon.translation.dialects.profile import EffortForm
+from antiphon.translation.to_chat.prompt_tools import described
 from antiphon.translation.to_chat.request import effort_parameters
 from antiphon.upstream.probing.answers import TOOL, Answer
 from antiphon.upstream.probing.findings import Body, Facts, Findings, Probe, said
@@ -20,6 +21,9 @@ MOST_REQUESTS = 48
 
 MOST_TOKENS = 8_000
 """Tokens of all answers of one probing together."""
+
+OBEYED, DISOBEYED, CALLED, UNCALLED = "obeyed", "disobeyed", "called", "uncalled"
+"""Notes about what the model did although nothing forced it."""
 
 
 # The answer itself: does it arrive, does it think, are its tokens counted.
@@ -95,6 +99,7 @@ def _role(role: str, fact: str) -> Probe:
             return {fact: False}
         if not answer.is_good:
             return {}
+        found.notes.add(OBEYED if WORD in answer.said.upper() else DISOBEYED)
         if WORD in answer.said.upper():
             return {fact: True}
         # A template drops a role that it does not know; a weak model ignores both roles.
@@ -145,9 +150,12 @@ def _judge_call(answer: Answer, found: Findings) -> Facts:
     if not answer.is_good:
         return {}
     if any(map(_is_call, answer.calls)):
+        found.notes.add(CALLED)
         return {"tools": "native", "text_calls": ()}
     if form := answer.text_call:
+        found.notes.add(CALLED)
         return {"tools": "native", "text_calls": (form,)}
+    found.notes.add(UNCALLED)
     if not answer.is_cut:
         found.notes.add("no-call")
     return {}
@@ -165,6 +173,22 @@ def _judge_forced(answer: Answer, found: Findings) -> Facts:
     if answer.is_refusal or (answer.is_good and not answer.is_cut):
         never = answer.is_good and "no-call" in found.notes and not answer.text_call
         return {"forced_calls": False} | ({"tools": "prompt"} if never else {})
+    return {}
+
+
+def _ask_described(found: Findings) -> Body | None:
+    """Describe the tool in the prompt, as it is described to a model without native tools."""
+    if found.facts.get("tools") != "prompt":
+        return None
+    tools = described([WEATHER["function"]])
+    if found.facts.get("system_role") is False:
+        return {"messages": [said(f"{tools}\n\n{PARIS[0]['content']}")]}
+    return {"messages": [said(tools, "system"), *PARIS]}
+
+
+def _judge_described(answer: Answer, found: Findings) -> Facts:
+    if answer.is_good:
+        found.notes.add(CALLED if answer.text_call else UNCALLED)
     return {}
 
 
@@ -230,9 +254,18 @@ PROBES: Sequence[Probe] = (
     Probe("late-system", 128, _ask_late_system, _judge_late_system),
     Probe("call", 512, _ask_call, _judge_call),
     Probe("forced-call", 512, _ask_forced, _judge_forced),
+    Probe("described-call", 512, _ask_described, _judge_described),
     Probe("parallel-calls", 512, _ask_parallel, _judge_parallel),
     Probe("streamed-call", 512, _ask_streamed_call, _judge_streamed_call),
     *SCHEMA_PROBES,
     Probe("vision", 256, _ask_vision, _judge_vision),
 )
 """All questions, in their order. The first is the condition of the others: the backend answers."""
+
+
+def weaknesses(notes: Collection[str]) -> Facts:
+    """Return what the model did not do although a prompt required it; no fact if one of both could not be judged."""
+    judged = (("instructions", OBEYED, DISOBEYED), ("calls", CALLED, UNCALLED))
+    found = tuple(name for name, done, missed in judged if missed in notes and done not in notes)
+    is_whole = all(done in notes or missed in notes for _, done, missed in judged)
+    return {"weaknesses": found} if found or is_whole else {}

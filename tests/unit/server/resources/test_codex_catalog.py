@@ -34,6 +34,11 @@ def test_a_model_that_sees_no_images_is_sent_none(vision: bool | None, kinds: li
     assert entry["input_modalities"] == kinds
 
 
+def test_the_verdict_about_a_model_is_its_description() -> None:
+    weak, unknown = catalog([("a", None, None), ("b", None, None)], {"a": "Too weak.", "b": ""})
+    assert (weak["description"], unknown["description"]) == ("Too weak.", "Served by Antiphon.")
+
+
 def test_models_stay_in_their_order() -> None:
     assert [(entry["slug"], entry["priority"]) for entry in catalog([("b", None, None), ("a", None, None)])] == [
         ("b", 0),

@@ -105,6 +105,26 @@ def test_llamacpp_states_the_window_of_a_slot_and_a_digest_that_changes_with_fil
     assert found.digest == describe("llamacpp", "m", {"meta": {"n_params": 8}}, {LLAMACPP_PROPS: PROPS}).digest
 
 
+@pytest.mark.parametrize(
+    ("caps", "tools"),
+    [({"supports_tools": False}, "prompt"), ({"supports_tools": True}, None), ({}, None), (None, None)],
+    ids=["without tools", "with tools", "no word", "no report"],
+)
+def test_a_template_of_llamacpp_that_renders_no_tools_needs_them_in_the_prompt(caps: Any, tools: str | None) -> None:
+    found = describe("llamacpp", "m", {}, {LLAMACPP_PROPS: PROPS | {"chat_template_caps": caps}})
+
+    assert (found.profile.tools, found.sources.get("tools")) == (tools, "/props" if tools else None)
+
+
+@pytest.mark.parametrize(
+    ("meta", "props"),
+    [({"n_params": 8}, None), ({"n_params": 8}, {}), (None, PROPS)],
+    ids=["no answer", "an empty answer", "the list of a server that still loads"],
+)
+def test_a_llamacpp_that_does_not_answer_has_not_changed(meta: Any, props: Any) -> None:
+    assert describe("llamacpp", "m", {"meta": meta}, {LLAMACPP_PROPS: props}).digest == ""
+
+
 def test_lmstudio_states_the_window_of_a_loaded_model_alone() -> None:
     loaded = describe("lmstudio", "qwen2-vl-7b-instruct", {}, {LMSTUDIO_MODELS: LMSTUDIO})
     cold = describe("lmstudio", "cold", {}, {LMSTUDIO_MODELS: LMSTUDIO})

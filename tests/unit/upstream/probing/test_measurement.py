@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from antiphon.translation.dialects.profile import ModelProfile
-from antiphon.upstream.probing.measurement import Measurement, decode, summary
+from antiphon.upstream.probing.measurement import Measurement, decode, least, summary, verdict
 
 
 def test_what_is_stored_is_read_again() -> None:
@@ -42,7 +42,42 @@ def test_anything_else_is_no_measurement(body: bytes) -> None:
         ({"context_window": 131072, "vision": True}, "131,072 tokens, vision"),
         ({"thinking": "tags", "vision": False}, "thinks (tags), no vision"),
         ({"thinking": "none", "system_role": False}, "no system role"),
+        ({"weaknesses": ("calls",)}, "too weak for coding agents"),
+        ({"weaknesses": ()}, ""),
     ],
 )
 def test_the_line_says_what_matters_to_a_reader(facts: dict[str, Any], line: str) -> None:
     assert summary(ModelProfile(**facts)) == line
+
+
+FIT = "It follows instructions and calls tools, as coding agents need."
+LAZY = "Too weak for coding agents: it calls no tool unless it is forced to."
+
+
+@pytest.mark.parametrize(
+    ("facts", "sentence"),
+    [
+        ({}, ""),
+        ({"context_window": 4096}, ""),
+        ({"weaknesses": ()}, FIT),
+        ({"weaknesses": (), "context_window": 16_384}, FIT),
+        ({"weaknesses": ("calls",)}, LAZY),
+        (
+            {"weaknesses": (), "context_window": 8192},
+            "Too weak for coding agents: its context window of 8,192 tokens is too small for their requests.",
+        ),
+        (
+            {"weaknesses": ("instructions", "calls"), "context_window": 4096},
+            "Too weak for coding agents: it does not follow instructions, it calls no tool unless it is forced to and "
+            "its context window of 4,096 tokens is too small for their requests.",
+        ),
+    ],
+)
+def test_a_verdict_is_one_sentence_about_what_was_measured(facts: dict[str, Any], sentence: str) -> None:
+    assert verdict(ModelProfile(**facts)) == sentence
+
+
+def test_a_model_with_several_backends_is_as_weak_as_at_the_worst() -> None:
+    fit, lazy = ModelProfile(weaknesses=()), ModelProfile(weaknesses=("calls",))
+
+    assert [least(each) for each in ([fit, lazy], [fit], [], [ModelProfile()])] == [LAZY, FIT, "", ""]
