@@ -76,8 +76,7 @@ def _media(body: bytes) -> Iterator[tuple[bytes, int]]:
 def _size_of(body: bytes, cut: re.Match[bytes]) -> int:
     """Return the bytes of a value that begins in this step; 0 if it is neither image nor sound nor file."""
     if cut[2].startswith(b'"data:'):
-        quote = body.find(b'"', cut.end())
-        return (quote + 1 if quote >= 0 else len(body)) - cut.start(2)
+        return (body.find(b'"', cut.end()) + 1 or len(body)) - cut.start(2)
     position = cut.end()
     while (run := _RUN.match(body, position, position + WINDOW)) is not None and run.end() > position:
         position = run.end()

@@ -11,7 +11,9 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, closing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -214,6 +216,33 @@ async def test_a_backup_that_is_no_good_changes_nothing(tmp_path: Path, spoil: C
     assert names(tmp_path) == before
     async with stored(path) as store:
         assert await store.load(T, kept[0].id) is not None
+
+
+class Miscopying(sqlite3.Connection):
+    """Copies to a disk that loses something of what it wrote."""
+
+    def backup(self, target: sqlite3.Connection, **how: Any) -> None:
+        super().backup(target, **how)
+        target.execute("PRAGMA application_id = 1")
+
+
+async def test_a_copy_that_is_not_like_its_original_is_never_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, copy = tmp_path / "a.db", tmp_path / "a.backup"
+    async with stored(path, response()):
+        assert (await backup(tmp_path, copy, path)).code == 0
+    with monkeypatch.context() as spoiled:
+        spoiled.setattr(sqlite3, "connect", partial(sqlite3.connect, factory=Miscopying))
+        refused = [
+            await backup(tmp_path, tmp_path / "b.backup", path),
+            await restore(tmp_path, copy, tmp_path / "b.db"),
+            await restore(tmp_path, copy, path, "--replace"),
+        ]
+
+    assert [one.code for one in refused] == [2, 2, 2]
+    assert all("is not an Antiphon database" in one.err for one in refused)
+    assert {one.partition("-")[0] for one in names(tmp_path)} == {"a.backup", "a.db"}
 
 
 async def test_a_backup_overwrites_nothing_and_needs_a_store(tmp_path: Path) -> None:

@@ -13,7 +13,13 @@ FILE = b'{"data": "%b"}' % (b"B" * 2_500)
 WORDS = b'{"text": "%b"}' % (b"some words " * 300)
 SPACED = b'{"image_url" : "%b"}' % (b"D" * 3_000)
 RUN = b'{"text": "%b"}' % (b"C" * 2_000 + b" and words" * 50)
-BODY = b"[" + b", ".join([IMAGE, WORDS, FILE, RUN, b'{"a": "data:"}', IMAGE, SPACED, FILE]) + b"]"
+SHORT = b'{"url": "%b"}' % (b"E" * 50)
+UNCLOSED = b'{"data": "%b"}' % (b"F" * 2_000 + b" and words" * 50)
+BODY = (
+    b"["
+    + b", ".join([IMAGE, WORDS, FILE, RUN, b'{"a": "data:"}', *[SHORT] * 100, UNCLOSED, IMAGE, SPACED, FILE])
+    + b"]"
+)
 
 
 @pytest.mark.parametrize("window", [997, 1_500, 2_048, 4_001, 7_777])

@@ -47,6 +47,7 @@ def test_code_is_changed(before: str, after: str) -> None:
         "x = 'a' + b",
         "if TYPE_CHECKING:\n    f()",
         "x = a < LIMIT",
+        "x = time.monotonic() > until",
         "if a and b:\n    log.warning('c')",
         "await asyncio.sleep(a * 2)",
     ],

@@ -179,6 +179,18 @@ async def test_the_next_slot_goes_to_the_tenant_that_holds_the_fewest() -> None:
     await crowd.close()
 
 
+async def test_a_tenant_that_holds_nothing_goes_before_one_that_holds_a_slot_and_received_less() -> None:
+    crowd = Crowd(FairScheduler(2, 20))
+    await crowd.come("quiet", cost=9.0)
+    await crowd.finish_oldest()
+    for tenant in ("first", "noisy", "noisy", "quiet"):
+        await crowd.come(tenant)
+    await crowd.finish_oldest()
+
+    assert crowd.order == ["quiet", "first", "noisy", "quiet"]
+    await crowd.close()
+
+
 async def test_a_slot_that_was_free_counts_as_well_so_the_other_tenant_is_next() -> None:
     crowd = Crowd(FairScheduler(1, 20))
     for tenant in ("noisy", "noisy", "noisy", "quiet"):
@@ -198,6 +210,28 @@ async def test_what_is_known_of_tenants_has_a_bound() -> None:
         scheduler.leave("same")
 
     assert len(scheduler._tags) < 200
+
+
+class Compared(float):
+    """A cost that counts how often what follows from it is compared."""
+
+    times = 0
+
+    def __radd__(self, other: float) -> "Compared":
+        return Compared(other + float(self))
+
+    def __gt__(self, other: float) -> bool:
+        Compared.times += 1
+        return float(self) > other
+
+
+async def test_the_work_for_each_operation_does_not_grow_with_the_number_of_tenants() -> None:
+    tenants, Compared.times = 2_000, 0
+    scheduler = FairScheduler(tenants)
+    for number in range(tenants):
+        assert scheduler.take(f"t{number}", cost=Compared(1.0))
+
+    assert tenants <= Compared.times < 4 * tenants
 
 
 async def test_a_tenant_with_costly_operations_gets_fewer_of_them() -> None:

@@ -6,6 +6,7 @@ import sqlite3
 import stat
 import tempfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
@@ -14,9 +15,9 @@ import pytest
 from antiphon.errors import ConfigError
 from antiphon.storage.contract import StoredResponse
 from antiphon.storage.open import schema_of
-from antiphon.storage.schema import EARLIER_STORE
+from antiphon.storage.schema import EARLIER, EARLIER_STORE
 from antiphon.storage.sql import migrations
-from antiphon.storage.sqlite.file import open_file, open_writer, path_of
+from antiphon.storage.sqlite.file import blobs_beside, open_file, open_memory, open_writer, path_of, version
 from antiphon.storage.sqlite.store import SqliteStore
 
 NOBODY = 65534
@@ -215,6 +216,40 @@ def test_another_programs_database_is_refused_unchanged(tmp_path: Path) -> None:
 
     assert refusal(path) == "belongs to another program"
     assert path.read_bytes() == content
+
+
+@pytest.mark.parametrize(
+    ("mark", "reason"),
+    [(0x416E7470, EARLIER), (1, "belongs to another program")],
+    ids=["from before the first release", "of another program"],
+)
+def test_a_content_file_that_is_not_ours_is_refused_unchanged(tmp_path: Path, mark: int, reason: str) -> None:
+    path = tmp_path / "antiphon.db"
+    with closing(sqlite3.connect(blobs_beside(path))) as connection:
+        connection.execute(f"PRAGMA application_id = {mark}")
+        connection.execute("CREATE TABLE blob_parts (id)")
+    content = blobs_beside(path).read_bytes()
+
+    with pytest.raises(ConfigError) as refused:
+        SqliteStore.open(f"sqlite://{path}")
+
+    assert refused.value.message.startswith(f"store: {tmp_path}/antiphon-files.db {reason}. Move it away")
+    assert "another database" not in str(refused.value)  # its name follows from that of the store
+    assert blobs_beside(path).read_bytes() == content
+
+
+async def test_a_damaged_content_file_does_not_keep_the_store_from_opening(tmp_path: Path) -> None:
+    path = tmp_path / "antiphon.db"
+    blobs_beside(path).write_bytes(b"no database any more " * 1000)
+    store = SqliteStore.open(f"sqlite://{path}")
+
+    assert await store.load("", "resp_1") is None
+    await store.close()
+
+
+def test_a_database_in_memory_has_the_newest_schema_and_any_thread_may_use_it() -> None:
+    with closing(open_memory()) as connection, ThreadPoolExecutor(1) as threads:
+        assert threads.submit(version, connection).result() == len(migrations("sqlite"))
 
 
 async def test_a_locked_file_is_refused(tmp_path: Path) -> None:

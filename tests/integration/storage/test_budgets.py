@@ -1,0 +1,111 @@
+"""What a budget counts when it begins, and when it begins again, beyond what `check_store` holds of every store."""
+
+import time
+from collections.abc import AsyncIterator
+from dataclasses import replace
+
+import pytest
+
+from antiphon.storage.contract import ApiKey, Budget, Limits, MoneyClaim, Store, TenantBudget, UsageRecord
+from antiphon.storage.open import open_store
+from antiphon.storage.records.money import day_of
+from antiphon.testing.store.making import new_key
+
+BUDGET = Budget(per_day=100)
+MONTHLY = Budget(per_month=100)
+DAY = 86_400
+
+
+@pytest.fixture
+async def store(store_url: str) -> AsyncIterator[Store]:
+    opened = await open_store(store_url)
+    yield opened
+    await opened.close()
+
+
+async def kept(store: Store, tenant: str, budget: Budget | None = None) -> ApiKey:
+    key = new_key(tenant, limits=Limits(budget=budget))
+    await store.put_api_key(key)
+    return key
+
+
+async def spend(store: Store, key: ApiKey, cost: int, at: int | None = None) -> None:
+    """Record a request that no budget applied to."""
+    await store.charge([UsageRecord(key.tenant, key.id, at or int(time.time()), 1, 1, 1, 0, "m", 0, cost)])
+
+
+async def has_room(store: Store, key: ApiKey, cost: int, own: Budget | None, shared: Budget | None = None) -> bool:
+    """Whether so much can be taken; it is taken then."""
+    claim = MoneyClaim(key.tenant, key.id, cost, own, shared)
+    return (await store.take(key.id, Limits(), 0, claim)).is_granted
+
+
+async def test_the_budget_of_a_tenant_counts_what_all_its_keys_spent_and_nothing_of_others(store: Store) -> None:
+    first, second, stranger = [await kept(store, tenant) for tenant in ("acme", "acme", "other")]
+    for key, cost in ((first, 30), (second, 30), (stranger, 90)):
+        await spend(store, key, cost)
+
+    assert not await has_room(store, first, 41, None, BUDGET)
+    assert await has_room(store, second, 40, None, BUDGET)
+    assert await has_room(store, stranger, 10, None, BUDGET)
+
+
+async def test_the_budget_of_a_key_counts_what_it_spent_and_nothing_of_the_tenants_other_keys(store: Store) -> None:
+    first, second = [await kept(store, "acme") for _ in range(2)]
+    await spend(store, first, 30)
+    await spend(store, second, 90)
+
+    assert not await has_room(store, first, 71, BUDGET)
+    assert await has_room(store, first, 70, BUDGET)
+
+
+async def test_a_budget_counts_nothing_of_the_days_and_months_before(store: Store) -> None:
+    key = await kept(store, "acme")
+    today = day_of(time.time())
+    await spend(store, key, 90, today - 31 * DAY)
+    assert await has_room(store, key, 100, BUDGET, MONTHLY)
+
+
+async def test_a_key_without_a_budget_that_has_one_again_counts_what_it_spent_meanwhile(store: Store) -> None:
+    key = await kept(store, "acme", BUDGET)
+    assert await has_room(store, key, 10, BUDGET)
+    await store.put_api_key(replace(key, limits=Limits()))
+    await spend(store, key, 60)
+    await store.put_api_key(key)
+
+    assert not await has_room(store, key, 41, BUDGET)
+    assert await has_room(store, key, 40, BUDGET)
+
+
+async def test_a_key_that_is_changed_and_keeps_its_budget_keeps_what_is_reserved(store: Store) -> None:
+    key = await kept(store, "acme", BUDGET)
+    assert await has_room(store, key, 60, BUDGET)
+    await store.put_api_key(replace(key, name="another"))
+
+    assert not await has_room(store, key, 41, BUDGET)
+
+
+async def test_only_the_key_whose_budget_ends_begins_again(store: Store) -> None:
+    ended, other, stranger = [await kept(store, tenant, BUDGET) for tenant in ("acme", "acme", "other")]
+    for key in (ended, other, stranger):
+        assert await has_room(store, key, 60, BUDGET)
+    await store.put_api_key(replace(ended, limits=Limits()))
+
+    assert await has_room(store, ended, 100, BUDGET)
+    assert not await has_room(store, other, 41, BUDGET)
+    assert not await has_room(store, stranger, 41, BUDGET)
+
+
+async def test_a_tenant_without_a_budget_that_has_one_again_counts_what_it_spent_meanwhile(store: Store) -> None:
+    key, stranger = await kept(store, "acme"), await kept(store, "other")
+    for one in (key, stranger):
+        await store.put_tenant_budget(TenantBudget(one.tenant, BUDGET))
+        assert await has_room(store, one, 10, None, BUDGET)
+    await store.put_tenant_budget(TenantBudget("acme", Budget()))
+    await spend(store, key, 60)
+    await store.put_tenant_budget(TenantBudget("acme", BUDGET))
+
+    assert not await has_room(store, key, 41, None, BUDGET)
+    assert await has_room(store, key, 40, None, BUDGET)
+    assert not await has_room(store, stranger, 91, None, BUDGET)
+    assert [one.tenant for one in await store.tenant_budgets()] == ["acme", "other"]
