@@ -111,7 +111,7 @@ async def test_a_backup_under_load_has_everything_that_was_acknowledged_before_i
     assert ids <= set(acknowledged)
     assert items == len(ids)
 
-    restored = tmp_path / "new" / "b.db"
+    restored = tmp_path / "new" / "folder" / "b.db"
     assert (await restore(tmp_path, copy, restored)).code == 0
     async with stored(restored, after := response()) as store:
         await store.inspect()

@@ -5,7 +5,8 @@ import re
 import sqlite3
 import stat
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
@@ -122,6 +123,16 @@ async def test_a_closed_store_is_one_file(tmp_path: Path) -> None:
     await saved(tmp_path / "antiphon.db")
 
     assert modes(tmp_path) == {"antiphon.db": 0o600}
+
+
+async def test_a_closed_store_with_files_is_two_files(tmp_path: Path) -> None:
+    path = tmp_path / "antiphon.db"
+    store = SqliteStore.open(f"sqlite://{path}")
+    await store.put_blob_part("row_1", 0, b"content", is_last=True)
+    assert await store.blob_part("row_1", 0) == b"content"
+    await store.close()
+
+    assert modes(tmp_path) == {"antiphon.db": 0o600, "antiphon-files.db": 0o600}
 
 
 async def test_an_empty_file_becomes_a_store(tmp_path: Path) -> None:
@@ -277,6 +288,44 @@ def mere_user() -> Iterator[None]:
         os.seteuid(NOBODY)
     yield
     os.seteuid(user)
+
+
+class Waits:
+    """The time of this process, which only pauses move; the first of them does something else as well."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, first: Callable[[], object] = lambda: None) -> None:
+        self.now, self._first = 0.0, first
+        monkeypatch.setattr(time, "monotonic", lambda: self.now)
+        monkeypatch.setattr(time, "sleep", self._sleep)
+
+    def _sleep(self, seconds: float) -> None:
+        if not self.now:
+            self._first()
+        self.now += seconds
+
+
+def test_a_file_that_is_locked_for_a_moment_is_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "antiphon.db"
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        waits = Waits(monkeypatch, lambda: other.execute("ROLLBACK"))
+        writer, reader = open_file(path, 0.05)
+    with closing(writer), closing(reader):
+        assert version(writer) == len(migrations("sqlite"))
+    assert waits.now > 0
+
+
+def test_a_file_that_stays_locked_is_given_up_after_twice_the_time_of_a_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "antiphon.db"
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        waits = Waits(monkeypatch)
+        with pytest.raises(ConfigError, match="is locked by another program"):
+            open_file(path, 0.05)
+    assert waits.now == pytest.approx(2 * 0.05, abs=0.051)
+    assert waits.now > 0.05
 
 
 async def test_a_read_only_file_is_refused_unchanged(shared_folder: Path, mere_user: None) -> None:
