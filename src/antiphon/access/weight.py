@@ -9,7 +9,7 @@ from typing import Any
 
 from antiphon.access.spending import Weight
 from antiphon.protocol.requests import CreateResponse
-from antiphon.translation.to_chat.tokens import of_medium
+from antiphon.translation.to_chat.tokens import MEDIUM, of_medium
 
 LONG = 1_000
 """Characters of base64 from which on the value of a field for media is an image, a sound or a file."""
@@ -32,7 +32,7 @@ def weight_of(body: bytes, output: int | None = None) -> Weight:
     """Return the expected tokens of a request and its answer; `output` is None if the answer is unlimited."""
     media = list(_media(body))
     text = len(body) - sum(size for _, size in media)
-    tokens = text // 4 + sum(of_medium(size if name == b"file_data" else 0) for name, size in media)
+    tokens = text // 4 + sum(of_medium(size) if name == b"file_data" else MEDIUM for name, size in media)
     return Weight(tokens, 0, 1) if output is None else Weight(tokens, output)
 
 
@@ -57,7 +57,7 @@ def weight_of_chat(request: Mapping[str, Any], body: bytes) -> Weight:
 def _media(body: bytes) -> Iterator[tuple[bytes, int]]:
     """Return the field and the bytes of each image, sound and file, found in small steps."""
     position = 0
-    while position < len(body):
+    while True:
         end = min(position + WINDOW, len(body))
         for found in _MEDIUM.finditer(body, position, end):
             yield found[1], len(found[2])
