@@ -65,8 +65,7 @@ def _media(body: bytes) -> Iterator[tuple[bytes, int]]:
         if end == len(body):
             return
         cut = _CUT.search(body, position, end)
-        size = 0 if cut is None else _size_of(body, cut)
-        if cut is not None and size:
+        if cut is not None and (size := _size_of(body, cut)):
             yield cut[1], size
             position = cut.start(2) + size
         else:
