@@ -4,11 +4,8 @@ import asyncio
 
 import pytest
 
-from antiphon.storage.contract import JOBS
 from antiphon.storage.notifications import STALE, Notifier
-from antiphon.storage.sqlite.store import SqliteStore
-from antiphon.testing.store.making import new_response
-from tests.support.waiting import PATIENCE, LoopClock, let_others_run
+from tests.support.waiting import LoopClock, let_others_run
 
 LONG = 60.0
 """Seconds that no test waits."""
@@ -37,16 +34,6 @@ async def test_a_wait_ends_with_a_change_of_what_it_waits_for_or_of_what_nobody_
     assert await woken_by(notifier, "resp_1", "resp_1")
     assert await woken_by(notifier, "resp_1", "")
     assert await woken_by(notifier, "resp_1", "resp_1", "resp_1")
-
-
-async def test_changes_in_a_store_wake_who_waits_for_them() -> None:
-    notifier, store = Notifier(), SqliteStore.open("sqlite://")
-    notifier.listen(store)
-    response = new_response(status="queued")
-    with notifier.expect(JOBS) as change:
-        await store.enqueue(response, b"", [])
-        await asyncio.wait_for(change.wait(LONG), PATIENCE)
-    await store.close()
 
 
 async def test_a_wait_without_a_change_goes_on() -> None:
