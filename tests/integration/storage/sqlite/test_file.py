@@ -18,7 +18,15 @@ from antiphon.storage.contract import StoredResponse
 from antiphon.storage.open import schema_of
 from antiphon.storage.schema import EARLIER, EARLIER_STORE
 from antiphon.storage.sql import migrations
-from antiphon.storage.sqlite.file import blobs_beside, open_file, open_memory, open_writer, path_of, version
+from antiphon.storage.sqlite.file import (
+    blobs_beside,
+    open_file,
+    open_memory,
+    open_reader,
+    open_writer,
+    path_of,
+    version,
+)
 from antiphon.storage.sqlite.store import SqliteStore
 
 NOBODY = 65534
@@ -57,12 +65,41 @@ def test_a_commit_is_on_the_disk_before_it_is_over(tmp_path: Path, monkeypatch: 
         assert {one.execute("PRAGMA synchronous").fetchone()[0] for one in (writer, another)} == {2}
 
 
-def test_a_connection_that_replaces_another_has_its_settings(tmp_path: Path) -> None:
-    path, names = tmp_path / "a.db", ("synchronous", "wal_autocheckpoint", "journal_size_limit", "foreign_keys")
+SETTINGS = {
+    "foreign_keys": 1,
+    "recursive_triggers": 1,
+    "journal_mode": "wal",
+    "query_only": 0,
+    "synchronous": 0,  # as the tests have it
+    "wal_autocheckpoint": 4096,
+    "journal_size_limit": 64 * 1024 * 1024,
+}
+
+
+def settings(connection: sqlite3.Connection, *names: str) -> dict[str, object]:
+    return {name: connection.execute(f"PRAGMA {name}").fetchone()[0] for name in names}
+
+
+def test_every_connection_has_its_settings(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
     writer, reader = open_file(path, 1)
-    with closing(writer), closing(reader), closing(open_writer(path, 1)) as another:
-        first, second = ([one.execute(f"PRAGMA {name}").fetchone() for name in names] for one in (writer, another))
-    assert first == second
+    with (
+        closing(writer),
+        closing(reader),
+        closing(open_writer(path, 1)) as another,
+        closing(open_reader(path)) as other,
+    ):
+        for one in (writer, another):
+            assert settings(one, *SETTINGS) == SETTINGS
+        for one in (reader, other):
+            assert settings(one, "foreign_keys", "query_only") == {"foreign_keys": 1, "query_only": 1}
+
+
+def test_a_connection_that_cannot_replace_another_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    path.write_bytes(b"no database any more " * 1000)
+    with pytest.raises(sqlite3.DatabaseError, match="not a database"):
+        open_writer(path, 0)
 
 
 @pytest.mark.parametrize(
