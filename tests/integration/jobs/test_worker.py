@@ -197,7 +197,28 @@ async def test_news_of_what_does_not_run_here_is_not_looked_into(monkeypatch: py
     before = await heard()
     await cancel(made, "", await queue(made))
     assert await heard() == before
+    assert made.shared.usage()["background_jobs"].capacity == 1
     await worker.close()
+
+
+async def test_a_worker_that_was_closed_claims_nothing_and_looks_at_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, store = LoopClock(monkeypatch), Watched.open("sqlite://", now=lambda: NOW)
+    made, backend = engine(said("Hi"), store=store)
+    gate = Gate(backend)
+    worker = Worker(made)
+    worker.start()
+    given_back = await queue(made)
+    await gate.until(1)
+    await worker.close()
+    looks = store.looks
+    waits = await queue(made)
+    clock.advance(10.0)
+    await let_others_run(TURNS)
+
+    assert await status(made, waits) == "queued"
+    assert store.looks == looks
+    claimed = [await store.claim("another", 10) for _ in range(2)]
+    assert [job.response.id for job in claimed if job is not None] == [given_back, waits]
 
 
 async def test_what_a_silent_worker_left_is_taken_over(monkeypatch: pytest.MonkeyPatch) -> None:
