@@ -19,7 +19,7 @@ from antiphon.protocol.validation.validate import decode_request
 from antiphon.runs.engine import Engine
 from antiphon.runs.persistence import RequestIdentity
 from antiphon.sharing.memory import LARGE
-from antiphon.storage.contract import StoredConversation
+from antiphon.storage.contract import Job, StoredConversation
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.telemetry.access_log import AccessLog
 from antiphon.telemetry.formatters import JsonLines
@@ -152,11 +152,16 @@ class Watched(SqliteStore):
     """Counts how often it is asked what a worker owns; of changes it tells only that there are some, if it hides."""
 
     looks = 0
+    beats = 0
     hides = False
 
     async def owned(self, worker: str) -> Mapping[str, int]:
         self.looks += 1
         return await super().owned(worker)
+
+    async def heartbeat(self, worker: str) -> None:
+        self.beats += 1
+        await super().heartbeat(worker)
 
     def on_change(self, heard: Callable[[str], None]) -> None:
         super().on_change((lambda _: heard("")) if self.hides else heard)
@@ -201,7 +206,7 @@ async def test_news_of_what_does_not_run_here_is_not_looked_into(monkeypatch: py
     await worker.close()
 
 
-async def test_a_worker_that_was_closed_claims_nothing_and_looks_at_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_worker_that_was_closed_claims_nothing_and_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     clock, store = LoopClock(monkeypatch), Watched.open("sqlite://", now=lambda: NOW)
     made, backend = engine(said("Hi"), store=store)
     gate = Gate(backend)
@@ -210,15 +215,51 @@ async def test_a_worker_that_was_closed_claims_nothing_and_looks_at_nothing(monk
     given_back = await queue(made)
     await gate.until(1)
     await worker.close()
-    looks = store.looks
+    before = store.looks, store.beats
     waits = await queue(made)
+    made.holding.add("resp_mine")
     clock.advance(10.0)
     await let_others_run(TURNS)
 
     assert await status(made, waits) == "queued"
-    assert store.looks == looks
+    assert (store.looks, store.beats) == before
     claimed = [await store.claim("another", 10) for _ in range(2)]
     assert [job.response.id for job in claimed if job is not None] == [given_back, waits]
+
+
+async def test_a_job_that_a_worker_owns_without_knowing_of_it_is_released_with_the_others() -> None:
+    made, _ = engine()
+    response_id = await queue(made)
+    assert await made.store.claim(made.worker, 10) is not None
+    await Worker(made).release_jobs()
+    job = await made.store.claim("another", 10)
+
+    assert job is not None
+    assert job.response.id == response_id
+
+
+async def test_a_claim_that_fails_by_a_fault_of_our_own_is_logged_and_the_next_one_is_made(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workers, "LOOK_EVERY", 0.02)
+
+    class Broken(SqliteStore):
+        faults = 1
+
+        async def claim(self, *who: Any) -> Job | None:
+            if self.faults:
+                self.faults -= 1
+                raise RuntimeError("a bug")
+            return await super().claim(*who)
+
+    made, _ = engine(said("Hi"), store=Broken.open("sqlite://", now=lambda: NOW))
+    response_id = await queue(made)
+    worker = Worker(made)
+    worker.start()
+    await until_ended(made, ("", response_id))
+    await worker.close()
+
+    assert "a bug" in caplog.text
 
 
 async def test_what_a_silent_worker_left_is_taken_over(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -154,7 +154,7 @@ async def test_one_too_many_is_refused_at_once_with_the_time_to_wait() -> None:
     await crowd.come()
 
     assert not crowd.scheduler.admits("")
-    with pytest.raises(NoRoomError):
+    with pytest.raises(NoRoomError, match=r"the queue is full; try again in 0\.0 s"):
         await crowd.scheduler.enter()
     await crowd.close()
 
@@ -289,11 +289,11 @@ async def test_room_is_left_for_the_next_tenant_however_much_others_ask_for(host
 
 
 async def test_a_tenant_alone_may_hold_every_slot_where_no_room_is_left() -> None:
-    crowd = Crowd(FairScheduler(4, 20))
-    for _ in range(6):
+    crowd = Crowd(FairScheduler(8, 20))
+    for _ in range(10):
         await crowd.come("alone")
 
-    assert len(crowd.inside) == 4
+    assert len(crowd.inside) == 8
     await crowd.close()
 
 
@@ -375,6 +375,8 @@ async def test_the_expected_wait_grows_with_the_queue_and_with_how_long_operatio
     assert scheduler.expected_wait == pytest.approx(4.0, rel=0.01)
     scheduler.waiting = 9
     assert scheduler.expected_wait == pytest.approx(40.0, rel=0.01)
+    scheduler.resize(0, 100)
+    assert scheduler.expected_wait == pytest.approx(80.0, rel=0.01)
 
 
 async def test_the_oldest_wait_is_that_of_the_first_operation_that_waits() -> None:
@@ -401,13 +403,14 @@ async def test_a_slot_is_returned_when_the_block_fails() -> None:
     assert scheduler.in_use == 0
 
 
-def test_it_is_full_while_all_of_its_slots_are_in_use() -> None:
-    scheduler = FairScheduler(2)
+@pytest.mark.parametrize("slots", [1, 2])
+def test_it_is_full_while_all_of_its_slots_are_in_use(slots: int) -> None:
+    scheduler = FairScheduler(slots)
     fills = []
-    for _ in range(2):
+    for _ in range(slots):
         fills.append(scheduler.is_full)
         assert scheduler.take("a")
 
-    assert (fills, scheduler.is_full) == ([False, False], True)
+    assert (fills, scheduler.is_full) == ([False] * slots, True)
     scheduler.leave("a", 0.1)
     assert not scheduler.is_full

@@ -79,6 +79,41 @@ def test_of_a_large_job_with_few_only_what_is_small_is_read(row: Sequence[Any]) 
     assert find.send([row]) == Query("load", ("resp_1", T, 0, FEW_ITEMS, FEW_BYTES, FEW_BYTES))
 
 
+@pytest.mark.parametrize("is_lost", [0, 1])
+@pytest.mark.parametrize("is_late", [0, 1])
+def test_a_job_is_claimed_without_what_is_large_and_that_of_a_lost_worker_without_what_is_half_made(
+    is_lost: int, is_late: int
+) -> None:
+    """A worker that had expired lives again with its claim."""
+    claim = jobs.claim("worker", 10, 5)
+
+    assert next(claim) == Query("lock_worker", (QUEUE,))
+    assert claim.send([]) == Query("next_waiting", (10, "worker", 5))
+    assert claim.send([(7, is_lost)]) == Query("claim", (7, "worker", is_lost))
+    step = claim.send([(7, is_late)])
+    if is_late:
+        assert step == Query("revive", ("worker",))
+        step = claim.send([])
+    if is_lost:
+        assert step == Query("drop_events", (7,))
+        assert claim.send([]) == Query("next_generation", (7,))
+        step = claim.send([("resp_1",)])
+    assert step == Query("start", (7,))
+    assert claim.send([]) == Query("job_by_seq", (7, FEW_BYTES))
+    assert claim.send([LARGE[0]]) == Query("load", ("resp_1", T, 0, FEW_ITEMS, FEW_BYTES, FEW_BYTES))
+
+
+def test_a_job_that_its_worker_finishes_meanwhile_is_not_claimed() -> None:
+    claim = jobs.claim("worker", 10, 5)
+    next(claim)
+    claim.send([])
+    claim.send([(7, 1)])
+    with pytest.raises(StopIteration) as ended:
+        claim.send([])
+
+    assert ended.value.value is None
+
+
 EVENTS = [(5, 5, b"x")]
 
 
