@@ -139,7 +139,7 @@ class _Finder(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_If(self, node: ast.If) -> None:
-        if not _is_for_types(node.test) and (node.orelse or not all(map(_is_spoken, node.body))):
+        if not _is_for_types(node.test) and not _is_spoken(node):
             if not _is_negated_elsewhere(node.test):
                 begin, end = self._span(node.test)
                 self._replace(node.test, f"not ({self._text[begin:end]})")
@@ -220,6 +220,9 @@ def _is_negated_elsewhere(test: ast.expr) -> bool:
 
 
 def _is_spoken(statement: ast.stmt) -> bool:
+    """Whether a statement only says something, whichever way it takes."""
+    if isinstance(statement, ast.If):
+        return all(map(_is_spoken, [*statement.body, *statement.orelse]))
     return isinstance(statement, ast.Expr) and _speaks(statement.value)
 
 
