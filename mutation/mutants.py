@@ -2,7 +2,7 @@
 
 A change replaces a piece of the text, so that its diff is one line. What is no behaviour stays as it is: docstrings,
 annotations, log lines, the texts of errors, and tuning: constants (names in capitals), whether a comparison with one
-includes it, and how long a pause is.
+or with the time includes it, and how long a pause is.
 """
 
 import ast
@@ -139,7 +139,7 @@ class _Finder(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_If(self, node: ast.If) -> None:
-        if not _is_for_types(node.test) and (node.orelse or not all(map(_is_spoken, node.body))):
+        if not _is_for_types(node.test) and not _is_spoken(node):
             if not _is_negated_elsewhere(node.test):
                 begin, end = self._span(node.test)
                 self._replace(node.test, f"not ({self._text[begin:end]})")
@@ -206,7 +206,9 @@ def _is_for_types(node: ast.expr) -> bool:
 
 
 def _is_tuning(node: ast.expr) -> bool:
-    """Whether this is a constant. Its value is not changed, so neither is what differs from it by a hair."""
+    """Whether this is a constant or the time. Neither its value nor what differs from it by a hair is changed."""
+    if isinstance(node, ast.Call):
+        return ast.unparse(node) == "time.monotonic()"
     return isinstance(node, ast.Name) and node.id.strip("_").isupper()
 
 
@@ -218,6 +220,9 @@ def _is_negated_elsewhere(test: ast.expr) -> bool:
 
 
 def _is_spoken(statement: ast.stmt) -> bool:
+    """Whether a statement only says something, whichever way it takes."""
+    if isinstance(statement, ast.If):
+        return all(map(_is_spoken, [*statement.body, *statement.orelse]))
     return isinstance(statement, ast.Expr) and _speaks(statement.value)
 
 

@@ -31,18 +31,20 @@ class Relevance:
     def of(self, mutant: Mutant, folders: Collection[str]) -> list[PassedTest]:
         """Return the tests in these files and folders that run the changed statement, those on PostgreSQL last."""
         text = self._texts[mutant.path]
-        found = self._of_code(mutant, text) if mutant.path.endswith(".py") else self._of_sql(mutant, text)
-        tests = [self._tests[number] for number in found if self._is_below(self._tests[number].id, folders)]
+        own = {number for number, test in enumerate(self._tests) if self._is_below(test.id, folders)}
+        found = self._of_code(mutant, text, own) if mutant.path.endswith(".py") else self._of_sql(mutant, text)
+        tests = [self._tests[number] for number in found & own]
         return sorted(tests, key=lambda test: (test.uses_postgres, test.seconds, test.id))
 
-    def _of_code(self, mutant: Mutant, text: str) -> set[int]:
-        """Return the tests that run a statement; of one that runs at import, those that run anything of the file."""
+    def _of_code(self, mutant: Mutant, text: str, own: set[int]) -> set[int]:
+        """Return the tests that run a statement; those that run anything of the file if none of `own` does.
+
+        The latter only if it runs outside of tests: at import, or for a fixture that many of them share.
+        """
         changed = statement_at(text, text.count("\n", 0, mutant.begin) + 1)
         lines = self._lines.get(mutant.path, {})
         found = set.union(set(), *(tests for line, tests in lines.items() if line in changed))
-        if found == {IMPORTED}:
-            found = set.union(*lines.values())
-        return found - {IMPORTED}
+        return set.union(*lines.values()) if IMPORTED in found and not found & own else found
 
     def _of_sql(self, mutant: Mutant, text: str) -> set[int]:
         """Return the tests that perform a statement through a function, and those that run a line that names it."""
@@ -52,7 +54,7 @@ class Relevance:
             for number, line in enumerate(self._texts[path].splitlines(), 1):
                 if f'"{name}"' in line:
                     found |= tests.get(number, set())
-        return found - {IMPORTED}
+        return found
 
     def _is_below(self, test: str, folders: Iterable[str]) -> bool:
         return any(test.startswith((f"{folder}::", f"{folder}/")) for folder in folders)

@@ -33,6 +33,7 @@ AREAS: Mapping[str, Area] = {
             "tests/unit/storage",
             "tests/integration/storage",
             "tests/integration/cli/test_storage.py",
+            "tests/integration/cli/test_backup.py",
             "tests/integration/jobs",
             "tests/system/storage/postgres/test_pooler.py",
             f"{SERVER}/test_background.py",

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 IMPORTED = -1
-"""Stands for a test where a line runs outside of all tests, such as when its module is imported."""
+"""Stands for a test where a line runs outside of all tests: when its module is imported, or for a shared fixture."""
 
 
 class PassedTest(msgspec.Struct):
@@ -74,6 +74,21 @@ class Tracer:
             self._note(len(self.trace.tests))
             self.trace.tests.append(PassedTest(item.nodeid, time.monotonic() - began))
         self._clear()
+        return result
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[Any]) -> Iterator[None]:
+        """Count what sets up a fixture that tests share for none of them: only the first that uses it would run it."""
+        if fixturedef.scope == "function":
+            return (yield)
+        lines = {file: set(lines) for file, lines in self._now.items()}
+        statements = set(self._statements)
+        self._clear()
+        result = yield
+        self._note(IMPORTED)
+        for file, own in lines.items():
+            self._now[file] |= own
+        self._statements |= statements
         return result
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:

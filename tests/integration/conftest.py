@@ -19,7 +19,7 @@ def copied(migrated: bytes) -> Iterator[None]:
     """A database in memory is a copy of one that was migrated: hundreds of tests open one."""
 
     def open_memory() -> sqlite3.Connection:
-        connection = file.connect(":memory:", 0)
+        connection = file.connect(":memory:")
         connection.deserialize(migrated)
         return connection
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from antiphon.access.spending import Weight
 from antiphon.protocol.requests import CreateResponse
-from antiphon.translation.to_chat.tokens import of_medium
+from antiphon.translation.to_chat.tokens import MEDIUM, of_medium
 
 LONG = 1_000
 """Characters of base64 from which on the value of a field for media is an image, a sound or a file."""
@@ -32,7 +32,7 @@ def weight_of(body: bytes, output: int | None = None) -> Weight:
     """Return the expected tokens of a request and its answer; `output` is None if the answer is unlimited."""
     media = list(_media(body))
     text = len(body) - sum(size for _, size in media)
-    tokens = text // 4 + sum(of_medium(size if name == b"file_data" else 0) for name, size in media)
+    tokens = text // 4 + sum(of_medium(size) if name == b"file_data" else MEDIUM for name, size in media)
     return Weight(tokens, 0, 1) if output is None else Weight(tokens, output)
 
 
@@ -57,7 +57,7 @@ def weight_of_chat(request: Mapping[str, Any], body: bytes) -> Weight:
 def _media(body: bytes) -> Iterator[tuple[bytes, int]]:
     """Return the field and the bytes of each image, sound and file, found in small steps."""
     position = 0
-    while position < len(body):
+    while True:
         end = min(position + WINDOW, len(body))
         for found in _MEDIUM.finditer(body, position, end):
             yield found[1], len(found[2])
@@ -65,8 +65,7 @@ def _media(body: bytes) -> Iterator[tuple[bytes, int]]:
         if end == len(body):
             return
         cut = _CUT.search(body, position, end)
-        size = 0 if cut is None else _size_of(body, cut)
-        if cut is not None and size:
+        if cut is not None and (size := _size_of(body, cut)):
             yield cut[1], size
             position = cut.start(2) + size
         else:
@@ -76,8 +75,7 @@ def _media(body: bytes) -> Iterator[tuple[bytes, int]]:
 def _size_of(body: bytes, cut: re.Match[bytes]) -> int:
     """Return the bytes of a value that begins in this step; 0 if it is neither image nor sound nor file."""
     if cut[2].startswith(b'"data:'):
-        quote = body.find(b'"', cut.end())
-        return (quote + 1 if quote >= 0 else len(body)) - cut.start(2)
+        return (body.find(b'"', cut.end()) + 1 or len(body)) - cut.start(2)
     position = cut.end()
     while (run := _RUN.match(body, position, position + WINDOW)) is not None and run.end() > position:
         position = run.end()

@@ -81,7 +81,7 @@ class Ingester:
             self.engine.shared.add("ingestion", self._slots)
             self._ingest = (await load("antiphon.jobs.ingestion")).ingest
         while not self._slots.is_full:
-            here = max(1, int(SHARE * self._slots.free))
+            here = int(SHARE * self._slots.free)  # the scheduler's limit for one tenant
             self._pending = asyncio.ensure_future(store.claim_ingestion(worker, here))
             ingestion = await asyncio.shield(self._pending)
             if ingestion is None:

@@ -147,7 +147,7 @@ class Worker:
 
     def _hear(self, what: str) -> None:
         """Check a response that runs here after a change: it may have been cancelled."""
-        if self._soon is None and (what in self._running or (not what and self._running)):
+        if self._soon is None and (what in self._running if what else self._running):
             self._soon = asyncio.get_running_loop().call_later(LOOK_AFTER, self._look_soon)
 
     def _look_soon(self) -> None:

@@ -262,6 +262,6 @@ class FairScheduler:
         """Store what a tenant received beyond its share, so that a queue that empties for a moment gains nothing."""
         if len(self._tags) >= self._most_tags:
             self._tags = {one: known for one, known in self._tags.items() if known > self._now}
-            self._most_tags = 2 * len(self._tags) + FEWEST_TAGS
+            self._most_tags = max(FEWEST_TAGS, 2 * len(self._tags))
         if tag > self._now:
             self._tags[tenant] = tag

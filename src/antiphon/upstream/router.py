@@ -92,8 +92,9 @@ class Route:
     ) -> None:
         self._router = router
         self._candidates = candidates
+        self._has_others = len(candidates) > 1
         self._chains = chains
-        self._warm = router.warm_for(chains) if chains and len(candidates) > 1 else ""
+        self._warm = router.warm_for(chains) if chains and self._has_others else ""
         self._tenant = tenant
         self._is_patient = is_patient
         self._is_late = is_late
@@ -107,10 +108,10 @@ class Route:
         self.probed: Pause | None = None
         """The pause of the target that the request probes."""
         self.target: Target = candidates[0]
-        self.is_settled = len(candidates) == 1 and not is_late
+        self.is_settled = not (self._has_others or is_late)
         """The selection is final: there is only one target, or a backend rejected the request."""
         state = self.target.state
-        if len(candidates) > 1 or state.health.pauses or 0 < state.slots.capacity <= state.slots.in_use:
+        if self._has_others or state.health.pauses or 0 < state.slots.capacity <= state.slots.in_use:
             self._select(rejects=not (is_patient or is_late))
 
     def reselect(self) -> None:
@@ -158,7 +159,7 @@ class Route:
         if self._router.budgets and not self._tried:
             self._router.earn(self._tenant)
         state.asked += 1
-        if len(self._candidates) > 1:
+        if self._has_others:
             state.turn = self._next_turn(state)
         else:
             state.turn += 1 / state.options.weight
@@ -204,7 +205,7 @@ class Route:
         health = self.target.state.health
         if health.failures or health.probe_at is not None:
             health.succeeded()
-        if len(self._candidates) > 1 and (chains or self._chains):
+        if self._has_others and (chains or self._chains):
             self._router.follow((*self._chains, *chains), self.target.state.name)
         self._tried.clear()
         self._is_patient = True  # a response in progress must be completed
@@ -232,7 +233,7 @@ class Route:
         self._tried.append(self.target)
         if len(self._tried) >= MOST_ATTEMPTS:
             return False
-        target = self._choose() if len(self._candidates) > 1 else None
+        target = self._choose() if self._has_others else None
         if target is None or (found.costs and not self._router.spend(self._tenant)):
             return False
         self._is_again = target in self._tried
@@ -240,7 +241,7 @@ class Route:
         return True
 
     def _choose(self) -> Target | None:
-        if len(self._candidates) > 1:
+        if self._has_others:
             return self._best(self._router.registry.clock())
         only = self._candidates[0]
         if only.state.health.pauses or 0 < only.state.slots.capacity <= only.state.slots.in_use:

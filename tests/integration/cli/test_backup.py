@@ -11,7 +11,9 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, closing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -35,6 +37,10 @@ T = "acme"
 def response(number: int = 0) -> StoredResponse:
     item = StoredItem(new_id("msg"), b'{"n":%d}' % number)
     return StoredResponse(new_id("resp"), 1, "completed", None, b"x" * 5000, tenant=T, output=[item])
+
+
+def inode(path: Path) -> int:
+    return path.stat().st_ino
 
 
 def names(folder: Path) -> list[str]:
@@ -109,7 +115,7 @@ async def test_a_backup_under_load_has_everything_that_was_acknowledged_before_i
     assert ids <= set(acknowledged)
     assert items == len(ids)
 
-    restored = tmp_path / "new" / "b.db"
+    restored = tmp_path / "new" / "folder" / "b.db"
     assert (await restore(tmp_path, copy, restored)).code == 0
     async with stored(restored, after := response()) as store:
         await store.inspect()
@@ -159,7 +165,12 @@ async def test_a_damaged_store_is_replaced_and_kept(tmp_path: Path) -> None:
     async with stored(path, one := response()):
         assert (await backup(tmp_path, copy, path)).code == 0
     path.write_bytes(b"no database any more " * 1000)
-    assert (await restore(tmp_path, copy, path, "--replace")).code == 0
+    path.with_name("a.db-wal").write_bytes(b"its log")
+    done = await restore(tmp_path, copy, path, "--replace")
+    assert done.code == 0
+    (kept,) = (tmp_path / name for name in names(tmp_path) if "replaced" in name and name.endswith("Z"))
+    assert kept.read_bytes().startswith(b"no database any more")
+    assert kept.with_name(f"{kept.name}-wal").read_bytes() == b"its log"
 
     async with stored(path) as store:
         assert await store.load(T, one.id) is not None
@@ -214,6 +225,88 @@ async def test_a_backup_that_is_no_good_changes_nothing(tmp_path: Path, spoil: C
     assert names(tmp_path) == before
     async with stored(path) as store:
         assert await store.load(T, kept[0].id) is not None
+
+
+class Miscopying(sqlite3.Connection):
+    """Copies to a disk that loses something of what it wrote."""
+
+    def backup(self, target: sqlite3.Connection, **how: Any) -> None:
+        super().backup(target, **how)
+        target.execute("PRAGMA application_id = 1")
+
+
+async def test_a_copy_that_is_not_like_its_original_is_never_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, copy = tmp_path / "a.db", tmp_path / "a.backup"
+    async with stored(path, response()):
+        assert (await backup(tmp_path, copy, path)).code == 0
+    with monkeypatch.context() as spoiled:
+        spoiled.setattr(sqlite3, "connect", partial(sqlite3.connect, factory=Miscopying))
+        refused = [
+            await backup(tmp_path, tmp_path / "b.backup", path),
+            await restore(tmp_path, copy, tmp_path / "b.db"),
+            await restore(tmp_path, copy, path, "--replace"),
+        ]
+
+    assert [one.code for one in refused] == [2, 2, 2]
+    assert all("is not an Antiphon database" in one.err for one in refused)
+    assert {one.partition("-")[0] for one in names(tmp_path)} == {"a.backup", "a.db"}
+
+
+class Full(sqlite3.Connection):
+    """Copies to a disk that has no room."""
+
+    def backup(self, target: sqlite3.Connection, **how: Any) -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+
+async def test_a_copy_that_fails_says_why_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, copy = tmp_path / "a.db", tmp_path / "a.backup"
+    async with stored(path):
+        pass
+    with monkeypatch.context() as full:
+        full.setattr(sqlite3, "connect", partial(sqlite3.connect, factory=Full))
+        refused = await backup(tmp_path, copy, path)
+
+    assert (refused.code, f"{copy} cannot be written: database or disk is full" in refused.err) == (2, True)
+    assert names(tmp_path) == ["a.db"]
+
+
+async def test_a_file_that_is_in_the_way_of_a_copy_is_not_written_to(tmp_path: Path) -> None:
+    path, copy = tmp_path / "a.db", tmp_path / "a.backup"
+    async with stored(path):
+        pass
+    (tmp_path / f".a.backup.{os.getpid()}.part").symlink_to(tmp_path / "other")
+    refused = await backup(tmp_path, copy, path)
+
+    assert (refused.code, "File exists" in refused.err) == (2, True)
+    assert not (tmp_path / "other").exists()
+
+
+async def test_a_copy_is_on_the_disk_before_it_has_its_name_and_nobody_writes_to_what_it_replaces(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, copy = tmp_path / "a.db", tmp_path / "a.backup"
+    async with stored(path, response()):
+        pass
+    written: list[tuple[int, bool]] = []
+    target = copy
+
+    def written_to_disk(descriptor: int) -> None:
+        file = os.fstat(descriptor).st_ino
+        if target == path and not written:
+            other = sqlite3.connect(path, timeout=0)
+            with closing(other), pytest.raises(sqlite3.OperationalError, match="lock"):
+                other.execute("BEGIN IMMEDIATE")
+        written.append((file, target.exists() and inode(target) == file))
+
+    monkeypatch.setattr(os, "fsync", written_to_disk)
+    folder = inode(tmp_path)
+    for target, act in ((copy, backup(tmp_path, copy, path)), (path, restore(tmp_path, copy, path, "--replace"))):
+        written.clear()
+        assert (await act).code == 0
+        assert written == [(inode(target), False), (folder, False)]
 
 
 async def test_a_backup_overwrites_nothing_and_needs_a_store(tmp_path: Path) -> None:

@@ -269,6 +269,24 @@ async def test_work_that_ends_after_a_newer_version_of_its_file_frees_its_place(
     await until(lambda: not shared.usage()["ingestion"].in_use and not stateful.engine.holding)
 
 
+async def test_a_tenant_alone_has_several_files_read_at_once(
+    backend: ReplayBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with serve(HttpBackend("r", backend.url, "")) as served:
+        read, may_end, reading = served.engine.documents.read, asyncio.Event(), list[Any]()
+
+        async def slow(*given: Any) -> Any:
+            reading.append(given)
+            await may_end.wait()
+            return await read(*given)
+
+        monkeypatch.setattr(served.engine.documents, "read", slow)
+        files = [await attached(served, f"{TEXT}{number}") for number in range(2)]
+        await until(lambda: len(reading) == 2)
+        may_end.set()
+        assert [(await ended(served, *one)).status for one in files] == ["completed"] * 2
+
+
 async def test_a_file_larger_than_the_memory_for_requests_is_ingested(backend: ReplayBackend) -> None:
     """Its content passes in parts; it waits for all that its tenant may hold, and no longer."""
     async with serve(HttpBackend("r", backend.url, ""), memory=8 * 1024 * 1024) as served:

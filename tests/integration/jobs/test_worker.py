@@ -3,7 +3,7 @@
 import asyncio
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from functools import partial
 from typing import Any
@@ -18,13 +18,17 @@ from antiphon.jobs.worker import Worker
 from antiphon.protocol.validation.validate import decode_request
 from antiphon.runs.engine import Engine
 from antiphon.runs.persistence import RequestIdentity
-from antiphon.storage.contract import StoredConversation
+from antiphon.sharing.memory import LARGE
+from antiphon.storage.contract import Job, StoredConversation
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.telemetry.access_log import AccessLog
 from antiphon.telemetry.formatters import JsonLines
 from antiphon.telemetry.metrics import Measures, ModelNames, ResponseMetrics
 from tests.support.engine import NOW, engine, said
-from tests.support.waiting import eventually, let_others_run, until
+from tests.support.waiting import LoopClock, eventually, let_others_run, until
+
+TURNS = 20
+"""Turns of the loop after which a task that can go on has gone on."""
 
 
 async def queue(made: Engine, tenant: str = "", **body: Any) -> str:
@@ -142,6 +146,152 @@ async def test_what_is_cancelled_elsewhere_is_stopped_here() -> None:
     await worker.close()
 
     assert await status(made, response_id) == "cancelled"
+
+
+class Watched(SqliteStore):
+    """Counts how often it is asked what a worker owns; of changes it tells only that there are some, if it hides."""
+
+    looks = 0
+    beats = 0
+    hides = False
+
+    async def owned(self, worker: str) -> Mapping[str, int]:
+        self.looks += 1
+        return await super().owned(worker)
+
+    async def heartbeat(self, worker: str) -> None:
+        self.beats += 1
+        await super().heartbeat(worker)
+
+    def on_change(self, heard: Callable[[str], None]) -> None:
+        super().on_change((lambda _: heard("")) if self.hides else heard)
+
+
+@pytest.mark.parametrize("hides", [False, True], ids=["what changed is known", "what changed is unknown"])
+async def test_what_is_cancelled_elsewhere_is_stopped_as_soon_as_it_is_heard(
+    hides: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workers, "LOOK_EVERY", 3600.0)
+    monkeypatch.setattr(Watched, "hides", hides)
+    made, backend = engine(said("Hi"), store=Watched.open("sqlite://", now=lambda: NOW))
+    gate = Gate(backend)
+    worker = Worker(made)
+    worker.start()
+    response_id = await queue(made)
+    await gate.until(1)
+    await cancel(Engine(made.models, made.store, made.new_id, made.now), "", response_id)
+    await until(lambda: not gate.waiting)
+    await worker.close()
+
+
+async def test_news_of_what_does_not_run_here_is_not_looked_into(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "LOOK_EVERY", 3600.0)
+    clock, store = LoopClock(monkeypatch), Watched.open("sqlite://", now=lambda: NOW)
+    made, backend = engine(said("Hi"), store=store)
+    gate = Gate(backend)
+    worker = Worker(made, concurrency=1)
+    worker.start()
+    await queue(made)
+    await gate.until(1)
+
+    async def heard() -> int:
+        clock.advance(2 * workers.LOOK_AFTER)
+        await let_others_run(TURNS)
+        return store.looks
+
+    before = await heard()
+    await cancel(made, "", await queue(made))
+    assert await heard() == before
+    assert made.shared.usage()["background_jobs"].capacity == 1
+    await worker.close()
+
+
+async def test_a_worker_that_was_closed_claims_nothing_and_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, store = LoopClock(monkeypatch), Watched.open("sqlite://", now=lambda: NOW)
+    made, backend = engine(said("Hi"), store=store)
+    gate = Gate(backend)
+    worker = Worker(made)
+    worker.start()
+    given_back = await queue(made)
+    await gate.until(1)
+    await worker.close()
+    before = store.looks, store.beats
+    waits = await queue(made)
+    made.holding.add("resp_mine")
+    clock.advance(10.0)
+    await let_others_run(TURNS)
+
+    assert await status(made, waits) == "queued"
+    assert (store.looks, store.beats) == before
+    claimed = [await store.claim("another", 10) for _ in range(2)]
+    assert [job.response.id for job in claimed if job is not None] == [given_back, waits]
+
+
+async def test_a_job_that_a_worker_owns_without_knowing_of_it_is_released_with_the_others() -> None:
+    made, _ = engine()
+    response_id = await queue(made)
+    assert await made.store.claim(made.worker, 10) is not None
+    await Worker(made).release_jobs()
+    job = await made.store.claim("another", 10)
+
+    assert job is not None
+    assert job.response.id == response_id
+
+
+async def test_a_claim_that_fails_by_a_fault_of_our_own_is_logged_and_the_next_one_is_made(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workers, "LOOK_EVERY", 0.02)
+
+    class Broken(SqliteStore):
+        faults = 1
+
+        async def claim(self, *who: Any) -> Job | None:
+            if self.faults:
+                self.faults -= 1
+                raise RuntimeError("a bug")
+            return await super().claim(*who)
+
+    made, _ = engine(said("Hi"), store=Broken.open("sqlite://", now=lambda: NOW))
+    response_id = await queue(made)
+    worker = Worker(made)
+    worker.start()
+    await until_ended(made, ("", response_id))
+    await worker.close()
+
+    assert "a bug" in caplog.text
+
+
+async def test_what_a_silent_worker_left_is_taken_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "LOOK_EVERY", 0.02)
+    monkeypatch.setattr(workers, "SILENCE", 0.0)
+    made, _ = engine(said("Hi"))
+    response_id = await queue(made)
+    assert await made.store.claim("dead", 10) is not None
+    worker = Worker(made)
+    worker.start()
+    await until_ended(made, ("", response_id))
+    await worker.close()
+
+    assert await status(made, response_id) == "completed"
+
+
+async def test_a_job_waits_for_memory_that_others_use() -> None:
+    made, _ = engine(said("Hi"))
+    response_id = await queue(made, input="x" * LARGE)
+    used = made.memory.left
+    made.memory.take(used)
+    worker = Worker(made)
+    worker.start()
+    await until(lambda: made.measures.jobs.value("claimed"))
+    await let_others_run(TURNS)
+    assert await status(made, response_id) == "in_progress"
+    made.memory.release(used)
+    await until_ended(made, ("", response_id))
+    await worker.close()
+
+    assert await status(made, response_id) == "completed"
+    assert made.memory.left == made.memory.size
 
 
 @pytest.mark.parametrize(("is_cancelled", "outcome"), [(False, "queued"), (True, "cancelled")])

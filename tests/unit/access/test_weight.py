@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from antiphon.access import weight
-from antiphon.access.weight import weight_of, weight_of_chat
+from antiphon.access.weight import weight_of, weight_of_chat, weight_of_response
+from antiphon.protocol.requests import CreateResponse
 from antiphon.translation.to_chat.tokens import MEDIUM, MEDIUM_DATA
 
 IMAGE = b'{"url": "data:image/png;base64,%b"}' % (b"A" * 5_000)
@@ -13,7 +14,13 @@ FILE = b'{"data": "%b"}' % (b"B" * 2_500)
 WORDS = b'{"text": "%b"}' % (b"some words " * 300)
 SPACED = b'{"image_url" : "%b"}' % (b"D" * 3_000)
 RUN = b'{"text": "%b"}' % (b"C" * 2_000 + b" and words" * 50)
-BODY = b"[" + b", ".join([IMAGE, WORDS, FILE, RUN, b'{"a": "data:"}', IMAGE, SPACED, FILE]) + b"]"
+SHORT = b'{"url": "%b"}' % (b"E" * 50)
+UNCLOSED = b'{"data": "%b"}' % (b"F" * 2_000 + b" and words" * 50)
+BODY = (
+    b"["
+    + b", ".join([IMAGE, WORDS, FILE, RUN, b'{"a": "data:"}', *[SHORT] * 100, UNCLOSED, IMAGE, SPACED, FILE])
+    + b"]"
+)
 
 
 @pytest.mark.parametrize("window", [997, 1_500, 2_048, 4_001, 7_777])
@@ -53,11 +60,20 @@ def test_a_field_of_media_inside_a_text_is_text() -> None:
     assert weight_of(body).input_tokens == len(body) // 4
 
 
+@pytest.mark.parametrize(("limit", "output"), [(None, 1_000), (0, 0), (200, 200)])
+def test_a_response_weighs_one_answer_as_long_as_its_limit(limit: int | None, output: int) -> None:
+    request = CreateResponse(model="m", max_output_tokens=limit)
+    for found in (weight_of_response(request, b"x" * 40), weight_of(b"x" * 40, limit)):
+        assert found.bounded(1_000)[:2] == (10, output)
+
+
 @pytest.mark.parametrize(
     ("bounds", "output"),
     [
         ({}, 1_000),
         ({"max_tokens": -1}, 1_000),
+        ({"max_tokens": 0}, 1_000),
+        ({"max_tokens": 1}, 1),
         ({"max_tokens": 200}, 200),
         ({"max_completion_tokens": 1, "max_tokens": 5_000}, 5_000),
         ({"max_completion_tokens": 5_000, "max_tokens": 1}, 5_000),

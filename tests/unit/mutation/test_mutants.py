@@ -25,6 +25,7 @@ def changed(text: str, path: str = "a.py") -> list[str]:
         ("f(a)", "pass"),
         ("x += a", "pass"),
         ("if a:\n    b()", "if not (a):\n    b()"),
+        ("if a:\n    log.info('b')\nelse:\n    c()", "if not (a):\n    log.info('b')\nelse:\n    c()"),
         ("def f():\n    return a", "def f():\n    return None"),
         ("def f():\n    raise E", "def f():\n    pass"),
         ("x = 'ä' + a if a < b else c", "x = 'ä' + a if a <= b else c"),
@@ -47,7 +48,9 @@ def test_code_is_changed(before: str, after: str) -> None:
         "x = 'a' + b",
         "if TYPE_CHECKING:\n    f()",
         "x = a < LIMIT",
+        "x = time.monotonic() > until",
         "if a and b:\n    log.warning('c')",
+        "if a and b:\n    log.warning('c')\nelif d:\n    log.info('e')\nelse:\n    log.info('f')",
         "await asyncio.sleep(a * 2)",
     ],
 )

@@ -72,6 +72,14 @@ def test_of_what_runs_at_import_all_tests_of_the_file_do(relevance: Relevance) -
     assert judges(relevance, "a.py", "number >= limit") == [FEW_ON_SQLITE, PUT, FEW, TAKE, FEW_ON_POSTGRES]
 
 
+def test_of_what_tests_share_all_tests_of_the_file_in_the_area_do() -> None:
+    """Where a fixture of all tests runs it, the first test of an area has found it done."""
+    shared = Relevance(TEXTS, [Trace(TESTS, {"a.py": {**LINES, 11: [IMPORTED, 3]}}, {}, [])])
+
+    assert judges(shared, "a.py", "number >= limit") == [PUT]
+    assert judges(shared, "a.py", "number >= limit", "tests/unit") == [FEW]
+
+
 def test_of_sql_those_that_use_the_statement_do(relevance: Relevance) -> None:
     assert judges(relevance, "a.sql", "id <> $1") == [PUT]
 

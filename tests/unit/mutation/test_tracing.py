@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from mutation.tracing import Tracer
+from mutation.tracing import IMPORTED, Tracer
 
 CODE = """\
 def choose(is_even):
@@ -75,3 +75,26 @@ def test_each_test_has_its_statements_even_after_one_that_ended_the_trace(tmp_pa
     run(tracer, "asking", lambda: names["ask"]("put_key", 1))
 
     assert tracer.trace.statements == {"put_key": [1]}
+
+
+@pytest.mark.usefixtures("untraced")
+@pytest.mark.parametrize(("scope", "counts_for"), [("function", 0), ("session", IMPORTED)])
+def test_what_sets_up_a_shared_fixture_belongs_to_no_test(tmp_path: Path, scope: str, counts_for: int) -> None:
+    file = tmp_path / "a.py"
+    file.write_text(CODE)
+    names: dict[str, Any] = {}
+    exec(compile(CODE, str(file), "exec"), names)
+    tracer = Tracer([str(file)])
+
+    def set_up() -> None:
+        names["ask"]("put_key")
+        hook: Any = tracer.pytest_fixture_setup(SimpleNamespace(scope=scope))  # type: ignore[arg-type]
+        next(hook)
+        names["choose"](True)
+        with pytest.raises(StopIteration):
+            hook.send(None)
+
+    run(tracer, "first", set_up)
+
+    assert tracer.trace.lines[str(file)] == {1: [counts_for], 2: [counts_for], 3: [counts_for], 7: [0], 8: [0]}
+    assert tracer.trace.statements == {"put_key": [0]}

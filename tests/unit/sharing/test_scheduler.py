@@ -154,7 +154,7 @@ async def test_one_too_many_is_refused_at_once_with_the_time_to_wait() -> None:
     await crowd.come()
 
     assert not crowd.scheduler.admits("")
-    with pytest.raises(NoRoomError):
+    with pytest.raises(NoRoomError, match=r"the queue is full; try again in 0\.0 s"):
         await crowd.scheduler.enter()
     await crowd.close()
 
@@ -179,6 +179,18 @@ async def test_the_next_slot_goes_to_the_tenant_that_holds_the_fewest() -> None:
     await crowd.close()
 
 
+async def test_a_tenant_that_holds_nothing_goes_before_one_that_holds_a_slot_and_received_less() -> None:
+    crowd = Crowd(FairScheduler(2, 20))
+    await crowd.come("quiet", cost=9.0)
+    await crowd.finish_oldest()
+    for tenant in ("first", "noisy", "noisy", "quiet"):
+        await crowd.come(tenant)
+    await crowd.finish_oldest()
+
+    assert crowd.order == ["quiet", "first", "noisy", "quiet"]
+    await crowd.close()
+
+
 async def test_a_slot_that_was_free_counts_as_well_so_the_other_tenant_is_next() -> None:
     crowd = Crowd(FairScheduler(1, 20))
     for tenant in ("noisy", "noisy", "noisy", "quiet"):
@@ -198,6 +210,28 @@ async def test_what_is_known_of_tenants_has_a_bound() -> None:
         scheduler.leave("same")
 
     assert len(scheduler._tags) < 200
+
+
+class Compared(float):
+    """A cost that counts how often what follows from it is compared."""
+
+    times = 0
+
+    def __radd__(self, other: float) -> "Compared":
+        return Compared(other + float(self))
+
+    def __gt__(self, other: float) -> bool:
+        Compared.times += 1
+        return float(self) > other
+
+
+async def test_the_work_for_each_operation_does_not_grow_with_the_number_of_tenants() -> None:
+    tenants, Compared.times = 2_000, 0
+    scheduler = FairScheduler(tenants)
+    for number in range(tenants):
+        assert scheduler.take(f"t{number}", cost=Compared(1.0))
+
+    assert tenants <= Compared.times < 4 * tenants
 
 
 async def test_a_tenant_with_costly_operations_gets_fewer_of_them() -> None:
@@ -255,11 +289,11 @@ async def test_room_is_left_for_the_next_tenant_however_much_others_ask_for(host
 
 
 async def test_a_tenant_alone_may_hold_every_slot_where_no_room_is_left() -> None:
-    crowd = Crowd(FairScheduler(4, 20))
-    for _ in range(6):
+    crowd = Crowd(FairScheduler(8, 20))
+    for _ in range(10):
         await crowd.come("alone")
 
-    assert len(crowd.inside) == 4
+    assert len(crowd.inside) == 8
     await crowd.close()
 
 
@@ -341,6 +375,8 @@ async def test_the_expected_wait_grows_with_the_queue_and_with_how_long_operatio
     assert scheduler.expected_wait == pytest.approx(4.0, rel=0.01)
     scheduler.waiting = 9
     assert scheduler.expected_wait == pytest.approx(40.0, rel=0.01)
+    scheduler.resize(0, 100)
+    assert scheduler.expected_wait == pytest.approx(80.0, rel=0.01)
 
 
 async def test_the_oldest_wait_is_that_of_the_first_operation_that_waits() -> None:
@@ -367,13 +403,14 @@ async def test_a_slot_is_returned_when_the_block_fails() -> None:
     assert scheduler.in_use == 0
 
 
-def test_it_is_full_while_all_of_its_slots_are_in_use() -> None:
-    scheduler = FairScheduler(2)
+@pytest.mark.parametrize("slots", [1, 2])
+def test_it_is_full_while_all_of_its_slots_are_in_use(slots: int) -> None:
+    scheduler = FairScheduler(slots)
     fills = []
-    for _ in range(2):
+    for _ in range(slots):
         fills.append(scheduler.is_full)
         assert scheduler.take("a")
 
-    assert (fills, scheduler.is_full) == ([False, False], True)
+    assert (fills, scheduler.is_full) == ([False] * slots, True)
     scheduler.leave("a", 0.1)
     assert not scheduler.is_full

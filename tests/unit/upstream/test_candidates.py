@@ -1,11 +1,17 @@
 from collections import Counter
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from antiphon.upstream.candidates import Candidate, next_turn, order
+from antiphon.errors import ClientError
+from antiphon.translation.dialects.table import DIALECTS
+from antiphon.upstream.backend_state import BackendState
+from antiphon.upstream.candidates import Candidate, Candidates, next_turn, order
+from antiphon.upstream.options import BackendOptions
+from tests.support.engine import listed
 
 flags = st.booleans()
 candidates = st.builds(
@@ -99,3 +105,48 @@ def test_among_equals_each_is_asked_as_often_as_its_weight_says(weights: list[fl
 
 def test_who_was_away_does_not_make_up_for_it() -> None:
     assert next_turn(0.0, 1.0, [(100.0, 1.0), (100.5, 1.0)]) == 100.0
+
+
+def _state(name: str, accepted: Sequence[str]) -> BackendState:
+    return BackendState(listed(name), DIALECTS["generic"], BackendOptions(passthrough=frozenset(accepted)))
+
+
+def targets(*accepted: Sequence[str], spare: Sequence[str] | None = None) -> Candidates:
+    """Targets of the model m at backends that accept these parameters, and one of its fallback."""
+    made = [_state(name, own).target("m", "m") for name, own in zip("abc", accepted, strict=False)]
+    if spare is not None:
+        made.append(_state("s", spare).target("n", "n"))
+    return Candidates.of(made)
+
+
+def places(candidates: Candidates) -> list[str]:
+    return [target.state.name for target in candidates]
+
+
+def test_a_parameter_that_the_api_does_not_have_goes_to_those_that_accept_it() -> None:
+    known = targets(["seed", "top_k"], ["seed"], ["seed", "top_k"], spare=["top_k"])
+
+    assert known.taking(["seed", "top_k"]).ranks == [0, 0]
+    assert places(known.taking(["seed", "top_k"])) == ["a", "c"]
+    assert places(known.taking(["top_k"])) == ["a", "c", "s"]
+    assert known.taking(["top_k"]).ranks == [0, 0, 1]
+    assert known.taking([]) is known
+
+
+@pytest.mark.parametrize(
+    ("accepted", "named"),
+    [
+        (([], ["seed"], ["top_k"]), "seed"),
+        ((["seed"], ["top_k"]), "top_k"),
+        ((["seed"], []), "top_k"),
+        ((["top_k"], ["top_k"]), "seed"),
+        (([], []), "seed"),
+    ],
+    ids=["first of the first", "other of the first", "by none", "first by none", "both by none"],
+)
+def test_a_parameter_that_no_backend_of_the_model_accepts_is_named(accepted: tuple[list[str], ...], named: str) -> None:
+    """Even where one backend of its fallback accepts all: an answer of that model alone would be another."""
+    with pytest.raises(ClientError) as caught:
+        targets(*accepted, spare=["seed", "top_k"]).taking(["seed", "top_k"])
+
+    assert (caught.value.code, caught.value.param) == ("unknown_parameter", named)

@@ -683,6 +683,53 @@ async def test_chains_are_forgotten_after_a_while(monkeypatch: pytest.MonkeyPatc
     assert warm == list(range(90, 100))
 
 
+async def test_the_chain_that_was_served_longest_ago_is_forgotten_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("antiphon.upstream.router.MOST_CHAINS", 2)
+    field = Field("a", "b")
+    for chain in ("first", "second", "first", "third"):
+        await field.answer(chain)
+
+    assert [bool(field.router.warm_for([chain])) for chain in ("first", "second", "third")] == [True, False, True]
+
+
+async def test_a_choice_is_made_again_at_the_moment_of_the_call() -> None:
+    field = Field("a", "b", a=BackendOptions(concurrency=1))
+    route = await field.route()
+    assert who(route) == "a"
+    assert field.served["a"].slots.take("another")
+    route.reselect()
+
+    assert who(route) == "b"
+
+
+async def test_a_backend_that_was_away_does_not_make_up_for_it() -> None:
+    field = Field("a", "b")
+    field.eject("b")
+    assert [await field.answer() for _ in range(20)] == ["a"] * 20
+    field.served["b"].health.succeeded()
+
+    answered = [await field.answer() for _ in range(10)]
+    assert (answered.count("a"), answered.count("b")) == (5, 5)
+
+
+async def test_a_retry_earns_no_retries() -> None:
+    field = Field("a", "b")
+    route = await field.route(tenant="t")
+    await route.acquire()
+    assert route.fail_over(Failure(500), ERROR)
+    route.release()
+    left = field.router.budgets["t"].left
+    async with slot(route):
+        assert field.router.budgets["t"].left == left
+
+
+async def test_a_request_is_neither_patient_nor_late_unless_it_says_so() -> None:
+    field = Field("a", a=BackendOptions(concurrency=1, queue=0))
+    async with slot(await field.route()):
+        with pytest.raises(BackendError):
+            await field.router.route("m")
+
+
 async def test_a_model_with_one_backend_has_no_choice_to_remember() -> None:
     field = Field("a", "b:x")
     await field.answer("resp_1")

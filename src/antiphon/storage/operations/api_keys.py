@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from antiphon.storage.operations import budgets
-from antiphon.storage.operations.step import FEW_ITEMS, Operation, Row, announce_read, ask, ask_many, first
+from antiphon.storage.operations.step import UNKNOWN_ITEMS, Operation, Row, announce_read, ask, ask_many, first
 from antiphon.storage.records import (
     ApiKey,
     BucketState,
@@ -125,7 +125,7 @@ def usage(
     tenant: str | None, begin: int, end: int, by: Collection[UsageField], most: int | None
 ) -> Operation[list[UsageRow]]:
     """Return the summed usage, limited to the rows with the most requests."""
-    yield from announce_read(FEW_ITEMS + 1)  # the number of rows to sum up is unknown
+    yield from announce_read(UNKNOWN_ITEMS)  # the number of rows to sum up is unknown
     apart = [int(field in by) for field in ("tenant", "key", "model", "day")]
     query, whose = ("usage_of_all", ()) if tenant is None else ("usage", (tenant,))
     return [

@@ -5,7 +5,7 @@ from hashlib import sha256
 
 import msgspec
 
-from antiphon.storage.operations.step import FEW_ITEMS, Operation, Row, announce_read, ask, ask_many, first
+from antiphon.storage.operations.step import UNKNOWN_ITEMS, Operation, Row, announce_read, ask, ask_many, first
 from antiphon.storage.records import CompletionPage, CompletionQuery, StoredCompletion
 
 BEFORE_ALL = 0
@@ -54,7 +54,7 @@ def page(tenant: str, query: CompletionQuery, now: int) -> Operation[CompletionP
             return CompletionPage(is_unknown=True)
         place = row[0]
     if query.model is not None or query.metadata:
-        yield from announce_read(FEW_ITEMS + 1)  # it may compare all completions of the tenant
+        yield from announce_read(UNKNOWN_ITEMS)  # it may compare all completions of the tenant
     name = "completions_down" if query.descending else "completions_up"
     model = None if query.model is None else _text(query.model)
     wanted = tenant, place, now, model, _pattern(query.metadata)

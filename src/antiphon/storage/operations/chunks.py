@@ -17,7 +17,7 @@ from antiphon.search.terms import terms_of
 from antiphon.search.vectors import signature
 from antiphon.storage.operations.chunk_filters import Conditions, column_value
 from antiphon.storage.operations.step import (
-    FEW_ITEMS,
+    UNKNOWN_ITEMS,
     Composed,
     Operation,
     Row,
@@ -170,7 +170,7 @@ def match_keywords(
         return KeywordMatches(Corpus(0, 0, {}))
     store, chunks, length, revision = row
     if chunks > FEW_CHUNKS:
-        yield from announce_read(FEW_ITEMS + 1)
+        yield from announce_read(UNKNOWN_ITEMS)
     counted = known.counts if known is not None and known.revision == revision else {}
     asked = list(dict.fromkeys(terms))[:MOST_ASKED]
     new = {prefixed(store, term): term for term in asked if term not in counted}
@@ -195,7 +195,7 @@ def found_files(tenant: str, store_id: str, filters: Filter | None) -> Operation
     if row is None:
         return frozenset()
     if row[1] > FEW_CHUNKS:
-        yield from announce_read(FEW_ITEMS + 1)
+        yield from announce_read(UNKNOWN_ITEMS)
     conditions = Conditions(1)
     where = conditions.where(filters)
     return frozenset(found[0] for found in (yield from ask_where("found_files", where, row[0], *conditions.values)))
@@ -208,7 +208,7 @@ def signatures(tenant: str, store_id: str, known: frozenset[int]) -> Operation[S
         return Signatures(0, frozenset(), ())
     store, chunks, _, revision = row
     if chunks > FEW_CHUNKS:
-        yield from announce_read(FEW_ITEMS + 1)
+        yield from announce_read(UNKNOWN_ITEMS)
     files = frozenset(found[0] for found in (yield from ask_where("found_files", "", store)))
     new, parts = files - known, []
     if len(new) > len(files) // 4:
@@ -222,7 +222,7 @@ def signatures(tenant: str, store_id: str, known: frozenset[int]) -> Operation[S
 def vectors(tenant: str, numbers: Sequence[int]) -> Operation[dict[int, bytes]]:
     """Return the vectors of chunks that a search of the tenant has returned."""
     if len(numbers) > FEW_VECTORS:
-        yield from announce_read(FEW_ITEMS + 1)
+        yield from announce_read(UNKNOWN_ITEMS)
     rows = yield from _ask_numbered("SELECT seq, vector FROM chunks WHERE seq IN ({})", numbers)
     return {number: bytes(vector) for number, vector in rows if vector is not None}
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from antiphon.protocol.response_filters import AnyOf, Filters
 from antiphon.storage.operations.facts_where import Statement, add_filters, most_read, with_key_ids
-from antiphon.storage.operations.step import FEW_ITEMS, Composed, Operation, Row, Rows, announce_read, ask, first
+from antiphon.storage.operations.step import UNKNOWN_ITEMS, Composed, Operation, Row, Rows, announce_read, ask, first
 from antiphon.storage.records import Facts
 from antiphon.storage.records.facts import SUMMED
 from antiphon.storage.records.figures import (
@@ -139,7 +139,7 @@ def sum_up(now: int) -> Operation[bool]:
 
 def figures(tenant: str | None, query: FiguresQuery) -> Operation[FiguresFound]:
     """Return figures of a tenant, or of all tenants; see `ResponseFacts.figures`."""
-    yield from announce_read(FEW_ITEMS + 1)
+    yield from announce_read(UNKNOWN_ITEMS)
     filters = yield from with_key_ids(query.filters, tenant)
     found, reading = FiguresFound(), _Reading(tenant, query, filters)
     part = _part_for(query.by, filters)

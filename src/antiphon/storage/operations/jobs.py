@@ -184,7 +184,7 @@ def finish(
     return True
 
 
-def find_job(tenant: str, response_id: str, few: bool = False) -> Operation[Job | None]:
+def find_job(tenant: str, response_id: str, few: bool) -> Operation[Job | None]:
     """Return the job of a response."""
     row = yield from first("job_by_id", response_id, tenant, FEW_BYTES)
     if row and not few and _is_large(row):

@@ -81,7 +81,7 @@ def answer(reply: Reply | None, response_id: str) -> Operation[bool]:
     return bool((yield from ask("put_reply", reply.tenant, reply.key, response_id, int(reply.is_stream), reply.body)))
 
 
-def load(tenant: str, response_id: str, now: int, few: bool = False) -> Operation[StoredResponse | None]:
+def load(tenant: str, response_id: str, now: int, few: bool) -> Operation[StoredResponse | None]:
     """Return a response with its items."""
     rows = yield from ask("load", response_id, tenant, now, FEW_ITEMS, FEW_BYTES, FEW_BYTES if few else ANY_SIZE)
     if not rows:
@@ -149,7 +149,7 @@ def _announce_conversation(conversation_id: str, tenant: str) -> Operation[None]
         yield from announce_read(row[5], row[6])
 
 
-def find_item(tenant: str, item_id: str, now: int, few: bool = False) -> Operation[StoredItem | None]:
+def find_item(tenant: str, item_id: str, now: int, few: bool) -> Operation[StoredItem | None]:
     """Return the oldest item with this id, or a conversation's item if no response has one."""
     for query, values in (("find_item", (item_id, tenant, now)), ("find_conversation_item", (item_id, tenant))):
         row = yield from first(query, *values, FEW_BYTES)

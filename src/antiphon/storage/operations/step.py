@@ -74,6 +74,9 @@ class ReadSize(Struct, frozen=True):
 FEW_ITEMS = 1000
 """Number of items that are read in one or two milliseconds."""
 
+UNKNOWN_ITEMS = FEW_ITEMS + 1
+"""What a read announces if the number of its rows is only known after it: a large read."""
+
 FEW_BYTES = 512 * 1024
 """Number of bytes that are read in less than a millisecond."""
 

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 
-from antiphon.storage.operations.step import FEW_ITEMS, Operation, Row, announce_read, ask, ask_many, first
+from antiphon.storage.operations.step import UNKNOWN_ITEMS, Operation, Row, announce_read, ask, ask_many, first
 from antiphon.storage.records import Announcement, Delivery, DueDelivery, WebhookEndpoint
 
 
@@ -128,7 +128,7 @@ LAST = "wh_z"
 
 def page(tenant: str | None, is_failed: bool | None, limit: int, after: str) -> Operation[list[Delivery]]:
     """Return one page of the outbox, newest first."""
-    yield from announce_read(FEW_ITEMS + 1)  # the number of rows that the conditions exclude is unknown
+    yield from announce_read(UNKNOWN_ITEMS)  # the number of rows that the conditions exclude is unknown
     state = 2 if is_failed is None else int(is_failed)
     own = int(tenant is not None), tenant or ""
     return [_delivery(row) for row in (yield from ask("delivery_page", after or LAST, state, limit, *own))]

@@ -82,12 +82,12 @@ RETURNING response, (SELECT expired FROM workers WHERE workers.id = $2)
 UPDATE responses SET status = 'in_progress' WHERE seq = $1 AND status = 'queued' RETURNING seq
 
 -- job_by_seq --
--- Without the client's request and the records of its calls, if these have more than $2 bytes.
+-- Without the client's request, or the records of its calls, if it has more than $2 bytes.
 SELECT
     responses.seq, responses.id, responses.tenant,
-    CASE WHEN length(jobs.request) + length(jobs.called) <= $2 THEN jobs.request END,
+    CASE WHEN length(jobs.request) <= $2 THEN jobs.request END,
     jobs.version, jobs.next_number, jobs.kept_number, jobs.attempt, jobs.lost,
-    CASE WHEN length(jobs.request) + length(jobs.called) <= $2 THEN jobs.called END,
+    CASE WHEN length(jobs.called) <= $2 THEN jobs.called END,
     jobs.api_key, jobs.tokens_taken, jobs.cost_taken, responses.item_count,
     length(jobs.request) + length(jobs.called), responses.item_bytes + jobs.output_bytes + length(responses.body)
 FROM jobs JOIN responses ON responses.seq = jobs.response
@@ -97,9 +97,9 @@ WHERE responses.seq = $1
 -- The same, with a limit of $3 bytes.
 SELECT
     responses.seq, responses.id, responses.tenant,
-    CASE WHEN length(jobs.request) + length(jobs.called) <= $3 THEN jobs.request END,
+    CASE WHEN length(jobs.request) <= $3 THEN jobs.request END,
     jobs.version, jobs.next_number, jobs.kept_number, jobs.attempt, jobs.lost,
-    CASE WHEN length(jobs.request) + length(jobs.called) <= $3 THEN jobs.called END,
+    CASE WHEN length(jobs.called) <= $3 THEN jobs.called END,
     jobs.api_key, jobs.tokens_taken, jobs.cost_taken, responses.item_count,
     length(jobs.request) + length(jobs.called), responses.item_bytes + jobs.output_bytes + length(responses.body)
 FROM jobs JOIN responses ON responses.seq = jobs.response

@@ -18,6 +18,9 @@ from antiphon.storage.sqlite.file import is_earlier, is_ours, version
 BUSY_TIMEOUT = 5.0
 """Seconds to wait for another program that holds a short lock on the file."""
 
+READS, WRITES = "ro", "rw"
+"""How a database is opened, in SQLite's words."""
+
 _BESIDE = ("-wal", "-shm", "-journal")
 """Suffixes of the files that SQLite creates next to a database."""
 
@@ -89,7 +92,7 @@ def _alone(store: Path) -> Iterator[None]:
             raise ConfigError(f"store: {left[0]} belongs to another database. Move it away, then restore again.")
         yield
         return
-    with closing(_connect(store)) as connection:
+    with closing(_connect(store, WRITES)) as connection:
         try:
             # Succeeds only without any other connection, and checkpoints the log into the file.
             is_alone = connection.execute("PRAGMA journal_mode = DELETE").fetchone()[0] == "delete"
@@ -116,15 +119,15 @@ def _keep_old(store: Path) -> Path | None:
 
 def _copy(source: Path, target: Path) -> None:
     """Copy all pages in one step. A copy in several steps would restart with each write of a server."""
-    with closing(_connect(source, reads_only=True)) as old, closing(_connect(target)) as new:
-        old.backup(new, pages=-1)
+    with closing(_connect(source, READS)) as old, closing(_connect(target, WRITES)) as new:
+        old.backup(new)
         new.execute("PRAGMA journal_mode = DELETE")
 
 
 def _check(path: Path, shown: Path) -> None:
     """Raise `ConfigError` unless the file is an intact Antiphon database, not newer than this program."""
     try:
-        with closing(_connect(path, reads_only=True)) as connection:
+        with closing(_connect(path, READS)) as connection:
             number, newest = version(connection), len(migrations("sqlite"))
             if is_earlier(connection):
                 raise ConfigError(f"{shown} {EARLIER}.")
@@ -144,8 +147,8 @@ def _check_exists(path: Path, what: str) -> None:
         raise ConfigError(f"{what}: the file {path} does not exist.")
 
 
-def _connect(path: Path, *, reads_only: bool = False) -> sqlite3.Connection:
-    url = f"{path.absolute().as_uri()}?mode={'ro' if reads_only else 'rw'}"
+def _connect(path: Path, mode: str) -> sqlite3.Connection:
+    url = f"{path.absolute().as_uri()}?mode={mode}"
     return sqlite3.connect(url, uri=True, timeout=BUSY_TIMEOUT, isolation_level=None)
 
 

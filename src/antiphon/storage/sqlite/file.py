@@ -138,7 +138,7 @@ def _at_home(path: Path) -> Path:
 
 def open_memory() -> sqlite3.Connection:
     """Return the only connection to a new in-memory database."""
-    connection = connect(":memory:", 0)
+    connection = connect(":memory:")
     migrate(connection, migrations("sqlite"))
     return connection
 
@@ -185,7 +185,7 @@ def _open(path: Path, busy_timeout: float) -> tuple[sqlite3.Connection, sqlite3.
 
 def open_reader(path: Path) -> sqlite3.Connection:
     """Return another connection that reads an already opened file. Raises `sqlite3.Error`."""
-    connection = connect(str(path), 0)
+    connection = connect(str(path))
     connection.execute("PRAGMA query_only = ON")
     return connection
 
@@ -205,8 +205,11 @@ def _refused(path: Path, reason: str) -> ConfigError:
     return ConfigError(f"store: {path} {reason}")
 
 
-def connect(name: str, busy_timeout: float) -> sqlite3.Connection:
-    """Return a connection that only one thread at a time can use. Raises `sqlite3.Error`."""
+def connect(name: str, busy_timeout: float = 0.0) -> sqlite3.Connection:
+    """Return a connection that only one thread at a time can use. Raises `sqlite3.Error`.
+
+    It waits so many seconds for other programs.
+    """
     # Opened in one thread and used in another. The caller ensures that only one thread at a time uses it.
     connection = sqlite3.connect(
         name, timeout=busy_timeout, isolation_level=None, check_same_thread=False, factory=forks.Connection

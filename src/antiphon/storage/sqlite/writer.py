@@ -49,7 +49,7 @@ def store_error(cause: Exception) -> StoreError:
 
 
 def _code(error: BaseException) -> int:
-    return getattr(error, "sqlite_errorcode", 0) & 0xFF  # the other bits are details of the same error
+    return getattr(error, "sqlite_errorcode", sqlite3.SQLITE_OK) & 0xFF  # the other bits are details of the same error
 
 
 def _is_of_the_disk(result: Any) -> bool:

@@ -2,10 +2,8 @@
 
 import asyncio
 import hashlib
-import sqlite3
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import closing
 from io import BytesIO
 from pathlib import Path
 from typing import Any, TypeVar
@@ -17,10 +15,8 @@ from openai import OpenAI
 from openai.types import FileObject
 
 from antiphon.config import Settings
-from antiphon.errors import ConfigError
 from antiphon.sharing.memory import Memory
 from antiphon.storage.contract import BLOB_PART
-from antiphon.storage.open import open_store
 from antiphon.storage.sqlite.file import blobs_beside
 from antiphon.upstream.http import HttpBackend
 from tests.support.replay import ReplayBackend
@@ -372,22 +368,6 @@ async def test_content_is_in_a_file_of_its_own(tmp_path: Path, backend: ReplayBa
         assert blobs_beside(path) == tmp_path / "antiphon-files.db"
         assert blobs_beside(path).stat().st_mode & 0o777 == 0o600
         assert path.stat().st_size < BLOB_PART
-
-
-@pytest.mark.parametrize("mark", [0x416E7470, 1], ids=["from before the first release", "of another program"])
-async def test_a_content_file_that_is_not_ours_is_refused_unchanged(tmp_path: Path, mark: int) -> None:
-    path = tmp_path / "antiphon.db"
-    with closing(sqlite3.connect(blobs_beside(path))) as connection:
-        connection.execute(f"PRAGMA application_id = {mark}")
-        connection.execute("CREATE TABLE blob_parts (id)")
-    content = blobs_beside(path).read_bytes()
-
-    with pytest.raises(ConfigError, match="Move it away") as refused:
-        await open_store(f"sqlite://{path}")
-
-    assert "antiphon-files.db" in str(refused.value)
-    assert "another database" not in str(refused.value)  # its name follows from that of the store
-    assert blobs_beside(path).read_bytes() == content
 
 
 async def test_replicas_share_files_and_uploads(backend: ReplayBackend, store_url: str) -> None:

@@ -5,7 +5,9 @@ import re
 import sqlite3
 import stat
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
@@ -14,9 +16,17 @@ import pytest
 from antiphon.errors import ConfigError
 from antiphon.storage.contract import StoredResponse
 from antiphon.storage.open import schema_of
-from antiphon.storage.schema import EARLIER_STORE
+from antiphon.storage.schema import EARLIER, EARLIER_STORE
 from antiphon.storage.sql import migrations
-from antiphon.storage.sqlite.file import open_file, open_writer, path_of
+from antiphon.storage.sqlite.file import (
+    blobs_beside,
+    open_file,
+    open_memory,
+    open_reader,
+    open_writer,
+    path_of,
+    version,
+)
 from antiphon.storage.sqlite.store import SqliteStore
 
 NOBODY = 65534
@@ -55,12 +65,41 @@ def test_a_commit_is_on_the_disk_before_it_is_over(tmp_path: Path, monkeypatch: 
         assert {one.execute("PRAGMA synchronous").fetchone()[0] for one in (writer, another)} == {2}
 
 
-def test_a_connection_that_replaces_another_has_its_settings(tmp_path: Path) -> None:
-    path, names = tmp_path / "a.db", ("synchronous", "wal_autocheckpoint", "journal_size_limit", "foreign_keys")
+SETTINGS = {
+    "foreign_keys": 1,
+    "recursive_triggers": 1,
+    "journal_mode": "wal",
+    "query_only": 0,
+    "synchronous": 0,  # as the tests have it
+    "wal_autocheckpoint": 4096,
+    "journal_size_limit": 64 * 1024 * 1024,
+}
+
+
+def settings(connection: sqlite3.Connection, *names: str) -> dict[str, object]:
+    return {name: connection.execute(f"PRAGMA {name}").fetchone()[0] for name in names}
+
+
+def test_every_connection_has_its_settings(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
     writer, reader = open_file(path, 1)
-    with closing(writer), closing(reader), closing(open_writer(path, 1)) as another:
-        first, second = ([one.execute(f"PRAGMA {name}").fetchone() for name in names] for one in (writer, another))
-    assert first == second
+    with (
+        closing(writer),
+        closing(reader),
+        closing(open_writer(path, 1)) as another,
+        closing(open_reader(path)) as other,
+    ):
+        for one in (writer, another):
+            assert settings(one, *SETTINGS) == SETTINGS
+        for one in (reader, other):
+            assert settings(one, "foreign_keys", "query_only") == {"foreign_keys": 1, "query_only": 1}
+
+
+def test_a_connection_that_cannot_replace_another_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    path.write_bytes(b"no database any more " * 1000)
+    with pytest.raises(sqlite3.DatabaseError, match="not a database"):
+        open_writer(path, 0)
 
 
 @pytest.mark.parametrize(
@@ -121,6 +160,16 @@ async def test_a_closed_store_is_one_file(tmp_path: Path) -> None:
     await saved(tmp_path / "antiphon.db")
 
     assert modes(tmp_path) == {"antiphon.db": 0o600}
+
+
+async def test_a_closed_store_with_files_is_two_files(tmp_path: Path) -> None:
+    path = tmp_path / "antiphon.db"
+    store = SqliteStore.open(f"sqlite://{path}")
+    await store.put_blob_part("row_1", 0, b"content", is_last=True)
+    assert await store.blob_part("row_1", 0) == b"content"
+    await store.close()
+
+    assert modes(tmp_path) == {"antiphon.db": 0o600, "antiphon-files.db": 0o600}
 
 
 async def test_an_empty_file_becomes_a_store(tmp_path: Path) -> None:
@@ -217,6 +266,40 @@ def test_another_programs_database_is_refused_unchanged(tmp_path: Path) -> None:
     assert path.read_bytes() == content
 
 
+@pytest.mark.parametrize(
+    ("mark", "reason"),
+    [(0x416E7470, EARLIER), (1, "belongs to another program")],
+    ids=["from before the first release", "of another program"],
+)
+def test_a_content_file_that_is_not_ours_is_refused_unchanged(tmp_path: Path, mark: int, reason: str) -> None:
+    path = tmp_path / "antiphon.db"
+    with closing(sqlite3.connect(blobs_beside(path))) as connection:
+        connection.execute(f"PRAGMA application_id = {mark}")
+        connection.execute("CREATE TABLE blob_parts (id)")
+    content = blobs_beside(path).read_bytes()
+
+    with pytest.raises(ConfigError) as refused:
+        SqliteStore.open(f"sqlite://{path}")
+
+    assert refused.value.message.startswith(f"store: {tmp_path}/antiphon-files.db {reason}. Move it away")
+    assert "another database" not in str(refused.value)  # its name follows from that of the store
+    assert blobs_beside(path).read_bytes() == content
+
+
+async def test_a_damaged_content_file_does_not_keep_the_store_from_opening(tmp_path: Path) -> None:
+    path = tmp_path / "antiphon.db"
+    blobs_beside(path).write_bytes(b"no database any more " * 1000)
+    store = SqliteStore.open(f"sqlite://{path}")
+
+    assert await store.load("", "resp_1") is None
+    await store.close()
+
+
+def test_a_database_in_memory_has_the_newest_schema_and_any_thread_may_use_it() -> None:
+    with closing(open_memory()) as connection, ThreadPoolExecutor(1) as threads:
+        assert threads.submit(version, connection).result() == len(migrations("sqlite"))
+
+
 async def test_a_locked_file_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "antiphon.db"
     await saved(path)
@@ -242,6 +325,44 @@ def mere_user() -> Iterator[None]:
         os.seteuid(NOBODY)
     yield
     os.seteuid(user)
+
+
+class Waits:
+    """The time of this process, which only pauses move; the first of them does something else as well."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, first: Callable[[], object] = lambda: None) -> None:
+        self.now, self._first = 0.0, first
+        monkeypatch.setattr(time, "monotonic", lambda: self.now)
+        monkeypatch.setattr(time, "sleep", self._sleep)
+
+    def _sleep(self, seconds: float) -> None:
+        if not self.now:
+            self._first()
+        self.now += seconds
+
+
+def test_a_file_that_is_locked_for_a_moment_is_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "antiphon.db"
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        waits = Waits(monkeypatch, lambda: other.execute("ROLLBACK"))
+        writer, reader = open_file(path, 0.05)
+    with closing(writer), closing(reader):
+        assert version(writer) == len(migrations("sqlite"))
+    assert waits.now > 0
+
+
+def test_a_file_that_stays_locked_is_given_up_after_twice_the_time_of_a_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "antiphon.db"
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        waits = Waits(monkeypatch)
+        with pytest.raises(ConfigError, match="is locked by another program"):
+            open_file(path, 0.05)
+    assert waits.now == pytest.approx(2 * 0.05, abs=0.051)
+    assert waits.now > 0.05
 
 
 async def test_a_read_only_file_is_refused_unchanged(shared_folder: Path, mere_user: None) -> None:

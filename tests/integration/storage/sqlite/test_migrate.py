@@ -4,6 +4,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -38,6 +39,23 @@ def test_an_older_database_gets_only_what_it_has_not_seen(connection: sqlite3.Co
     migrate(connection, [ONE, TWO])
 
     assert connection.execute("SELECT x FROM a").fetchall() == [("one",), ("two",)]
+
+
+def test_a_migration_that_another_process_makes_meanwhile_is_not_made_again(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+
+    class Overtaken(sqlite3.Connection):
+        def execute(self, *what: Any) -> sqlite3.Cursor:
+            if what == ("BEGIN IMMEDIATE",):
+                with closing(sqlite3.connect(path, isolation_level=None)) as other:
+                    migrate(other, [ONE, TWO])
+            return super().execute(*what)
+
+    with closing(sqlite3.connect(path, isolation_level=None, factory=Overtaken)) as connection:
+        migrate(connection, [ONE, TWO])
+
+        assert version(connection) == 2
+        assert connection.execute("SELECT x FROM a").fetchall() == [("two",)]
 
 
 def test_a_migration_that_fails_leaves_no_trace_and_the_ones_before_it_stay(connection: sqlite3.Connection) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import re
 import resource
 import sqlite3
+import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +16,7 @@ from antiphon.ids import new_id
 from antiphon.storage.contract import Reservation, StoredItem, StoredResponse
 from antiphon.storage.operations.step import FEW_BYTES, FEW_ITEMS, ask
 from antiphon.storage.sql import QUERIES
+from antiphon.storage.sqlite.file import blobs_beside
 from antiphon.storage.sqlite.marks import bound
 from antiphon.storage.sqlite.rows import perform_alone, statement
 from antiphon.storage.sqlite.store import SqliteStore
@@ -312,3 +314,67 @@ async def test_a_longer_queue_takes_no_more_steps_to_find_the_next_job(store: Sq
     few = steps()
     await queue(200)
     assert steps() < 1.1 * few
+
+
+DAY = 86_400
+
+
+@pytest.mark.parametrize(("ahead", "sees_expired"), [(DAY, False), (-DAY, True)])
+async def test_a_server_whose_clock_is_wrong_has_its_times_corrected_by_those_of_the_others(
+    tmp_path: Path, ahead: int, sees_expired: bool
+) -> None:
+    """Nobody knows which clock is right, so nothing expires before both agree that it has."""
+    right = SqliteStore.open(f"sqlite://{tmp_path}/a.db")
+    wrong = SqliteStore.open(f"sqlite://{tmp_path}/a.db", now=lambda: time.time() + ahead)
+    assert await right.clock_skew() == 0.0
+    assert await wrong.clock_skew() is None  # until the other has said its time again
+    assert await right.clock_skew() == pytest.approx(0.0, abs=1)
+    assert await wrong.clock_skew() == pytest.approx(ahead, abs=5)
+    now = int(time.time())
+    await wrong.save(response("resp_wrong", expires_at=now + ahead + 600))
+    await right.save(response("resp_right", expires_at=now + 600))
+    await right.save(response("resp_old", expires_at=now - 60))
+    found = await right.load("", "resp_wrong")
+
+    assert found is not None
+    assert found.expires_at == pytest.approx(now + 600, abs=5)
+    assert await wrong.load("", "resp_right") is not None
+    assert await right.load("", "resp_old") is None
+    assert (await wrong.load("", "resp_old") is not None) is sees_expired
+    for store in (right, wrong):
+        await store.close()
+
+
+async def test_a_file_that_was_deleted_or_replaced_is_not_written_to(tmp_path: Path) -> None:
+    path = tmp_path / "antiphon.db"
+    store = SqliteStore.open(f"sqlite://{path}")
+    await store.check_writable()
+    path.rename(tmp_path / "moved.db")
+    with pytest.raises(StoreError, match="deleted or replaced"):
+        await store.check_writable()
+    path.touch()
+    with pytest.raises(StoreError, match="deleted or replaced"):
+        await store.check_writable()
+    await store.close()
+
+
+async def test_both_files_are_inspected_whole(tmp_path: Path) -> None:
+    path = tmp_path / "antiphon.db"
+    store = SqliteStore.open(f"sqlite://{path}")
+    await store.save(response("resp_1"))
+    assert (await store.inspect())["responses"] == 1
+    await store.put_blob_part("row_1", 0, bytes(500_000), is_last=True)
+    assert (await store.inspect())["responses"] == 1
+    await store.close()
+    damage(blobs_beside(path))
+    store = SqliteStore.open(f"sqlite://{path}")
+    with pytest.raises(StoreError, match="The file with the content of files is damaged"):
+        await store.inspect()
+    await store.close()
+
+
+def damage(path: Path) -> None:
+    """Overwrite the middle of a file."""
+    with path.open("r+b") as file:
+        file.seek(path.stat().st_size // 2)
+        file.write(b"\xff" * 16_384)

@@ -1,0 +1,158 @@
+"""Background work: which statements an operation makes, and which reads it announces as large."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from antiphon.storage.operations import jobs
+from antiphon.storage.operations.jobs import FRAME_BYTES, FRAMES_AT_ONCE, NEARLY, QUEUE
+from antiphon.storage.operations.responses import ANY_SIZE
+from antiphon.storage.operations.step import FEW_BYTES, FEW_ITEMS, Query, ReadSize
+from antiphon.storage.records import Frames, LockResult, Reservation, Tail
+from antiphon.testing.store.making import T, new_response
+
+MOST = 150
+
+
+@pytest.mark.parametrize("waiting", [MOST - NEARLY, MOST - 1])
+def test_a_queue_that_is_nearly_full_is_counted_again_alone(waiting: int) -> None:
+    enqueue = jobs.enqueue(new_response(status="queued"), b"", [], None, Reservation(), MOST)
+
+    assert next(enqueue) == Query("count_waiting", (T, MOST))
+    assert enqueue.send([(waiting,)]) == Query("lock_worker", (QUEUE,))
+    assert enqueue.send([(0,)]) == Query("count_waiting", (T, MOST))
+    with pytest.raises(StopIteration) as ended:
+        enqueue.send([(MOST,)])
+    assert ended.value.value is LockResult.FULL
+
+
+def test_a_queue_with_much_room_waits_for_nobody() -> None:
+    enqueue = jobs.enqueue(new_response(status="queued"), b"", [], None, Reservation(), MOST)
+    next(enqueue)
+    step = enqueue.send([(MOST - NEARLY - 1,)])
+
+    assert isinstance(step, Query) and step.query == "put_response"
+
+
+def test_a_full_queue_is_full_without_waiting() -> None:
+    enqueue = jobs.enqueue(new_response(status="queued"), b"", [], None, Reservation(), MOST)
+    next(enqueue)
+    with pytest.raises(StopIteration) as ended:
+        enqueue.send([(MOST,)])
+
+    assert ended.value.value is LockResult.FULL
+
+
+def job(items: int = 1, asked: int = 1, size: int = 1) -> Sequence[Any]:
+    return (7, "resp_1", T, b"{}", 1, 0, 0, 1, 0, b"", "", 0, 0, items, asked, size)
+
+
+SMALL = [job(), job(FEW_ITEMS), job(asked=FEW_BYTES), job(size=FEW_BYTES)]
+LARGE = [job(FEW_ITEMS + 1), job(asked=FEW_BYTES + 1), job(size=FEW_BYTES + 1)]
+
+
+@pytest.mark.parametrize("row", SMALL)
+@pytest.mark.parametrize("few", [False, True])
+def test_a_small_job_is_read_at_once(row: Sequence[Any], few: bool) -> None:
+    find = jobs.find_job(T, "resp_1", few)
+
+    assert next(find) == Query("job_by_id", ("resp_1", T, FEW_BYTES))
+    assert find.send([row]) == Query("load", ("resp_1", T, 0, FEW_ITEMS, FEW_BYTES, ANY_SIZE))
+
+
+@pytest.mark.parametrize("row", LARGE)
+def test_a_large_job_is_announced_with_all_of_its_bytes_and_read_again(row: Sequence[Any]) -> None:
+    find = jobs.find_job(T, "resp_1", few=False)
+    next(find)
+
+    assert find.send([row]) == ReadSize(row[-3], row[-2] + row[-1])
+    assert find.send([]) == Query("job_by_id", ("resp_1", T, ANY_SIZE))
+    assert find.send([row]) == Query("load", ("resp_1", T, 0, FEW_ITEMS, FEW_BYTES, ANY_SIZE))
+
+
+@pytest.mark.parametrize("row", LARGE)
+def test_of_a_large_job_with_few_only_what_is_small_is_read(row: Sequence[Any]) -> None:
+    find = jobs.find_job(T, "resp_1", few=True)
+    next(find)
+
+    assert find.send([row]) == Query("load", ("resp_1", T, 0, FEW_ITEMS, FEW_BYTES, FEW_BYTES))
+
+
+@pytest.mark.parametrize("is_lost", [0, 1])
+@pytest.mark.parametrize("is_late", [0, 1])
+def test_a_job_is_claimed_without_what_is_large_and_that_of_a_lost_worker_without_what_is_half_made(
+    is_lost: int, is_late: int
+) -> None:
+    """A worker that had expired lives again with its claim."""
+    claim = jobs.claim("worker", 10, 5)
+
+    assert next(claim) == Query("lock_worker", (QUEUE,))
+    assert claim.send([]) == Query("next_waiting", (10, "worker", 5))
+    assert claim.send([(7, is_lost)]) == Query("claim", (7, "worker", is_lost))
+    step = claim.send([(7, is_late)])
+    if is_late:
+        assert step == Query("revive", ("worker",))
+        step = claim.send([])
+    if is_lost:
+        assert step == Query("drop_events", (7,))
+        assert claim.send([]) == Query("next_generation", (7,))
+        step = claim.send([("resp_1",)])
+    assert step == Query("start", (7,))
+    assert claim.send([]) == Query("job_by_seq", (7, FEW_BYTES))
+    assert claim.send([LARGE[0]]) == Query("load", ("resp_1", T, 0, FEW_ITEMS, FEW_BYTES, FEW_BYTES))
+
+
+def test_a_job_that_its_worker_finishes_meanwhile_is_not_claimed() -> None:
+    claim = jobs.claim("worker", 10, 5)
+    next(claim)
+    claim.send([])
+    claim.send([(7, 1)])
+    with pytest.raises(StopIteration) as ended:
+        claim.send([])
+
+    assert ended.value.value is None
+
+
+EVENTS = [(5, 5, b"x")]
+
+
+@pytest.mark.parametrize("size", [FEW_BYTES, FEW_BYTES + 1])
+def test_the_events_of_a_large_response_are_announced(size: int) -> None:
+    tail = jobs.tail(T, "resp_1", 4, 1000)
+
+    assert next(tail) == Query("tail", ("resp_1", T, 1000))
+    step = tail.send([(7, "in_progress", 1, 3, size)])
+    if size > FEW_BYTES:
+        assert step == ReadSize(1, size)
+        step = next(tail)
+    assert step == Query("event_sizes", (7, 4, FRAMES_AT_ONCE))
+    with pytest.raises(StopIteration) as ended:
+        tail.send([])
+    assert ended.value.value == Tail("in_progress", True, 3, [])
+
+
+@pytest.mark.parametrize(
+    ("sizes", "count", "announced"),
+    [
+        ([1], 1, None),
+        ([FRAME_BYTES], 1, None),
+        ([1, FRAME_BYTES - 1, 1], 2, None),
+        ([FRAME_BYTES, 1], 1, None),
+        ([FRAME_BYTES + 1, 1], 1, FRAME_BYTES + 1),
+        ([1, 2, 3], 3, None),
+    ],
+)
+def test_so_many_events_are_read_as_fit_and_one_at_least(sizes: list[int], count: int, announced: int | None) -> None:
+    tail = jobs.tail(T, "resp_1", 4, 1000)
+    next(tail)
+    tail.send([(7, "in_progress", 0, 3, 1)])
+    step = tail.send([(size,) for size in sizes])
+    if announced is not None:
+        assert step == ReadSize(1, announced)
+        step = next(tail)
+
+    assert step == Query("events_after", (7, 4, count))
+    with pytest.raises(StopIteration) as ended:
+        tail.send(EVENTS)
+    assert ended.value.value == Tail("in_progress", False, 3, [Frames(5, 5, b"x")])

@@ -1,0 +1,138 @@
+"""Who is woken by a change, and what tasks that wait for the same change share."""
+
+import asyncio
+
+import pytest
+
+from antiphon.storage.notifications import STALE, Notifier
+from tests.support.waiting import LoopClock, let_others_run
+
+LONG = 60.0
+"""Seconds that no test waits."""
+
+TURNS = 4
+"""Turns of the loop after which a task that was woken has gone on."""
+
+
+async def woken_by(notifier: Notifier, what: str, *changes: str) -> bool:
+    """Whether these changes end a wait for `what` that began before them."""
+    with notifier.expect(what) as change:
+        wait = asyncio.create_task(change.wait(LONG))
+        await let_others_run()
+        for one in changes:
+            notifier.wake(one)
+        await let_others_run(TURNS)
+        is_woken = wait.done()
+        wait.cancel()
+        await asyncio.wait([wait])
+    return is_woken
+
+
+async def test_a_wait_ends_with_a_change_of_what_it_waits_for_or_of_what_nobody_knows() -> None:
+    notifier = Notifier()
+
+    assert await woken_by(notifier, "resp_1", "resp_1")
+    assert await woken_by(notifier, "resp_1", "")
+    assert await woken_by(notifier, "resp_1", "resp_1", "resp_1")
+
+
+async def test_a_wait_without_a_change_goes_on() -> None:
+    notifier = Notifier()
+
+    assert not await woken_by(notifier, "resp_1")
+    assert not await woken_by(notifier, "resp_1", "resp_2")
+
+
+async def test_everybody_who_waits_for_a_change_is_woken() -> None:
+    notifier = Notifier()
+    with notifier.expect("resp_1") as one, notifier.expect("resp_1") as other:
+        waits = [asyncio.create_task(each.wait(LONG)) for each in (one, other)]
+        await let_others_run()
+        notifier.wake("resp_1")
+        await asyncio.wait_for(asyncio.gather(*waits), LONG)
+
+
+async def test_a_change_before_the_wait_ends_it_at_once_and_one_wait_only() -> None:
+    notifier = Notifier()
+    with notifier.expect("resp_1") as change:
+        notifier.wake("resp_1")
+        await change.wait(LONG)
+        again = asyncio.create_task(change.wait(LONG))
+        await let_others_run(TURNS)
+        assert not again.done()
+        notifier.wake("resp_1")
+        await again
+
+
+async def test_a_wait_ends_after_its_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, notifier = LoopClock(monkeypatch), Notifier()
+    with notifier.expect("resp_1") as change:
+        wait = asyncio.create_task(change.wait(LONG))
+        await let_others_run()
+        clock.advance(LONG)
+        await asyncio.wait_for(wait, LONG)
+
+
+async def test_a_subscription_that_ended_takes_nothing_from_the_others() -> None:
+    notifier = Notifier()
+    with notifier.expect("resp_1") as change:
+        with notifier.expect("resp_1"):
+            pass
+        wait = asyncio.create_task(change.wait(LONG))
+        await let_others_run()
+        notifier.wake("resp_1")
+        await wait
+    notifier.wake("resp_1")
+
+
+async def test_tasks_that_wait_for_the_same_change_share_a_lookup_until_it_comes_or_the_lookup_is_old(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock, notifier = LoopClock(monkeypatch), Notifier()
+    looks = 0
+
+    async def look() -> int:
+        nonlocal looks
+        looks += 1
+        found = looks
+        await let_others_run()
+        return found
+
+    with notifier.expect("resp_1") as one, notifier.expect("resp_1") as other:
+        assert await asyncio.gather(one.look("key", look), other.look("key", look)) == [1, 1]
+        assert (await other.look("key", look), await other.look("another", look)) == (1, 2)
+        notifier.wake("resp_1")
+        assert await one.look("key", look) == 3
+        clock.advance(2 * STALE)
+        assert await one.look("key", look) == 4
+
+
+async def test_who_gives_up_does_not_end_the_lookup_of_the_others() -> None:
+    notifier, may_end = Notifier(), asyncio.Event()
+
+    async def look() -> str:
+        await may_end.wait()
+        return "found"
+
+    with notifier.expect("resp_1") as one, notifier.expect("resp_1") as other:
+        tasks = [asyncio.create_task(each.look("key", look)) for each in (one, other)]
+        await let_others_run(TURNS)
+        tasks[0].cancel()
+        await let_others_run(TURNS)
+        may_end.set()
+
+        assert await tasks[1] == "found"
+        assert tasks[0].cancelled()
+
+
+async def test_a_lookup_that_fails_fails_for_everybody_who_shares_it() -> None:
+    notifier = Notifier()
+
+    async def look() -> None:
+        await let_others_run()
+        raise LookupError("gone")
+
+    with notifier.expect("resp_1") as one, notifier.expect("resp_1") as other:
+        found = await asyncio.gather(one.look("k", look), other.look("k", look), return_exceptions=True)
+
+    assert [type(each) for each in found] == [LookupError, LookupError]
