@@ -16,7 +16,7 @@ from antiphon.storage.contract import Store, StoredProfile
 from antiphon.translation.dialects.profile import ModelProfile
 from antiphon.upstream.backend import Backend, place_of
 from antiphon.upstream.backend_state import BackendState
-from antiphon.upstream.lessons import LIFE
+from antiphon.upstream.lessons import LIFE, Lesson
 from antiphon.upstream.probing.measurement import Measurement, decode, summary
 from antiphon.upstream.registry import ModelRegistry
 
@@ -62,7 +62,11 @@ class ProfileKeeper(Periodic):
     async def load(self) -> Sequence[StoredProfile]:
         """Use the profiles and lessons that are in the store, and store new lessons. Raises `StoreError`."""
         backends = self._registry.backends
-        saved = await store_new(self._store, backends, self._now())
+        saved: Sequence[Lesson] = ()
+        try:
+            saved = await store_new(self._store, backends, self._now())
+        except StoreError as error:  # they hold in this process
+            log.debug("Lessons about models cannot be stored: %s", error)
         use(backends, await self._store.lessons(int(self._now()) - LIFE), saved)
         records = await self._store.profiles()
         for state in self._registry.backends:

@@ -8,7 +8,7 @@ from msgspec import Struct
 from antiphon.access.unseal import Unsealer, state_origin
 from antiphon.errors import AntiphonError
 from antiphon.protocol.items.messages import ConfigurationUpdate, InputItem, ItemList
-from antiphon.protocol.requests import CreateResponse
+from antiphon.protocol.requests import CreateResponse, LocalRequest
 from antiphon.protocol.tools import Tool
 from antiphon.runs.corrections import text_check
 from antiphon.runs.loops import nudged
@@ -17,7 +17,14 @@ from antiphon.translation.checked_items import TextCheck
 from antiphon.translation.dialects.dialect import NEXT_LESSON, Api
 from antiphon.translation.files import NONE_READ
 from antiphon.translation.from_chat.failed_generation import UNPARSED
-from antiphon.translation.learned import is_named, refused_parameter, refused_schema, refused_types, spoken
+from antiphon.translation.learned import (
+    is_credible,
+    is_named,
+    own_words,
+    refused_parameter,
+    refused_schema,
+    refused_types,
+)
 from antiphon.translation.to_chat.adjustments import CHOICE
 from antiphon.translation.to_chat.cut_prompts import is_longer
 from antiphon.translation.to_chat.request import Body, configured, responses_parameter, to_chat
@@ -28,7 +35,7 @@ from antiphon.translation.tool_mapping.offering import WITH_TOOLS, Toolbox, tool
 from antiphon.translation.writer import Note
 from antiphon.upstream.backend_errors import beyond_window, is_overflow, read_failure
 from antiphon.upstream.backend_state import Target
-from antiphon.upstream.lessons import EVERYONE
+from antiphon.upstream.lessons import EVERYONE, NOTHING
 
 if TYPE_CHECKING:
     from antiphon.runs.simplified import Simplified
@@ -143,6 +150,7 @@ class RequestBuilder:
         """
         target = self.target
         dialect, lessons, defaults = target.dialect, target.lessons, target.defaults
+        given = request, items
         is_usual = self.simplified is None and not lessons.by_tenant
         refused = lessons.refused if is_usual else self._lessons()
         api = "chat" if target.api == "chat" else self.api_for(request, items)
@@ -188,7 +196,7 @@ class RequestBuilder:
             self._body = {**self._body, "stream": False}
             self._body.pop("stream_options", None)
         if lessons.suspicions is not None and self._tests(request):
-            return self.build(request, items, limit)
+            return self.build(*given, limit)
         allowed = None if request.tool_choice is None else allowed_names(toolbox, request.tool_choice)
         self.demands_call = not taught.forces_calls and CHOICE in adjusted
         check = None
@@ -270,7 +278,8 @@ class RequestBuilder:
         if name is None or name in held or self._refusals > MAX_REFUSALS:
             self._simplify(status, error, body)
         else:
-            target.learn(name, spoken(body))
+            words = own_words(body, self._body)
+            target.learn(name, words, EVERYONE if is_credible(status, words, name, self._body) else self._unseal.tenant)
 
     def learn_schema(self, error: AntiphonError) -> bool:
         """The answer was an error that may concern a schema. Return whether another request may succeed."""
@@ -360,10 +369,15 @@ class RequestBuilder:
         if lesson is not None:
             # A guess from the schemas of this request says nothing about those of other tenants.
             tenant = EVERYONE if is_named(body, lesson) else self._unseal.tenant
-            self.target.learn(lesson, spoken(body), tenant)
+            self.target.learn(lesson, own_words(body, self._body), tenant)
         return lesson is not None
 
     # A refusal that nothing explains.
+
+    def accepted(self) -> None:
+        """The backend answered: conclude from what was simplified for it."""
+        if (one := self._current()) is not None:
+            one.accepted()
 
     @property
     def first_refusal(self) -> AntiphonError | None:
@@ -373,9 +387,11 @@ class RequestBuilder:
 
     def _lessons(self) -> frozenset[str]:
         """Return the lessons for this response, and what is simplified for it."""
-        held = self.target.lessons.of(self._unseal.tenant)
-        simplified = self._current()
-        return held | simplified.lessons if simplified else held
+        lessons, simplified = self.target.lessons, self._current()
+        mine = lessons.by_tenant.get(self._unseal.tenant, NOTHING) | (simplified.lessons if simplified else NOTHING)
+        # A parameter that the client wrote for the backend itself is refused by the backend, and not here.
+        own = self.request.parameters if mine and isinstance(self.request, LocalRequest) else ()
+        return lessons.refused | mine.difference(own)
 
     def _tests(self, request: CreateResponse) -> bool:
         """Return whether the request must be built again, to test a suspicion about its backend."""

@@ -9,10 +9,9 @@ from msgspec import Struct
 from antiphon.errors import AntiphonError, log
 from antiphon.protocol.requests import CreateResponse, LocalRequest
 from antiphon.translation.dialects.plainest import may_be_form, suspects
-from antiphon.translation.learned import spoken
+from antiphon.translation.learned import own_words, spoken
 from antiphon.translation.to_chat.request import Body
 from antiphon.upstream.backend_state import Target
-from antiphon.upstream.lessons import LONGEST_WORDS
 from antiphon.upstream.suspicions import Suspects, Trial
 
 
@@ -58,7 +57,7 @@ class Simplified(Struct):
 def tested(target: Target, tenant: str, request: CreateResponse, body: Body) -> Simplified | None:
     """Return how to send a request with the Chat body `body`; None to send it as it is."""
     lessons = target.lessons
-    if lessons.suspicions is None:
+    if lessons.suspicions is None or not lessons.suspicions.is_open(tenant):
         return None
     trial = lessons.suspicions.trial(tenant, suspects(body, target.dialect, _own(request)))
     return None if trial is None else Simplified(target, tenant, trial.applied, trial)
@@ -78,17 +77,17 @@ def plainest(
     client, and the backend's body.
     """
     status, error, answer = refusal
-    said = spoken(answer)
-    if not (target.state.options.plain_retry and may_be_form(status, error, said)):
+    if not (target.state.options.plain_retry and may_be_form(status, spoken(answer))):
         return None
     trial = before.trial if before else None
     applied = before.lessons if before else frozenset[str]()
     sent = suspects(body, target.dialect, _own(request))
-    is_test = trial is not None and bool(trial.tested)
-    is_within = bool(sent) and target.lessons.suspect().attempt(tenant, trial.left if trial and is_test else sent)
-    if not (is_within or is_test):
+    suspicions = target.lessons.suspect()
+    if trial is not None and trial.tested:
+        suspicions.attempt(tenant, trial.left)  # the test is the reason, so the client must not notice it
+    elif not sent or not (suspicions.is_shown(tenant, sent) or suspicions.attempt(tenant, sent)):
         return None
-    return Simplified(target, tenant, applied | sent, trial, sent, error, said[:LONGEST_WORDS])
+    return Simplified(target, tenant, applied | sent, trial, sent, error, own_words(answer, body))
 
 
 def _own(request: CreateResponse) -> frozenset[str]:

@@ -110,7 +110,7 @@ class Turn:
             if self.builder.suspects is not None:
                 self.builder.confirm()
             if self.builder.simplified is not None:
-                self.builder.simplified.accepted()
+                self.builder.accepted()
         elif is_silent and (first := self.builder.first_refusal) is not None:
             ending = replace(ending, error=first)
         elif is_silent and is_overflow(error):
@@ -139,7 +139,7 @@ class Turn:
     def failed(self, error: AntiphonError) -> None:
         """The backend could not be called. Raises the error, unless the response is complete without this call."""
         if not self._is_optional:
-            raise error
+            raise self.builder.first_refusal or error
         self._result = ModelResult(
             Finish("completed", None, BackendError(error.message, gist=error.gist, detail=str(error)))
         )

@@ -82,6 +82,20 @@ _SCHEMA_WORDINGS = (
 )
 """Messages of servers that they cannot convert a schema into a grammar."""
 
+LONGEST_WORDS = 300
+"""Characters that are kept of a server's words."""
+
+LARGEST_REQUEST = 500_000
+"""Bytes of a request in which these words are looked for; of the refusal of a larger one, no words are kept."""
+
+RUN = 12
+"""Characters in a row that are no accident: the request contains them."""
+
+_DUMP = re.compile(r"[\[{]\s*[{\"']")
+"""The beginning of a value that a server shows."""
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
+
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
@@ -109,9 +123,51 @@ def refused_parameter(status: int, body: bytes, sent: Mapping[str, Any]) -> str 
 
 
 def spoken(body: bytes) -> str:
-    """Return what a server says itself in an error, without what it quotes of the request."""
+    """Return what a server says itself in an error, with its codes, and without what it quotes of the request."""
+    statements = list(_statements(_decoded(body)))
+    texts = [one for one in statements if isinstance(one, str)]
+    codes = [
+        str(one[key])
+        for one in statements
+        if isinstance(one, dict)
+        for key in ("code", "type", "status", "reason")
+        if isinstance(one.get(key), str)
+    ]
+    return unquoted(" ".join((*texts, *codes))[:MOST_IN_ALL])
+
+
+def own_words(body: bytes, sent: Mapping[str, Any]) -> str:
+    """Return the beginning of what a server says, to be kept: nothing in it is from the request `sent`.
+
+    It ends where the server dumps a value, and each run of `RUN` characters that the request contains is left out.
+    """
     texts = [one for one in _statements(_decoded(body)) if isinstance(one, str)]
-    return unquoted(" ".join(texts)[:MOST_IN_ALL])
+    said = _DUMP.split(unquoted(" ".join(dict.fromkeys(texts))), maxsplit=1)[0][:LONGEST_WORDS]
+    said = _CONTROL.sub(" ", said).encode("utf-8", "replace").decode()
+    given = msgspec.json.encode([sent.get("messages"), sent.get("tools"), sent.get("response_format")])
+    if len(given) > LARGEST_REQUEST:
+        return ""
+    request, kept, place = given.decode(), [], 0
+    while place < len(said):
+        run = RUN
+        if len(said) - place < run or said[place : place + run] not in request:
+            kept.append(said[place])
+            place += 1
+            continue
+        while place + run < len(said) and said[place : place + run + 1] in request:
+            run += 1
+        kept.append("…")
+        place += run
+    return "".join(kept)
+
+
+def is_credible(status: int, words: str, lesson: str, sent: Mapping[str, Any]) -> bool:
+    """Whether a lesson may change the requests of all tenants.
+
+    That a backend supports no tools is credible only if its own words say so (`own_words`): a server that shows a part
+    of the request can be made to say it.
+    """
+    return lesson != "tools" or refused_parameter(status, words.encode(), sent) == lesson
 
 
 def named_parameter(status: int, body: bytes, sent: Mapping[str, Any]) -> str | None:
@@ -145,7 +201,8 @@ def refused_schema(status: int, body: bytes | str, sent: Mapping[str, Any]) -> s
 
 def is_named(body: bytes | str, lesson: str) -> bool:
     """Whether an error names what `refused_schema` returned for it; otherwise that is a guess from the request."""
-    said = " ".join(one for one in _statements(_decoded(body)) if isinstance(one, str))[:LONGEST]
+    text = " ".join(one for one in _statements(_decoded(body)) if isinstance(one, str))
+    said = unquoted(_DUMP.split(text, maxsplit=1)[0])[:LONGEST]
     return any(SCHEMA_LESSON + group.name == lesson and _names_group(said, group) for group in GROUPS)
 
 

@@ -22,9 +22,6 @@ EVERYONE = ""
 MOST_LESSONS = 100
 """For one model at one backend; the oldest is dropped."""
 
-LONGEST_WORDS = 300
-"""Characters that are kept of a backend's words."""
-
 NOTHING: frozenset[str] = frozenset()
 
 
@@ -34,7 +31,7 @@ class Lesson(Struct, frozen=True):
     name: str
     tenant: str
     said: str
-    """The backend's words, without quotations."""
+    """The backend's words, without words of the request."""
     learned_at: int
     """Seconds since the epoch."""
 
@@ -73,11 +70,11 @@ class Lessons:
             tenant = EVERYONE
         if name in self.of(tenant):
             return
-        lesson = Lesson(name, tenant, said[:LONGEST_WORDS], int(self._now()))
+        lesson = Lesson(name, tenant, said, int(self._now()))
         self._new.append(lesson)
         self._hold([*self._known, lesson])
         if self.suspicions is not None:
-            self.suspicions.drop(name)
+            self.suspicions.drop(name, None if tenant == EVERYONE else tenant)
 
     def suspect(self) -> Suspicions:
         """Return the suspicions."""

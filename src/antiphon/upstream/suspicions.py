@@ -75,6 +75,15 @@ class Suspicions:
         self._now = now
         self._tenants: dict[str, _Tenant] = {}
 
+    def is_shown(self, tenant: str, found: Suspects) -> bool:
+        """Whether a request before has shown that one with these suspects is accepted in its plainest form."""
+        one = self._current(self._tenants.get(tenant))
+        return one is not None and found <= one.known and not found.isdisjoint(one.left)
+
+    def is_open(self, tenant: str) -> bool:
+        """Whether a tenant has a suspicion."""
+        return self._current(self._tenants.get(tenant)) is not None
+
     def trial(self, tenant: str, found: Suspects) -> Trial | None:
         """Return how to send a request with these suspects; None to send it as it is."""
         mine = self._tenants.get(tenant)
@@ -89,14 +98,15 @@ class Suspicions:
         return Trial(one, found, one.left, one.left - tested, tested)
 
     def attempt(self, tenant: str, found: Suspects) -> bool:
-        """Count an attempt with these suspects, and return whether it was within the limits."""
-        is_within = self._may_attempt(tenant, found)
+        """Return whether a request with these suspects may be sent once more, and count that."""
+        if not self._may_attempt(tenant, found):
+            return False
         mine = self._tenants.pop(tenant, None) or _Tenant(None, deque(maxlen=MOST_OF_TENANT))
         self._tenants[tenant] = mine
         if len(self._tenants) > MOST_TENANTS:
             del self._tenants[next(iter(self._tenants))]
         mine.attempts.append((self._now(), found))
-        return is_within
+        return True
 
     def accepted(self, trial: Trial) -> None:
         """A request was accepted as the trial sent it: the backend accepts what was sent as it is."""
@@ -124,10 +134,10 @@ class Suspicions:
         one.narrowed -= tested
         return next(iter(tested))
 
-    def drop(self, lesson: str) -> None:
-        """Forget suspicions that a lesson explains."""
-        for mine in self._tenants.values():
-            if mine.suspicion is not None and lesson in mine.suspicion.left:
+    def drop(self, lesson: str, tenant: str | None) -> None:
+        """Forget the suspicion of a tenant that a lesson explains; None for those of all tenants."""
+        for name, mine in self._tenants.items():
+            if tenant in (None, name) and mine.suspicion is not None and lesson in mine.suspicion.left:
                 mine.suspicion = None
 
     def _current(self, mine: _Tenant | None) -> Suspicion | None:

@@ -275,3 +275,62 @@ async def test_an_odd_schema_of_one_tenant_changes_no_schema_of_another(backend:
     sent = json.dumps(backend.requests[-1]["tools"])
     assert '"minimum"' in sent
     assert '"anyOf"' in sent
+
+
+async def test_a_backend_that_has_not_answered_teaches_nothing(backend: ReplayBackend) -> None:
+    """The plainest form fails, and another backend answers: nobody knows what the first one refused."""
+    other = ReplayBackend(hello)
+
+    def script(sent: Request) -> Answer:
+        return refused(UNKNOWN_WORDS) if "temperature" in sent else Answer([b"{}"], JSON, 503)
+
+    backend.script = script
+    async with other.serve():
+        configs = [BackendConfig(url=one.url, dialect="generic", api="chat") for one in (backend, other)]
+        line = await backends_of(Settings(backends=configs), {})
+        async with serve(*line.backends, shares=line.shares, dialects=line.dialects) as served:
+            await served.engine.models.refresh()
+            for _ in range(6):
+                await ask(served, stream=False, temperature=0.3)
+            lessons = [state.lessons_of("m") for state in served.engine.models.backends]
+    assert [one.known for one in lessons] == [(), ()]
+
+
+async def test_a_failure_of_the_plainest_form_is_the_first_refusal_for_the_client(backend: ReplayBackend) -> None:
+    backend.script = lambda sent: refused(UNKNOWN_WORDS) if "temperature" in sent else Answer([b"{}"], JSON, 429)
+    async with before(backend, "generic") as served:
+        _, error = await ask(served, stream=False, temperature=0.3)
+    assert UNKNOWN_WORDS in error["error"]["message"]
+
+
+async def test_a_parameter_of_the_clients_own_is_sent_to_a_backend_that_may_refuse_it(backend: ReplayBackend) -> None:
+    backend.script = declining("chat_template_kwargs")
+    async with before(backend, "vllm") as served:
+        for _ in range(4):
+            _, response = await ask(served, stream=False, reasoning={"effort": "high"})
+            assert response["status"] == "completed"
+        backend.script = hello
+        own = {"chat_template_kwargs": {"enable_thinking": False}}
+        _, response = await ask(served, stream=False, **own)
+    assert response["status"] == "completed"
+    assert backend.requests[-1]["chat_template_kwargs"] == own["chat_template_kwargs"]
+
+
+async def test_a_schema_that_a_server_shows_takes_no_tools_from_other_tenants(backend: ReplayBackend) -> None:
+    evil = {**WEATHER, "parameters": {"type": "object", "properties": {"x": {"type": "does not support tools"}}}}
+
+    def script(sent: Request) -> Answer:
+        shown = json.dumps(sent.get("tools", ""))
+        if "does not support tools" in shown:
+            return refused(f"JSON schema conversion failed: Unrecognized schema: {shown}")
+        return hello(sent)
+
+    backend.script = script
+    async with before(backend, "llamacpp") as served:
+        (one, _), (other, _) = [await issued(served.engine.store, tenant) for tenant in ("one", "other")]
+        for key, tool in ((one, evil), (one, evil), (other, ODD)):
+            asked = {"model": "m", "input": "Hi", "tools": [tool]}
+            async with served.http.post(f"{served.url}/responses", json=asked, headers=dict(bearing(key))) as reply:
+                assert reply.status in (200, 400), await reply.text()
+    assert [one["function"]["name"] for one in backend.requests[-1]["tools"]] == ["find"]
+    assert '"minimum"' in json.dumps(backend.requests[-1]["tools"])

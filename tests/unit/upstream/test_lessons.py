@@ -84,9 +84,3 @@ def test_the_newest_lessons_about_a_model_are_kept(lessons: Lessons, clock: Cloc
 
     assert len(lessons.refused) == MOST_LESSONS
     assert "tools.plain:4" not in lessons.refused
-
-
-def test_the_words_of_a_backend_are_cut(lessons: Lessons) -> None:
-    lessons.learn("top_p", "x" * 1_000)
-
-    assert len(lessons.known[0].said) == 300

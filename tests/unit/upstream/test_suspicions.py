@@ -40,8 +40,9 @@ class Client:
         return self.retry(trial, sent)
 
     def retry(self, trial: Trial | None, sent: frozenset[str]) -> str | None:
-        is_test = trial is not None and bool(trial.tested)
-        if not (self.suspicions.attempt(self.tenant, trial.left if trial and is_test else sent) or is_test):
+        if trial is not None and trial.tested:
+            self.suspicions.attempt(self.tenant, trial.left)
+        elif not (self.suspicions.is_shown(self.tenant, sent) or self.suspicions.attempt(self.tenant, sent)):
             raise PermissionError
         self.sent += 1
         lesson = self.suspicions.explained(self.tenant, trial, sent)
@@ -120,6 +121,23 @@ def test_a_backend_that_refuses_everything_costs_three_attempts_an_hour(clock: C
     assert suspicions.attempt("a", ALL)
 
 
+def test_requests_at_once_are_all_sent_once_more_when_one_has_shown_what_helps(clock: Clock) -> None:
+    suspicions = Suspicions(clock)
+    Client(suspicions, {"user"}).ask()
+
+    assert suspicions.is_shown("a", ALL)
+    assert not suspicions.is_shown("a", frozenset({"other", "user"}))
+    assert not suspicions.is_shown("b", ALL)
+
+
+def test_attempts_beyond_the_limit_do_not_count(clock: Clock) -> None:
+    suspicions = Suspicions(clock)
+    for _ in range(100):
+        suspicions.attempt("a", ALL)
+
+    assert suspicions.attempt("a", frozenset({"user"}))
+
+
 def test_ever_new_suspects_of_a_tenant_are_limited_together(clock: Clock) -> None:
     suspicions = Suspicions(clock)
 
@@ -171,7 +189,9 @@ def test_a_known_lesson_ends_the_suspicion_that_it_explains(clock: Clock) -> Non
     suspicions = Suspicions(clock)
     Client(suspicions, {"user"}).ask()
 
-    suspicions.drop("user")
+    suspicions.drop("user", "b")
+    assert suspicions.trial("a", ALL) is not None
+    suspicions.drop("user", "a")
 
     assert suspicions.trial("a", ALL) is None
 

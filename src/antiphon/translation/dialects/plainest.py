@@ -11,9 +11,7 @@ from collections.abc import Collection, Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
-from antiphon.errors import AntiphonError
 from antiphon.translation.dialects.dialect import PLAIN_LESSON, REASONING_FIELDS, Dialect
-from antiphon.translation.from_chat.failed_generation import UNPARSED
 from antiphon.translation.to_chat.plain_schemas import digest_of, plain
 
 Body = Mapping[str, Any]
@@ -28,43 +26,69 @@ UNREFUSED = frozenset({401, 402, 403, 404, 408, 413, 429})
 """Statuses of failures that another form of the request cannot change."""
 
 _TEMPLATE = re.compile(
-    r"jinja|chat[ _]?template|template\b.{0,40}\b(?:error|fail|exception)|raise_exception", re.IGNORECASE
+    r"jinja|chat template|\b(?:error|fail\w*)\b.{0,20}\btemplate|template\b.{0,40}\b(?:error|fail|exception)"
+    r"|raise exception",
+    re.IGNORECASE,
 )
 """Servers report what a model's template raises with any status."""
 
-_CODES = frozenset(
-    {"context_length_exceeded", "insufficient_quota", "model_not_found", "invalid_api_key", "rate_limit_exceeded"}
-    | {UNPARSED, "content_filter", "content_policy_violation", "invalid_encrypted_content", "data_inspection_failed"}
-)
-
+_MEDIUM = r"\b(?:images?|audio|videos?|files?|pdf|media|urls?)\b"
 _EXPLAINED = re.compile(
-    r"context[ _](?:length|window|size)|\btoo (?:long|large|big|many tokens)\b|maximum (?:context|prompt|input)"
-    r"|\btokens? (?:limit|count)\b|exceeds? (?:the )?(?:limit|max|length)|上下文|长度超|超过.{0,6}长度|超出.{0,6}限制"
-    r"|content[ _](?:policy|filter)|\b(?:moderation|safety|harmful|unsafe|inappropriate|flagged|prohibited)\b"
-    r"|datainspection|data[ _]inspection|sensitive (?:content|information|words?)|usage polic|敏感|违规|不安全|安全审核"
-    r"|\bapi[ _-]?keys?\b|\bcredentials?\b|\bauthenticat|\bunauthori[sz]ed\b|\bforbidden\b|\bpermission\b|密钥|鉴权"
-    r"|\bquotas?\b|\bcredits?\b|\bbalance\b|\bbilling\b|\barrears?\b|\bafford\b|\bsubscription\b|\bpayment\b|余额|欠费|配额|额度"
-    r"|rate[ _-]?limit|\bthrottl|限流|频率"
-    r"|\bimages?\b|\baudio\b|\bvideos?\b|\bfiles?\b|\bpdf\b|\bbase64\b|\bmime\b|\bmedia\b|\bdownload|\burls?\b|图片|图像|文件"
-    r"|\bmodel\b.{0,80}(?:not (?:found|exist|available|loaded)|does(?: not|n't) exist|no such)|模型不存在",
+    # The length of the input.
+    r"context (?:length|window|size)|\btoo (?:long|many (?:input )?tokens)\b|maximum (?:context|prompt|input)"
+    r"|(?:input|prompt|context|request|message|conversation|payload|body|sequence)\b.{0,40}\btoo (?:large|big)\b"
+    r"|\btokens? (?:limit|count)\b|\bexceed(?:s|ed)?\b.{0,30}(?:limit|max|length|\d)|\d (?:input |prompt )?tokens\b"
+    r"|上下文|长度超|超过.{0,6}长度|超出.{0,6}限制"
+    # What may not be said.
+    r"|content (?:management )?(?:policy|filter)|(?:policy|content) violation|prohibited content|guardrail|usage polic"
+    r"|\b(?:moderation|safety(?! identifier)|harmful|unsafe|inappropriate|flagged)\b|exists risk|high risk"
+    r"|data ?inspection"
+    r"|sensitive (?:content|information|words?)|敏感|违规|不安全|安全审核|存在风险|不合规"
+    # The key and the account.
+    r"|\bapi ?keys?\b|\bvalid key\b|security token|\bcredentials?\b|\bauthenticat|\bunauthori[sz]ed\b|\bforbidden\b"
+    r"|\bpermission\b|\bsuspended\b|\baccount\b|密钥|鉴权|令牌"
+    r"|\bquotas?\b|\bcredits?\b|\bbalance\b|\bbilling\b|\barrears?\b|\bafford\b|\bsubscription\b|\bpayment\b"
+    r"|余额|欠费|配额|额度|rate ?limit|\bthrottl|限流|频率"
+    # Files and images.
+    rf"|{_MEDIUM}.{{0,60}}\b(?:invalid|decode|download|fetch|support|corrupt|unable|cannot|could not|fail|only)"
+    rf"|\b(?:invalid|unsupported|decode|download|fetch|load|corrupt|unknown variant)\b.{{0,40}}{_MEDIUM}"
+    r"|multi ?modal|input audio|图片|图像|文件"
+    # The model's name, and what the model wrote.
+    r"|\bmodel\b.{0,80}(?:not (?:found|exist|available|loaded)|does(?: not|n't) exist|no such)|模型不存在"
+    r"|tool use failed",
     re.IGNORECASE,
 )
-"""What a client or an operator must correct: the length, the content, a key, a quota, a file, the model's name."""
+"""What a client or an operator must correct. The words are apart: see `_apart`."""
 
 _VALUES = re.compile(
-    r"\b(?:temperature|top_p|(?:presence|frequency)_penalty|top_k|min_p|max_tokens)\b.{0,80}"
-    r"(?:\bbetween\b|\brange\b|(?:less|greater|larger|smaller|more) than|at (?:most|least)|[<>]=?)",
+    r"\b(?:temperature|top p|(?:presence|frequency) penalty|top k|min p|max tokens)\b.{0,80}"
+    r"(?:\bbetween\b|\brange\b|(?:less|greater|larger|smaller|more) than|at (?:most|least)|[<>]=?).{0,12}\d",
     re.IGNORECASE | re.DOTALL,
 )
 """A value outside of its range."""
 
+_PATH = re.compile(
+    r"[^\s\"'`]*\b(?:properties|parameters|functions?|tools?|messages)[.\[/][^\s\"'`]*|File \"[^\"]*\"", re.IGNORECASE
+)
+"""A place in the request, or in a server's program: it can contain any word."""
 
-def may_be_form(status: int, error: AntiphonError, said: str) -> bool:
+_HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])|_")
+
+
+def _apart(said: str) -> str:
+    """Return a text without places, and with blanks between the words of a name."""
+    return _HUMP.sub(" ", _PATH.sub("", said))
+
+
+def may_be_form(status: int, said: str) -> bool:
     """Return whether a refusal may be about the form of a request, and not about what it asks for.
 
-    `error` is what the client would receive, and `said` the backend's own words (`learned.spoken`).
+    `said` is what the backend says itself, with its codes (`learned.spoken`).
     """
-    if status in UNREFUSED or error.code in _CODES or _EXPLAINED.search(said) or _VALUES.search(said):
+    if status in UNREFUSED:
+        return False
+    said = _apart(said)
+    if _EXPLAINED.search(said) or _VALUES.search(said):
         return False
     return status in {400, 422} or _TEMPLATE.search(said) is not None
 
@@ -85,7 +109,7 @@ def _parameters(body: Body, own: Collection[str]) -> Iterator[str]:
 
 def _forms(body: Body) -> Iterator[str]:
     if not body.get("stream"):
-        yield "stream.always"
+        yield from ("stream.always", "stream_options")  # a stream would have them
     if body.get("tool_choice") not in (None, "auto", "none"):
         yield "tools.auto"
     if "response_format" in body:
@@ -99,7 +123,7 @@ def _tools(body: Body) -> Iterator[str]:
         yield "strict"
     for function in functions:
         schema = function.get("parameters")
-        if isinstance(schema, dict) and plain(schema) != schema:
+        if isinstance(schema, dict) and plain(schema) not in (None, schema):
             yield PLAIN_LESSON + digest_of(schema)
 
 

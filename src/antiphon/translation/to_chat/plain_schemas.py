@@ -9,13 +9,18 @@ from hashlib import sha256
 from typing import Any
 
 import msgspec
+from msgspec import Struct, field
 
+from antiphon.translation.to_chat.schema_reading import TooLarge
 from antiphon.translation.to_chat.schema_shapes import resolved
 from antiphon.translation.to_chat.schema_words import PLACES
 from antiphon.translation.to_chat.schemas import Schema, noted
 
-MOST_PARTS = 2_000
-"""Subschemas that are read; the others permit anything."""
+LARGEST = 100_000
+"""Bytes of a schema that has a plainest form."""
+
+MOST_EXPANDED = 200_000
+"""Bytes of the definitions that take the place of references to them; a schema with more has no plainest form."""
 
 _TYPES = frozenset({"string", "number", "integer", "boolean", "array", "object"})
 _KEPT = frozenset({"type", "properties", "required", "items", "enum", "description"})
@@ -28,16 +33,22 @@ def digest_of(schema: Schema) -> str:
     return sha256(msgspec.json.encode(schema, order="deterministic")).hexdigest()[:16]
 
 
-def plain(schema: Schema) -> Schema:
-    """Return the plainest form of the schema of a tool's arguments: an object, with its properties.
+def plain(schema: Schema) -> Schema | None:
+    """Return the plainest form of the schema of a tool's arguments, an object with its properties; None if too large.
 
     >>> plain({"type": "object", "properties": {"n": {"type": ["integer", "null"], "minimum": 1}}})["properties"]
     {'n': {'type': 'integer', 'description': 'Must fit {"type":["integer","null"],"minimum":1}.'}}
     """
+    if len(msgspec.json.encode(schema)) > LARGEST:
+        return None
+    work = _Work(schema)
     root: Schema = {}
-    pending: list[_Part] = [(schema, root, ())]
-    for part in pending:
-        _fill(*part, schema, pending)
+    work.pending.append((schema, root, ()))
+    try:
+        for part in work.pending:
+            _fill(*part, work)
+    except TooLarge:
+        return None
     return {"properties": {}, **root, "type": "object"}
 
 
@@ -45,16 +56,42 @@ _Part = tuple[Schema, Schema, tuple[str, ...]]
 """A subschema, its copy, and the references that led to it."""
 
 
-def _fill(given: Schema, copy: Schema, trail: tuple[str, ...], root: Schema, pending: list[_Part]) -> None:
-    """Write the plainest form of a subschema to its `copy`; those inside it are `pending`."""
-    node, trail = _target(given, trail, root)
+class _Work(Struct):
+    """What is left to do for one schema."""
+
+    root: Schema
+    pending: list[_Part] = field(default_factory=list)
+    left: int = MOST_EXPANDED
+    sizes: dict[str, int] = field(default_factory=dict)
+    """The bytes of each definition, by the references to it."""
+
+    def target(self, node: Schema, trail: tuple[str, ...]) -> tuple[Schema, tuple[str, ...]]:
+        """Return what a subschema with a reference stands for, and the references that led there.
+
+        Raises `TooLarge`.
+        """
+        reference = node.get("$ref")
+        if not isinstance(reference, str) or reference in trail:
+            return node, trail
+        found = resolved(reference, self.root)
+        if reference not in self.sizes:
+            self.sizes[reference] = len(msgspec.json.encode(found)) + len(reference)
+        self.left -= self.sizes[reference]
+        if self.left < 0:
+            raise TooLarge
+        return {**found, **{name: node[name] for name in node if name != "$ref"}}, (*trail, reference)
+
+
+def _fill(given: Schema, copy: Schema, trail: tuple[str, ...], work: _Work) -> None:
+    """Write the plainest form of a subschema to its `copy`; those inside it are pending. Raises `TooLarge`."""
+    node, trail = work.target(given, trail)
     lost = {name: value for name, value in node.items() if name not in _KEPT | _UNSAID and not _closes(name, value)}
-    node, trail = _target(_only_form(node), trail, root)
+    node, trail = work.target(_only_form(node), trail)
 
     def later(inner: Any) -> Schema:
         made: Schema = {}
-        if isinstance(inner, dict) and len(pending) < MOST_PARTS:
-            pending.append((inner, made, trail))
+        if isinstance(inner, dict):
+            work.pending.append((inner, made, trail))
         return made
 
     values = [lost.pop("const")] if "const" in lost else node.get("enum")
@@ -63,13 +100,16 @@ def _fill(given: Schema, copy: Schema, trail: tuple[str, ...], root: Schema, pen
         copy["type"] = kind
     if kind != node.get("type") and "type" in node:
         lost = {"type": node["type"], **lost}
-    members, required = node.get("properties"), node.get("required")
+    members, required, items = node.get("properties"), node.get("required"), node.get("items")
     if isinstance(members, dict):
         copy["properties"] = {name: later(member) for name, member in members.items()}
-        if isinstance(required, list) and (names := [name for name in required if name in members]):
+        names = required if isinstance(required, list) else ()
+        if names := [name for name in names if isinstance(name, str) and name in members]:
             copy["required"] = names
     if kind == "array":
-        copy["items"] = later(node.get("items"))
+        copy["items"] = later(items)
+    if items is not None and not (kind == "array" and isinstance(items, dict)):
+        lost["items"] = items
     if _are_texts(values):
         copy["enum"] = values
     elif values is not None:
@@ -79,21 +119,13 @@ def _fill(given: Schema, copy: Schema, trail: tuple[str, ...], root: Schema, pen
         copy["description"] = text
 
 
-def _target(node: Schema, trail: tuple[str, ...], root: Schema) -> tuple[Schema, tuple[str, ...]]:
-    """Return what a subschema with a reference stands for, and the references that led there."""
-    reference = node.get("$ref")
-    if not isinstance(reference, str) or reference in trail:
-        return node, trail
-    return {**resolved(reference, root), **{name: node[name] for name in node if name != "$ref"}}, (*trail, reference)
-
-
 def _only_form(node: Schema) -> Schema:
     """Return a subschema with the keywords of its only alternative: a value that can be null has one."""
     for keyword in ("anyOf", "oneOf", "allOf"):
         forms = node.get(keyword)
         if isinstance(forms, list):
-            forms = [one for one in forms if isinstance(one, dict) and one.get("type") != "null"]
-            if len(forms) == 1:
+            forms = [one for one in forms if not (isinstance(one, dict) and one.get("type") == "null")]
+            if len(forms) == 1 and isinstance(forms[0], dict):
                 return {**node, **forms[0]}
     return node
 

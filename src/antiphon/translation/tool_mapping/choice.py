@@ -74,7 +74,7 @@ def _simplify(function: dict[str, Any], refused: frozenset[str]) -> None:
     if digest_of(function["parameters"]) in refused:
         if not is_flat(function["parameters"]):
             _flatten(function, Budget())
-        function["parameters"] = plain(function["parameters"])
+        function["parameters"] = plain(function["parameters"]) or function["parameters"]
         function.pop("strict", None)
 
 
