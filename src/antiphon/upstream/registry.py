@@ -69,7 +69,7 @@ class ModelRegistry:
         self.assign(backends, dialects, options, fallback)
         self._refreshes = 0
         self._seen: list[BackendState] = []
-        """The backends whose models were listed last."""
+        """The backends of which the models were listed last."""
         self._refreshing = asyncio.Lock()
 
     def assign(
