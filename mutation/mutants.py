@@ -138,6 +138,11 @@ class _Finder(ast.NodeVisitor):
             self._replace(node.func, CALLS[node.func.id])
         self.generic_visit(node)
 
+    def visit_keyword(self, node: ast.keyword) -> None:
+        """Leave the `strict` of `zip`: like an assertion, it says what is true anyway."""
+        if node.arg != "strict":
+            self.generic_visit(node)
+
     def visit_If(self, node: ast.If) -> None:
         if not _is_for_types(node.test) and not _is_spoken(node):
             if not _is_negated_elsewhere(node.test):

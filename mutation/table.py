@@ -70,6 +70,7 @@ AREAS: Mapping[str, Area] = {
             f"{SERVER}/test_keys.py",
             f"{SERVER}/test_budgets.py",
             f"{SERVER}/test_fair_sharing.py",
+            "tests/integration/test_application.py",
             "tests/integration/testing/store",
             "tests/unit/upstream/test_prices.py",
             "tests/integration/cli/test_keys.py",

@@ -72,12 +72,10 @@ class ModelRegistry:
         self.backends: list[BackendState] = []
         self.known: dict[str, Candidates] = {}
         """The results of `candidates`, by the model's name; dropped whenever a backend changes."""
-        self._generation = 0
-        """How often the backends were assigned."""
         self.assign(backends, dialects, options, fallback)
         self._refreshes = 0
-        self._seen = 0
-        """The generation that was listed last."""
+        self._seen: list[BackendState] = []
+        """The backends of which the models were listed last."""
         self._refreshing = asyncio.Lock()
 
     def assign(
@@ -88,7 +86,6 @@ class ModelRegistry:
         fallback: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
         """Serve these backends from now on. The state of a backend with the same name is retained."""
-        self._generation += 1
         self._refreshed = float("-inf")
         self._configured = dict(dialects or {})
         self._fallback = dict(fallback or {})
@@ -114,13 +111,13 @@ class ModelRegistry:
         """
         before = self._refreshes
         async with self._refreshing:
-            if self._refreshes != before and self._seen == self._generation:
+            backends = self.backends
+            if self._refreshes != before and self._seen is backends:
                 return
-            generation = self._generation
-            await asyncio.gather(*map(self._poll, self.backends))
+            await asyncio.gather(*map(self._poll, backends))
             self._refreshes += 1
-            self._seen = generation
-            if generation == self._generation:
+            self._seen = backends
+            if backends is self.backends:
                 self._refreshed = self._now()
 
     async def find(self, model: str) -> Target:

@@ -48,6 +48,7 @@ async def test_what_is_reserved_for_a_client_that_left_meanwhile_is_given_back()
         await meter.settle()
 
     assert leaving.cancelled()
+    assert [row.requests for row in await store.usage(key.tenant, 0, 2**40)] == [0]
     await store.close()
 
 

@@ -49,6 +49,7 @@ def test_code_is_changed(before: str, after: str) -> None:
         "if TYPE_CHECKING:\n    f()",
         "x = a < LIMIT",
         "x = time.monotonic() > until",
+        "x = zip(a, b, strict=True)",
         "if a and b:\n    log.warning('c')",
         "if a and b:\n    log.warning('c')\nelif d:\n    log.info('e')\nelse:\n    log.info('f')",
         "await asyncio.sleep(a * 2)",

@@ -159,6 +159,15 @@ async def test_one_too_many_is_refused_at_once_with_the_time_to_wait() -> None:
     await crowd.close()
 
 
+async def test_nothing_waits_unless_a_queue_is_asked_for() -> None:
+    crowd = Crowd(FairScheduler(1))
+    await crowd.come("first")
+    await crowd.come("second")
+
+    assert (crowd.inside, crowd.refused) == (["first"], ["second"])
+    await crowd.close()
+
+
 async def test_tenants_are_served_in_turn_however_many_operations_one_of_them_has() -> None:
     crowd = Crowd(FairScheduler(1, 20))
     for tenant in ("first", *["noisy"] * 5, "a", "b", "a"):

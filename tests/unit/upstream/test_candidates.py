@@ -133,6 +133,13 @@ def test_a_parameter_that_the_api_does_not_have_goes_to_those_that_accept_it() -
     assert known.taking([]) is known
 
 
+@pytest.mark.parametrize(("caches", "is_cached"), [([], False), (["b"], True), (["a", "b"], True)])
+def test_answers_may_be_cached_if_one_backend_caches_them(caches: list[str], is_cached: bool) -> None:
+    states = [BackendState(listed(name), DIALECTS["generic"], BackendOptions(cache=name in caches)) for name in "ab"]
+
+    assert Candidates.of([state.target("m", "m") for state in states]).caches is is_cached
+
+
 @pytest.mark.parametrize(
     ("accepted", "named"),
     [
@@ -141,8 +148,9 @@ def test_a_parameter_that_the_api_does_not_have_goes_to_those_that_accept_it() -
         ((["seed"], []), "top_k"),
         ((["top_k"], ["top_k"]), "seed"),
         (([], []), "seed"),
+        (([],), "seed"),
     ],
-    ids=["first of the first", "other of the first", "by none", "first by none", "both by none"],
+    ids=["first of the first", "other of the first", "by none", "first by none", "both by none", "by the only one"],
 )
 def test_a_parameter_that_no_backend_of_the_model_accepts_is_named(accepted: tuple[list[str], ...], named: str) -> None:
     """Even where one backend of its fallback accepts all: an answer of that model alone would be another."""

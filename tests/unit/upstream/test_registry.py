@@ -4,8 +4,9 @@ import math
 import pytest
 
 from antiphon.errors import BackendError, ClientError
+from antiphon.translation.dialects.profile import ModelProfile
 from antiphon.upstream.backend import Backend, Listing
-from antiphon.upstream.options import BackendOptions
+from antiphon.upstream.options import BackendOptions, ModelOptions
 from antiphon.upstream.registry import STALE_AFTER, ModelRegistry
 from tests.support.engine import Listed
 from tests.support.waiting import let_others_run
@@ -257,3 +258,53 @@ async def test_how_much_is_asked_at_once_follows_what_the_backend_turns_out_to_b
 
     known.assign([backend], {"me": "generic"}, {"me": BackendOptions(concurrency=4)})
     assert slots.free == 4
+
+
+async def known(*profiles: ModelProfile | None) -> ModelRegistry:
+    """Backends of which all but those without a profile list the model m, with what is configured of it."""
+    listed = [Listed(name, ["m" if profile else "n"]) for name, profile in zip("abc", profiles, strict=False)]
+    options = {
+        name: BackendOptions(configured=(ModelOptions("m", profile=profile),))
+        for name, profile in zip("abc", profiles, strict=False)
+        if profile
+    }
+    made = ModelRegistry(listed, Clock(), options=options)
+    await made.refresh()
+    return made
+
+
+@pytest.mark.parametrize(
+    ("windows", "smallest"), [([8, 4], 4), ([4, 8], 4), ([None, 8], 8), ([None, None], None), ([], None)]
+)
+async def test_the_window_of_a_model_is_the_smallest_of_those_that_are_known(
+    windows: list[int | None], smallest: int | None
+) -> None:
+    made = await known(*(ModelProfile(context_window=window) for window in windows), None)
+    assert made.context_window("m") == smallest
+
+
+@pytest.mark.parametrize(
+    ("vision", "sees"),
+    [
+        ([True, True], True),
+        ([True, False], False),
+        ([True, None], None),
+        ([False, None], False),
+        ([None], None),
+        ([], None),
+    ],
+)
+async def test_a_model_sees_images_if_it_does_so_at_each_backend(vision: list[bool | None], sees: bool | None) -> None:
+    made = await known(*(ModelProfile(vision=one) for one in vision), None)
+    assert made.sees_images("m") is sees
+
+
+async def test_a_parameter_is_accepted_if_one_backend_takes_it_or_may() -> None:
+    options = {
+        name: BackendOptions(passthrough=frozenset(own)) for name, own in {"a": ["seed"], "b": ["top_k"]}.items()
+    }
+    made = ModelRegistry([Listed("a", ["m"]), Listed("b", ["m"])], Clock(), options=options)
+    assert made.accepts("other"), "neither was reached"
+    await made.refresh()
+
+    assert [made.accepts(name) for name in ("seed", "top_k", "other")] == [True, True, False]

@@ -712,6 +712,14 @@ async def test_a_backend_that_was_away_does_not_make_up_for_it() -> None:
     assert (answered.count("a"), answered.count("b")) == (5, 5)
 
 
+async def test_how_long_an_answer_took_tells_how_long_the_next_request_waits() -> None:
+    field = Field("a", a=BackendOptions(concurrency=1))
+    async with slot(await field.route()):
+        field.clock.now += 10
+
+    assert field.served["a"].slots.expected_wait == pytest.approx(1.0)  # a tenth of it, after answers without a time
+
+
 async def test_a_retry_earns_no_retries() -> None:
     field = Field("a", "b")
     route = await field.route(tenant="t")

@@ -72,7 +72,7 @@ FROM api_key_levels WHERE api_key = $1
 -- A minute that ended long ago does not pay for current usage.
 UPDATE api_key_levels SET
     tokens_until = CASE
-        WHEN tokens_until < CAST($3 AS BIGINT) AND CAST($2 AS BIGINT) > 0 THEN CAST($3 AS BIGINT) ELSE tokens_until
+        WHEN tokens_until < CAST($3 AS BIGINT) THEN CAST($3 AS BIGINT) ELSE tokens_until
     END + coalesce((SELECT CAST($2 AS BIGINT) * 60000000 / tokens_per_minute FROM api_keys WHERE id = $1), 0),
     day_tokens = day_tokens + CASE WHEN day = $4 THEN CAST($2 AS BIGINT) ELSE 0 END
 WHERE api_key = $1

@@ -48,7 +48,7 @@ class SqlStore(
 
     async def check(self) -> None:
         """See `Store.check`."""
-        await self._read(lambda: responses.load("", "resp_check", self._now()))
+        await self.load("", "resp_check")
 
     async def check_writable(self) -> None:
         """See `Store.check_writable`."""

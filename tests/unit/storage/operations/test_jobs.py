@@ -1,15 +1,16 @@
 """Background work: which statements an operation makes, and which reads it announces as large."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from antiphon.storage.operations import jobs
 from antiphon.storage.operations.jobs import FRAME_BYTES, FRAMES_AT_ONCE, NEARLY, QUEUE
-from antiphon.storage.operations.responses import ANY_SIZE
+from antiphon.storage.operations.responses import ANY_SIZE, response_row
 from antiphon.storage.operations.step import FEW_BYTES, FEW_ITEMS, Query, ReadSize
-from antiphon.storage.records import Frames, LockResult, Reservation, Tail
+from antiphon.storage.records import Frames, LockResult, Reply, Reservation, Tail
 from antiphon.testing.store.making import T, new_response
 
 MOST = 150
@@ -42,6 +43,44 @@ def test_a_full_queue_is_full_without_waiting() -> None:
         enqueue.send([(MOST,)])
 
     assert ended.value.value is LockResult.FULL
+
+
+def test_a_response_whose_idempotency_key_was_taken_is_not_queued() -> None:
+    queued = new_response(status="queued")
+    enqueue = jobs.enqueue(queued, b"", [], Reply(T, "key", True, b"{}"), Reservation(), None)
+
+    assert next(enqueue) == Query("put_reply", (T, "key", queued.id, 1, b"{}"))
+    assert enqueue.send([]) == Query("let_go", (None, queued.id))
+    with pytest.raises(StopIteration) as ended:
+        enqueue.send([])
+    assert ended.value.value is LockResult.BUSY
+
+
+LOCK = Query("lock_conversation", ("conv_1", T))
+
+
+@pytest.mark.parametrize(("rows", "outcome"), [([], LockResult.UNKNOWN), ([(5, "resp_other", None)], LockResult.BUSY)])
+def test_a_response_is_not_queued_without_its_conversation(rows: Sequence[Any], outcome: LockResult) -> None:
+    queued = replace(new_response(status="queued"), conversation_id="conv_1")
+    enqueue = jobs.enqueue(queued, b"", [], None, Reservation(), None)
+
+    assert next(enqueue) == LOCK
+    with pytest.raises(StopIteration) as ended:
+        enqueue.send(rows)
+    assert ended.value.value is outcome
+
+
+@pytest.mark.parametrize("holder", [(None, None), ("resp_lost", 1)])
+def test_a_queued_response_knows_where_its_conversation_ends_once_it_holds_it(holder: tuple[Any, Any]) -> None:
+    queued = replace(new_response(status="queued"), conversation_id="conv_1")
+    enqueue = jobs.enqueue(queued, b"", [], None, Reservation(), None)
+    next(enqueue)
+
+    assert enqueue.send([(5, *holder)]) == Query("hold", ("conv_1", queued.id, None))
+    assert enqueue.send([(None,)]) == LOCK
+    assert enqueue.send([(5, queued.id, None)]) == Query(
+        "put_response", response_row(replace(queued, conversation_end=5))
+    )
 
 
 def job(items: int = 1, asked: int = 1, size: int = 1) -> Sequence[Any]:
