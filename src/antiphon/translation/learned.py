@@ -139,7 +139,7 @@ def spoken(body: bytes) -> str:
 def own_words(body: bytes, sent: Mapping[str, Any]) -> str:
     """Return the beginning of what a server says, to be kept: nothing in it is from the request `sent`.
 
-    It ends where the server dumps a value, and each run of `RUN` characters that the request contains is left out.
+    It ends where the server dumps a value, and each run of `RUN` characters that the request contains is omitted.
     """
     texts = [one for one in _statements(_decoded(body)) if isinstance(one, str)]
     said = _DUMP.split(unquoted(" ".join(dict.fromkeys(texts))), maxsplit=1)[0][:LONGEST_WORDS]
