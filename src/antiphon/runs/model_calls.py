@@ -354,7 +354,7 @@ class ModelCaller:
         elif not self._is_settled(stream, ending.error, is_silent=is_silent):
             return
         items = [] if stream.writer is self._writer else stream.writer.output
-        self._turn.answered(ending, items, is_silent=is_silent, has_calls=answer.has_calls)
+        self._turn.answered(ending, items, is_silent=is_silent, has_calls=call.has_calls)
         self._route.target.preopened = answer.preopened
 
     def _check_prompt(self, stream: ModelStream, ending: Finish) -> None:
