@@ -265,8 +265,7 @@ class RequestBuilder:
             return
         if self._learns_schema(status, body):
             return
-        if error.code == UNPARSED and not self._is_repeated:
-            self._is_repeated = True
+        if self.repeats(error):
             return
         name = self._refused_name(status, body)
         if name is None and self._falls_back(status, body):
@@ -280,6 +279,13 @@ class RequestBuilder:
         else:
             words = own_words(body, self._body)
             target.learn(name, words, EVERYONE if is_credible(status, words, name, self._body) else self._unseal.tenant)
+
+    def repeats(self, error: AntiphonError) -> bool:
+        """Return whether to send the request again unchanged: the service could not parse the model's call."""
+        if error.code != UNPARSED or self._is_repeated:
+            return False
+        self._is_repeated = True
+        return True
 
     def learn_schema(self, error: AntiphonError) -> bool:
         """The answer was an error that may concern a schema. Return whether another request may succeed."""

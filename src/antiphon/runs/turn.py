@@ -117,7 +117,7 @@ class Turn:
             if self.builder.shortens_next():
                 return
             ending = replace(ending, error=too_long())
-        elif is_silent and self.builder.learn_schema(error):
+        elif is_silent and (self.builder.learn_schema(error) or self.builder.repeats(error)):
             return
         self._result, self._has_called = ModelResult(ending, items), has_calls
 

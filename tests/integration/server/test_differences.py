@@ -284,6 +284,37 @@ async def test_a_call_inside_a_refusal_is_the_answer(backend: ReplayBackend, str
     assert len(backend.requests) == 1
 
 
+def failed_in_stream(written: str, *before: Any) -> Answer:
+    """The same in a stream that has begun."""
+    error = {"message": "Failed to call a function.", "code": "tool_use_failed", "failed_generation": written}
+    return Answer([sse(*before, {"error": {"type": "invalid_request_error", "status_code": 400, **error}})])
+
+
+@pytest.mark.parametrize("text", ["", "Let me see. "])
+async def test_a_call_inside_an_error_of_a_stream_is_the_answer(backend: ReplayBackend, text: str) -> None:
+    begun = [delta(content=text)] if text else []
+    backend.script = lambda _: failed_in_stream(f'{text}<function=get_weather>{{"city": "Rome"}}</function>', *begun)
+    async with before(backend, "groq") as served:
+        _, response = await ask(served, stream=True, tools=[WEATHER])
+    call = response["output"][-1]
+    assert (response["status"], call["type"], json.loads(call["arguments"])) == (
+        "completed",
+        "function_call",
+        {"city": "Rome"},
+    )
+    assert [item["content"][0]["text"] for item in response["output"][:-1]] == ([text] if text else [])
+    assert len(backend.requests) == 1
+
+
+async def test_an_error_of_a_stream_without_a_call_is_asked_about_once_more(backend: ReplayBackend) -> None:
+    answers = iter([failed_in_stream("Hmm."), Answer([text("Hello")])])
+    backend.script = lambda _: next(answers)
+    async with before(backend, "groq") as served:
+        _, response = await ask(served, stream=True, tools=[WEATHER])
+    assert response["output"][0]["content"][0]["text"] == "Hello"
+    assert len(backend.requests) == 2
+
+
 @MODES
 async def test_a_call_that_cannot_be_read_is_asked_for_once_more(backend: ReplayBackend, stream: bool) -> None:
     answers = iter([failed("<function=get_weather>{"), None, failed("<function="), failed("<function=")])

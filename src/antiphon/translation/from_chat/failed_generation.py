@@ -20,7 +20,7 @@ _LONGEST = 200_000
 """Characters of such a text that are read."""
 
 _BEGIN = re.compile(r"(?=<function=)")
-"""Splits a text before each call, so that its length is read once."""
+"""Splits a text before each call, so that its length is read once, and each call begins a line."""
 
 _FUNCTION = re.compile(r"<function=([\w.:/-]{1,128})[^\w{]{0,4}(\{.*\})[^\w}]{0,4}</?function>", re.DOTALL)
 """How models of Groq misspell Llama's form: without `>`, in parentheses, without the slash of the closing tag."""
@@ -31,14 +31,16 @@ def answer_of(refusal: bytes, offers: Mapping[str, Offer]) -> bytes | None:
 
     None if it contains no answer, or one without a call.
     """
-    written = _written(refusal)
-    if not written:
-        return None
+    return answer_in(written, offers) if (written := _written(refusal)) else None
+
+
+def answer_in(written: str, offers: Mapping[str, Offer]) -> bytes | None:
+    """Return the Chat completion with the calls of `offers` that a model wrote as text; None without any."""
     from antiphon.translation.from_chat.text_calls.reader import TextCallReader  # noqa: PLC0415 - few refusals need it
 
     reader = TextCallReader(offers)
     parts = (_FUNCTION.sub(r"<function=\1>\2</function>", part) for part in _BEGIN.split(written))
-    pieces = [*reader.feed("".join(parts)), *reader.flush(is_answer=True)]
+    pieces = [*reader.feed("\n".join(parts)), *reader.flush(is_answer=True)]
     calls = [_call(piece.name, piece.arguments) for piece in pieces if not isinstance(piece, str)]
     if not calls:
         return None
@@ -57,6 +59,11 @@ def _written(refusal: bytes) -> str:
     except (ValueError, RecursionError):
         return ""
     error: Any = body.get("error") if isinstance(body, dict) else None
+    return text_of(error)
+
+
+def text_of(error: Any) -> str:
+    """Return what the model wrote, according to an error; empty if that says nothing about it."""
     written = error.get("failed_generation") if isinstance(error, dict) else None
     return written[:_LONGEST] if isinstance(written, str) else ""
 

@@ -23,6 +23,7 @@ from antiphon.translation.dialects.dialect import SIGNED_ID
 from antiphon.translation.from_chat.calls import MAX_CALL_ID, StreamingCalls, read_call
 from antiphon.translation.from_chat.content import StreamingContent
 from antiphon.translation.from_chat.decode import decode_answer, decode_chunk, decode_text
+from antiphon.translation.from_chat.failed_generation import UNPARSED, answer_in, text_of
 from antiphon.translation.from_chat.finish_reasons import FINISH_REASONS, end_error, native_outcome
 from antiphon.translation.from_chat.reasoning import is_shallow
 from antiphon.translation.from_chat.reasoning_tags import OPENINGS
@@ -286,7 +287,26 @@ class ChatStream:
         if isinstance(chunk.citations, list):
             self._citations = chunk.citations
         if error := chunk.error or groq.get("error"):
-            self.error, self.is_over = read_error(error), True
+            self.is_over = True
+            if not self._feed_written(error):
+                self.error = read_error(error)
+                if isinstance(error, dict) and error.get("code") == UNPARSED:
+                    self.error.code = UNPARSED  # the model may write it correctly the next time
+
+    def _feed_written(self, error: Any) -> bool:
+        """Read the calls in an error of Groq, which could not parse them; return whether it has any."""
+        offers = _callable(self._offers, self._allowed) if self._offers else None
+        if not (offers and isinstance(error, dict) and "failed_generation" in error):
+            return False
+        answer = answer_in(text_of(error), offers)
+        choices = decode_chunk(answer).choices if answer else None
+        if not choices:
+            return False
+        choice = choices[0]
+        if self._content.has_begun and choice.message is not None:
+            choice.message.content = None  # the stream has said it
+        self._feed_choice(choice, has_begun=False)
+        return True
 
     def _outcome(self) -> FinishReason:
         """Return how the answer ended. llama-cpp-python reports a truncated call as complete."""
