@@ -112,7 +112,8 @@ class Suspicions:
         """A request was accepted as the trial sent it: the backend accepts what was sent as it is."""
         one = trial.suspicion
         if one.left == trial.left:
-            one.known |= trial.found
+            if len(one.known | trial.found) <= MOST_SUSPECTS:
+                one.known |= trial.found
             one.left -= trial.tested
             one.narrowed -= trial.tested
 

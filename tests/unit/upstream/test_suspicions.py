@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antiphon.upstream.suspicions import HOUR, MOST_ATTEMPTS, MOST_OF_TENANT, Suspicions, Trial
+from antiphon.upstream.suspicions import HOUR, MOST_ATTEMPTS, MOST_OF_TENANT, MOST_SUSPECTS, Suspicions, Trial
 
 ALL = frozenset({"temperature", "top_p", "user", "tools.plain:1", "messages.text"})
 
@@ -194,6 +194,19 @@ def test_a_known_lesson_ends_the_suspicion_that_it_explains(clock: Clock) -> Non
     suspicions.drop("user", "a")
 
     assert suspicions.trial("a", ALL) is None
+
+
+def test_ever_new_suspects_that_are_accepted_do_not_pile_up(clock: Clock) -> None:
+    suspicions = Suspicions(clock)
+    Client(suspicions, {"user"}).ask({"user"})
+    for number in range(MOST_SUSPECTS * 2):
+        trial = suspicions.trial("a", frozenset({"user", f"tools.plain:{number}"}))
+        assert trial is not None
+        suspicions.accepted(trial)
+
+    trial = suspicions.trial("a", frozenset({"user"}))
+    assert trial is not None
+    assert len(trial.suspicion.known) == MOST_SUSPECTS
 
 
 def test_the_number_of_tenants_with_suspicions_is_bounded(clock: Clock) -> None:
