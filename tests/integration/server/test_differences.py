@@ -161,6 +161,13 @@ def says(sent: Request, words: str) -> Answer:
     return Answer([completion(words)], JSON)
 
 
+def makes(sent: Request, call: Request) -> Answer:
+    """An answer with this call."""
+    if sent["stream"]:
+        return Answer([sse(delta(tool_calls=[{"index": 0, **call}]), delta("tool_calls"))])
+    return Answer([completion(None, tool_calls=[call])], JSON)
+
+
 async def ask(served: Any, *, stream: bool, **body: Any) -> tuple[Any, Request]:
     """The headers of a reply, and its final response."""
     asked = {"model": "m", "input": "Hi", "stream": stream, **body}
@@ -350,13 +357,7 @@ def asks_for_signature(own: Request) -> Callable[[Request], Answer]:
             assert outputs[0]["tool_call_id"] == calls[0]["id"]
             return says(sent, "Sunny")
         call = {"type": "function", "function": {"name": "ping", "arguments": "{}"}, **own}
-        if sent["stream"]:
-            return Answer([sse(delta(tool_calls=[{"index": 0, **call}]), delta("tool_calls"))])
-        choice = {
-            "message": {"role": "assistant", "content": None, "tool_calls": [call]},
-            "finish_reason": "tool_calls",
-        }
-        return Answer([json.dumps({"choices": [choice]}).encode()], JSON)
+        return makes(sent, call)
 
     return script
 
@@ -398,9 +399,7 @@ async def test_a_call_is_corrected_with_its_signature(backend: ReplayBackend, fo
             refusals.append(sent)
             return refused("Function call is missing a thought_signature in functionCall parts.")
         call = {"type": "function", "function": {"name": "get_weather", "arguments": "{}" if calls else "Rome"}, **own}
-        if sent["stream"]:
-            return Answer([sse(delta(tool_calls=[{"index": 0, **call}]), delta("tool_calls"))])
-        return Answer([completion(None, tool_calls=[call])], JSON)
+        return makes(sent, call)
 
     backend.script = script
     tool = WEATHER | {"parameters": {"type": "object", "properties": {}}}

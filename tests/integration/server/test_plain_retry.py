@@ -12,11 +12,11 @@ import pytest
 
 from antiphon.application.backends import backends_of
 from antiphon.config import BackendConfig, Settings
-from tests.integration.server.test_differences import FORMAT, WEATHER, ask, is_forced, says
+from tests.integration.server.test_differences import FORMAT, WEATHER, ask, is_forced, makes, says
 from tests.integration.server.test_refusing_backends import MODES, Request, before, hello, refused
 from tests.support.keys import bearing, issued
-from tests.support.replay import JSON, Answer, ReplayBackend, delta, sse
-from tests.support.server import serve
+from tests.support.replay import JSON, Answer, ReplayBackend
+from tests.support.server import Served, serve
 
 UNKNOWN: list[Any] = json.loads(Path(__file__).with_name("unknown_refusals.json").read_text("utf-8"))
 ODD = {
@@ -212,8 +212,7 @@ async def test_the_arguments_of_a_simplified_tool_are_checked_against_the_client
         if '"pattern"' in json.dumps(sent["tools"]):
             return refused(UNKNOWN_WORDS)
         call = {"id": "c1", "type": "function", "function": {"name": "find", "arguments": next(written)}}
-        called = {"index": 0, "delta": {"tool_calls": [{"index": 0, **call}]}, "finish_reason": "tool_calls"}
-        return Answer([f"data: {json.dumps({'choices': [called]})}\n\ndata: [DONE]\n\n".encode()])
+        return makes(sent, call)
 
     written = iter(['{"city": "berlin"}', '{"city": "Berlin"}'])
     backend.script = script
@@ -235,13 +234,7 @@ async def test_a_model_that_ignores_the_instruction_to_call_a_tool_is_asked_once
 
     def called(sent: Request) -> Answer:
         call = {"id": "c1", "type": "function", "function": {"name": "get_weather", "arguments": '{"city": "Rome"}'}}
-        if sent["stream"]:
-            return Answer([sse(delta(tool_calls=[{"index": 0, **call}]), delta("tool_calls"))])
-        choice = {
-            "message": {"role": "assistant", "content": None, "tool_calls": [call]},
-            "finish_reason": "tool_calls",
-        }
-        return Answer([json.dumps({"choices": [choice]}).encode()], JSON)
+        return makes(sent, call)
 
     backend.script = script
     choice = {"type": "function", "name": "get_weather"}
@@ -256,6 +249,14 @@ async def test_a_model_that_ignores_the_instruction_to_call_a_tool_is_asked_once
     assert sum("You have not called" in words(sent) for sent in backend.requests) == 1
 
 
+async def status_for(served: Served, tenant: str, tool: Request) -> int:
+    """The status of the reply to a request of this tenant with a tool."""
+    key, _ = await issued(served.engine.store, tenant)
+    asked = {"model": "m", "input": "Hi", "tools": [tool]}
+    async with served.http.post(f"{served.url}/responses", json=asked, headers=dict(bearing(key))) as reply:
+        return reply.status
+
+
 async def test_an_odd_schema_of_one_tenant_changes_no_schema_of_another(backend: ReplayBackend) -> None:
     """A server that accepts none of the schemas in a request says nothing about others (family 3c)."""
     odd = {**ODD, "name": "odd"}
@@ -267,11 +268,10 @@ async def test_an_odd_schema_of_one_tenant_changes_no_schema_of_another(backend:
 
     backend.script = script
     async with before(backend, "llamacpp") as served:
-        (one, _), (other, _) = [await issued(served.engine.store, tenant) for tenant in ("one", "other")]
-        for key, tool in ((one, odd), (one, ODD), (other, ODD)):
-            asked = {"model": "m", "input": "Hi", "tools": [tool]}
-            async with served.http.post(f"{served.url}/responses", json=asked, headers=dict(bearing(key))) as reply:
-                assert reply.status == 200, await reply.text()
+        statuses = [
+            await status_for(served, tenant, tool) for tenant, tool in (("one", odd), ("one", ODD), ("other", ODD))
+        ]
+    assert statuses == [200] * 3
     sent = json.dumps(backend.requests[-1]["tools"])
     assert '"minimum"' in sent
     assert '"anyOf"' in sent
@@ -327,10 +327,9 @@ async def test_a_schema_that_a_server_shows_takes_no_tools_from_other_tenants(ba
 
     backend.script = script
     async with before(backend, "llamacpp") as served:
-        (one, _), (other, _) = [await issued(served.engine.store, tenant) for tenant in ("one", "other")]
-        for key, tool in ((one, evil), (one, evil), (other, ODD)):
-            asked = {"model": "m", "input": "Hi", "tools": [tool]}
-            async with served.http.post(f"{served.url}/responses", json=asked, headers=dict(bearing(key))) as reply:
-                assert reply.status in (200, 400), await reply.text()
+        statuses = [
+            await status_for(served, tenant, tool) for tenant, tool in (("one", evil), ("one", evil), ("other", ODD))
+        ]
+    assert set(statuses) <= {200, 400}
     assert [one["function"]["name"] for one in backend.requests[-1]["tools"]] == ["find"]
     assert '"minimum"' in json.dumps(backend.requests[-1]["tools"])

@@ -6,9 +6,8 @@ from dataclasses import replace
 import pytest
 
 from antiphon.storage.contract import ApiKey, Budget, Limits, MoneyClaim, Store, TenantBudget, UsageRecord
-from antiphon.storage.postgres.store import PostgresStore
-from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.testing.store.making import new_key
+from tests.support.stores import opened
 
 BUDGET = Budget(per_day=100)
 MONTHLY = Budget(per_month=100)
@@ -31,13 +30,8 @@ def clock() -> Clock:
 
 @pytest.fixture
 async def store(store_url: str, clock: Clock) -> AsyncIterator[Store]:
-    opened: Store
-    if store_url.startswith("sqlite:"):
-        opened = SqliteStore.open(store_url, now=clock)
-    else:
-        opened = await PostgresStore.open(store_url, now=clock)
-    yield opened
-    await opened.close()
+    async with opened(store_url, now=clock) as one:
+        yield one
 
 
 async def kept(store: Store, tenant: str, budget: Budget | None = None) -> ApiKey:

@@ -9,9 +9,8 @@ from antiphon.sharing.scheduler import FairScheduler
 from antiphon.storage.contract import Frames, Store, StoredItem
 from antiphon.storage.operations.jobs import FRAME_BYTES, FRAMES_AT_ONCE
 from antiphon.storage.operations.step import FEW_BYTES
-from antiphon.storage.postgres.store import PostgresStore
-from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.testing.store.making import T, new_response
+from tests.support.stores import opened
 
 
 @pytest.fixture
@@ -22,13 +21,8 @@ def reads() -> FairScheduler:
 
 @pytest.fixture
 async def store(store_url: str, reads: FairScheduler) -> AsyncIterator[Store]:
-    opened: Store
-    if store_url.startswith("sqlite"):
-        opened = SqliteStore.open(store_url, reads=reads)
-    else:
-        opened = await PostgresStore.open(store_url, reads=reads)
-    yield opened
-    await opened.close()
+    async with opened(store_url, reads=reads) as one:
+        yield one
 
 
 async def logged(store: Store, sizes: Sequence[int], item_bytes: int = 2) -> str:

@@ -15,12 +15,12 @@ from antiphon.ids import new_id
 from antiphon.storage.contract import Facts, FiguresQuery, Store
 from antiphon.storage.open import open_store
 from antiphon.storage.operations import figures
-from antiphon.storage.postgres.store import PostgresStore
 from antiphon.storage.records.facts import LATE, SUMMED
 from antiphon.storage.records.figures import BOUNDS, LONGEST, Figures, bucket_of, quantile, total_of
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.testing.store.facts import new_facts
 from tests.support.chance import examples
+from tests.support.stores import opened
 
 START = 1_790_000_000
 """Seconds since the epoch; the beginning of no minute."""
@@ -41,13 +41,8 @@ def clock() -> Clock:
 
 @pytest.fixture
 async def store(store_url: str, clock: Clock) -> AsyncIterator[Store]:
-    opened: Store
-    if store_url.startswith("sqlite"):
-        opened = SqliteStore.open(store_url, now=clock)
-    else:
-        opened = await PostgresStore.open(store_url, now=clock)
-    yield opened
-    await opened.close()
+    async with opened(store_url, now=clock) as one:
+        yield one
 
 
 def ended(tenant: str, at: float, took: int = 40, **fields: object) -> Facts:
