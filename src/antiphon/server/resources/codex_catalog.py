@@ -69,8 +69,8 @@ def catalog(
     receives images unless it is known to accept none. `verdicts` has the sentence about whether agents can use a model,
     by its name, if that was measured.
     """
-    told = verdicts or {}
-    return [_entry(*model, place, told.get(model[0]) or DESCRIPTION) for place, model in enumerate(models)]
+    known = verdicts or {}
+    return [_entry(*model, place, known.get(model[0]) or DESCRIPTION) for place, model in enumerate(models)]
 
 
 def _entry(model: str, window: int | None, vision: bool | None, place: int, description: str) -> JsonObject:
