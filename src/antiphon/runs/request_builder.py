@@ -158,14 +158,7 @@ class RequestBuilder:
         if defaults is not None:
             request = defaults.complete(request, items)
         if api == "responses":
-            origin = "" if self._is_without_blobs else state_origin(target)
-            self._body = to_responses(
-                request, items, dialect, refused, unseal=self._unseal, origin=origin, files=self.files
-            )
-            self._body["model"] = target.model
-            if defaults is not None:
-                defaults.fill(self._body, request, refused, api)
-            return BuiltRequest(self._body, Toolbox(), None, api)
+            return self._for_responses(request, items, refused)
         if isinstance(items, ItemList) and ConfigurationUpdate in items.kinds:
             request = configured(request, items)
         taught = dialect.taught(refused) if refused else dialect
@@ -203,6 +196,20 @@ class RequestBuilder:
         if request.text is not None and (dialect.checks_answers or not taught.formats_here(toolbox.offers)):
             check = text_check(request, items, self._body, is_doubtful=target.is_loose)
         return BuiltRequest(self._body, toolbox, allowed, api, check, note, adjusted)
+
+    def _for_responses(
+        self, request: CreateResponse, items: Sequence[InputItem], refused: frozenset[str]
+    ) -> BuiltRequest:
+        """Return the request for the backend's own Responses API; it is complete with the operator's defaults."""
+        target = self.target
+        origin = "" if self._is_without_blobs else state_origin(target)
+        self._body = to_responses(
+            request, items, target.dialect, refused, unseal=self._unseal, origin=origin, files=self.files
+        )
+        self._body["model"] = target.model
+        if target.defaults is not None:
+            target.defaults.fill(self._body, request, refused, "responses")
+        return BuiltRequest(self._body, Toolbox(), None, "responses")
 
     def fitted(self, built: BuiltRequest, build: Callable[[], BuiltRequest]) -> BuiltRequest:
         """Return a request to a model with a known window, shortened and built again until it fits the window.
