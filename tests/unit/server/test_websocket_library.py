@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from websockets.frames import Frame, Opcode
 
-from antiphon.server.uvicorn.late_inflation import LateInflationFactory
+from antiphon.server.uvicorn.late_inflation import LARGEST, LateInflationFactory
 
 SOURCE = Path(__file__).parents[3] / "src/antiphon"
 
@@ -46,3 +46,17 @@ def test_a_message_that_is_compressed_by_the_library_is_inflated(starts_anew: bo
         assert (sent.rsv1, received.rsv1, extension.is_compressed) == (True, False, True)
         assert received.data == sent.data != text
         assert b"".join(extension.inflated([bytes(received.data)])) == text
+
+
+def test_a_large_message_is_sent_as_it_is_and_the_next_one_is_compressed() -> None:
+    """Compressing 1 MB of an image in one call would hold the event loop for 40 ms."""
+    _, sender = LateInflationFactory().process_request_params([("client_max_window_bits", None)], [])
+    _, receiver = LateInflationFactory().process_request_params([("client_max_window_bits", None)], [])
+    texts = [b"Good morning, Dover. " * 100, b"x" * (LARGEST + 1), b"Good night, Dover. " * 100, b"y" * LARGEST]
+
+    for text, is_compressed in zip(texts, (True, False, True, True), strict=True):
+        sent = sender.encode(Frame(Opcode.TEXT, text))
+        received = receiver.decode(sent)
+        assert (sent.rsv1, receiver.is_compressed) == (is_compressed, is_compressed)
+        data = bytes(received.data)
+        assert (b"".join(receiver.inflated([data])) if is_compressed else data) == text
