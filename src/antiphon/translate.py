@@ -71,12 +71,13 @@ class Translator:
         toolbox = toolbox_of(configured(decoded, items), items, family)
         unseal = Unsealer(keyring, "", refuses=False)
         self.chat_request = to_chat(decoded, items, family, toolbox=toolbox, unseal=unseal, token=unseal.token)
+        view = view_of(decoded)
         self._writer = ResponseWriter(
             response=open_response(decoded, new_id("resp"), int(now())),
             new_id=new_id,
             now=now,
             seal=lambda state: keyring.seal({"family": family.name, **state}, ""),
-            view=view_of(decoded),
+            view=view if view.encrypted else replace(view, signed_ids=True),  # nothing is stored here
         )
         chat = ChatStream(
             self._writer,

@@ -58,6 +58,10 @@ class View(Struct, frozen=True):
     """Whether raw reasoning is sent as summary parts."""
     encrypted: bool = False
     """Whether reasoning items have their `encrypted_content`."""
+    signed_ids: bool = False
+    """Whether the id of a call contains its signature: nothing is stored, and the client did not include encrypted
+    reasoning, so that the call itself may be all that it sends back.
+    """
     sources: bool = False
     """Whether web searches have the pages that they found."""
     results: bool = False

@@ -454,14 +454,19 @@ async def test_a_signature_is_recalled_by_the_call_alone_and_stays_in_its_chain(
     assert "sealed" not in json.dumps(listed) and len(backend.requests) == 5
 
 
-async def test_the_signature_of_a_call_that_was_not_stored_is_not_recalled(backend: ReplayBackend) -> None:
+@MODES
+async def test_the_call_alone_brings_its_signature_back_though_nothing_was_stored(
+    backend: ReplayBackend, stream: bool
+) -> None:
     backend.script = asks_for_signature({"id": SIGNED})
     async with before(backend, "generic") as served:
-        _, first = await ask(served, stream=False, tools=[PING], store=False)
-        call = {**first["output"][-1]}
+        _, first = await ask(served, stream=stream, **more)
+        made = first["output"][-1]
+        call = {name: made[name] for name in ("type", "call_id", "name", "arguments")}
         result = {"type": "function_call_output", "call_id": call["call_id"], "output": "ok"}
-        _, error = await ask(served, stream=False, tools=[PING], input=[call, result])
-    assert "thought_signature" in error["error"]["message"]
+        _, second = await ask(served, stream=stream, **more, input=[{"role": "user", "content": "Hi"}, call, result])
+    assert second["output"][0]["content"][0]["text"] == "Sunny", second
+    assert len(backend.requests) == 2
 
 
 @MODES
@@ -498,6 +503,7 @@ async def test_the_demo_backend_answers_behind_antiphon_whatever_it_refuses(
 
 
 async def test_a_call_inside_a_refusal_that_the_client_ruled_out_is_no_answer(backend: ReplayBackend) -> None:
+    more: Request = {"tools": [PING], "store": False}
     backend.script = lambda _: failed('<function=get_weather>{"city": "Rome"}</function>')
     async with before(backend, "groq") as served:
         _, response = await ask(served, stream=False, tools=[WEATHER], tool_choice="none")
