@@ -209,6 +209,25 @@ async def test_a_refused_request_is_answered_and_the_client_is_told(
     assert len(bodies) == len(refusals) + 2 * case.answers  # the second request of the client is sent in its final form
 
 
+@MODES
+@pytest.mark.parametrize(
+    ("name", "dialect"),
+    [("one of two", "anthropic"), ("an effort in an object", "openrouter")],
+    ids=["sampling", "effort"],
+)
+async def test_an_answer_from_the_cache_says_what_was_adjusted_for_it(
+    backend: ReplayBackend, name: str, dialect: str, stream: bool
+) -> None:
+    case = CASES[name]
+    backend.script = lambda sent: refused(case.words, case.status) if case.refuses(sent) else says(sent, case.says)
+    async with before(backend, dialect) as served:
+        for found in ("miss", "hit"):
+            headers, response = await ask(served, stream=stream, antiphon={"cache": True}, **case.asked)
+            assert (headers["antiphon-cache"], headers.get("antiphon-adjusted")) == (found, case.adjusted)
+            assert {name: response[name] for name in case.applied} == case.applied
+            assert await notes(served, response["id"]) == case.adjusted
+
+
 @pytest.mark.parametrize(
     "words",
     [
@@ -459,6 +478,7 @@ async def test_the_call_alone_brings_its_signature_back_though_nothing_was_store
     backend: ReplayBackend, stream: bool
 ) -> None:
     backend.script = asks_for_signature({"id": SIGNED})
+    more: Request = {"tools": [PING], "store": False}
     async with before(backend, "generic") as served:
         _, first = await ask(served, stream=stream, **more)
         made = first["output"][-1]
@@ -503,7 +523,6 @@ async def test_the_demo_backend_answers_behind_antiphon_whatever_it_refuses(
 
 
 async def test_a_call_inside_a_refusal_that_the_client_ruled_out_is_no_answer(backend: ReplayBackend) -> None:
-    more: Request = {"tools": [PING], "store": False}
     backend.script = lambda _: failed('<function=get_weather>{"city": "Rome"}</function>')
     async with before(backend, "groq") as served:
         _, response = await ask(served, stream=False, tools=[WEATHER], tool_choice="none")

@@ -5,10 +5,8 @@ answer, and forms that mean the same are not named.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from antiphon.protocol.response import Response
-from antiphon.translation.dialects.dialect import effort_in
 
 ADJUSTED = "antiphon-adjusted"
 """The header with these names."""
@@ -37,11 +35,11 @@ _FIELDS: Mapping[str, tuple[str, float | None]] = {
 """Fields of a response, with their values if the backend chose."""
 
 
-def show_applied(response: Response, adjusted: Iterable[str], body: Mapping[str, Any]) -> None:
-    """Show in a response what its backend was sent with the Chat request `body`."""
+def show_applied(response: Response, adjusted: Iterable[str], effort: str | None) -> None:
+    """Show in a response what its backend was sent; `effort` is the one that it was sent, None without one."""
     for name in adjusted:
         if name in _FIELDS:
             field, value = _FIELDS[name]
             setattr(response, field, value)
         elif name == EFFORT and response.reasoning is not None:
-            response.reasoning = {**response.reasoning, "effort": effort_in(body)}
+            response.reasoning = {**response.reasoning, "effort": effort}

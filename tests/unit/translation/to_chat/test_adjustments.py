@@ -3,6 +3,7 @@
 from typing import Any
 
 from antiphon.protocol.response import Response
+from antiphon.translation.dialects.dialect import effort_in
 from antiphon.translation.to_chat.adjustments import show_applied
 from tests.support.cases import each
 
@@ -17,7 +18,7 @@ def shown(body: dict[str, Any], *adjusted: str) -> Response:
         presence_penalty=1.0,
         reasoning={"effort": "high"},
     )
-    show_applied(response, adjusted, body)
+    show_applied(response, adjusted, effort_in(body))
     return response
 
 
@@ -45,5 +46,5 @@ def test_the_effort_is_the_one_that_was_sent(body: dict[str, Any], effort: str |
 
 def test_a_response_without_reasoning_has_none_to_show() -> None:
     response = Response(id="resp_1", created_at=0, model="m")
-    show_applied(response, ["reasoning.effort"], {})
+    show_applied(response, ["reasoning.effort"], None)
     assert response.reasoning is None
