@@ -82,7 +82,7 @@ class Translator:
         chat = ChatStream(
             self._writer,
             offers=toolbox.offers,
-            allowed=allowed_names(toolbox, decoded.tool_choice),
+            allowed=allowed_names(toolbox, decoded.tool_choice, family),
             call_ids=call_ids(items),
             only_one=decoded.parallel_tool_calls is False,
             text_calls=toolbox.in_text,

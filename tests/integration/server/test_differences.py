@@ -209,6 +209,29 @@ async def test_a_refused_request_is_answered_and_the_client_is_told(
     assert len(bodies) == len(refusals) + 2 * case.answers  # the second request of the client is sent in its final form
 
 
+TIME = {"type": "function", "name": "get_time", "parameters": {"type": "object", "properties": {}}}
+
+
+@MODES
+async def test_a_named_call_is_asked_for_beside_all_tools_and_another_call_does_not_count(
+    backend: ReplayBackend, stream: bool
+) -> None:
+    names = iter(["get_time", "get_weather"])
+
+    def script(sent: Request) -> Answer:
+        if is_forced(sent):
+            return refused("Thinking mode does not support this tool_choice")
+        return makes(sent, {"id": "call_1", "function": {"name": next(names), "arguments": '{"city": "Rome"}'}})
+
+    backend.script = script
+    choice = {"type": "function", "name": "get_weather"}
+    async with before(backend, "generic") as served:
+        _, response = await ask(served, stream=stream, tools=[TIME, WEATHER], tool_choice=choice)
+    assert [(item["type"], item["name"]) for item in response["output"]] == [("function_call", "get_weather")]
+    offered = [[tool["function"]["name"] for tool in sent["tools"]] for sent in backend.requests]
+    assert offered == [["get_time", "get_weather"]] * len(offered)
+
+
 @MODES
 @pytest.mark.parametrize(
     ("name", "dialect"),

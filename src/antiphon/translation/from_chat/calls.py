@@ -88,6 +88,8 @@ class StreamingCalls:
         """There was another call next to the only one."""
         self.held: list[StreamingCall] = []
         """Calls that are over, and need further processing."""
+        self.begun = 0
+        """How many calls began, except those that are not allowed."""
         self._last: _Call | None = None
         self._by_index: dict[int, _Call] = {}
         self._by_id: dict[str, _Call] = {}
@@ -106,6 +108,7 @@ class StreamingCalls:
         self._open_known()
         self.is_cut = self._only_one and self._last is not None and not self._last.is_muted
         call = self._last = _Call()
+        self.begun += 1
         call.is_closed = self.is_cut
         if not self.is_cut:
             self._live[call] = None
@@ -210,9 +213,6 @@ class StreamingCalls:
             self._taken.add(call.call_id)
         return call.call_id
 
-    # The life of a call.
-
-    def _open(self, call: _Call) -> None:
     def _sealed_id(self, kept: Mapping[str, Any], name: str) -> str:
         """Return an id that contains the signature of a call, empty if the client needs none.
 
@@ -225,6 +225,9 @@ class StreamingCalls:
         signature = {SIGNED_ID: kept[SIGNED_ID]} if SIGNED_ID in kept else kept
         return sealed_id(self._writer.seal({"calls": {"": signature}}))
 
+    # The life of a call.
+
+    def _open(self, call: _Call) -> None:
         self._make_room()
         self.close_whole()
         offer = self._offers.get(call.name) or meant(call.name[:MAX_NAME], self._offers.values())
@@ -247,6 +250,7 @@ class StreamingCalls:
         elif self._hosted_left is not None and offer.is_hosted and not offer.needs_approval:
             call.is_muted = self.are_used_up = self._hosted_left <= 0
             self._hosted_left -= 1
+        self.begun -= call.is_muted
         return self._writer.aside() if call.is_muted else self._writer
 
     def _grow(self, call: _Call, stream: StreamingCall, arguments: str) -> None:

@@ -161,8 +161,8 @@ class ChatStream:
 
     @property
     def has_calls(self) -> bool:
-        """Whether a call began."""
-        return self._is_started and bool(self._calls)
+        """Whether a call began that the client did not rule out."""
+        return self._is_started and self._calls.begun > 0
 
     def read(self, data: bytes) -> None:
         """Read a chunk as received. Raises `BackendError` for anything but a chunk."""
