@@ -17,6 +17,7 @@ WEATHER = {
     "name": "get_weather",
     "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
 }
+TIME = {"type": "function", "name": "get_time", "parameters": {"type": "object", "properties": {}}}
 FORMAT = {
     "format": {
         "type": "json_schema",
@@ -209,7 +210,21 @@ async def test_a_refused_request_is_answered_and_the_client_is_told(
     assert len(bodies) == len(refusals) + 2 * case.answers  # the second request of the client is sent in its final form
 
 
-TIME = {"type": "function", "name": "get_time", "parameters": {"type": "object", "properties": {}}}
+async def test_a_refusal_of_a_tools_schema_weakens_that_tool_and_no_format(backend: ReplayBackend) -> None:
+    def script(sent: Request) -> Answer:
+        if '"pattern": ' in json.dumps(sent.get("tools")):
+            return refused("Functions cannot have name with json schema")
+        return says(sent, '{"a": 1}')
+
+    backend.script = script
+    odd = TIME | {"parameters": {"type": "object", "properties": {"a": {"type": "string", "pattern": "^a"}}}}
+    async with before(backend, "fireworks") as served:
+        for _ in range(5):
+            headers, response = await ask(served, stream=False, tools=[WEATHER, odd], text=FORMAT)
+            assert response["status"] == "completed"
+    assert headers["antiphon-adjusted"] == "tools.schema"
+    assert backend.requests[-1]["response_format"]["type"] == "json_schema"
+    assert backend.requests[-1]["tools"][0]["function"]["parameters"] == WEATHER["parameters"]
 
 
 @MODES
