@@ -24,7 +24,7 @@ from antiphon.runs.server_steps import ServerSteps
 from antiphon.runs.steps import AttachFiles, AuxiliaryCall, CallModel, FinishRun, ListTools, RunTools, Step
 from antiphon.runs.turn import Turn
 from antiphon.telemetry.observers import ResponseRecord
-from antiphon.translation.to_chat.adjustments import show_applied
+from antiphon.translation.to_chat.adjustments import applied
 from antiphon.translation.wire import Finish
 from antiphon.translation.writer import ResponseWriter
 
@@ -169,7 +169,7 @@ class StepLoop(ABC):
             self._asking.choose()
             return self._turn.next() if self._is_small else await self._next()
         self.record.ignored_tools, self.record.adjusted = kept.ignored_tools, kept.adjusted
-        show_applied(self._writer.response, kept.adjusted, kept.effort)
+        self._writer.applied = applied(self._writer.response, kept.adjusted, kept.effort)
         if self.is_stream:
             self._start()
         replay_answer(kept, self._writer)

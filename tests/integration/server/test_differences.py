@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from antiphon.stored.console.details import details
+from antiphon.testing import assert_event_stream
 from antiphon.upstream.demo.refusing import REFUSALS, RefusingDemoBackend
 from tests.integration.server.test_refusing_backends import MODES, Request, before, hello, refused
 from tests.support.replay import JSON, Answer, ReplayBackend, completion, delta, sse, text
@@ -208,6 +209,20 @@ async def test_a_refused_request_is_answered_and_the_client_is_told(
     refusals = [sent for sent in bodies if case.refuses(sent)]
     assert len(refusals) <= 2  # the first request, and once more where switching thinking off does not help
     assert len(bodies) == len(refusals) + 2 * case.answers  # the second request of the client is sent in its final form
+
+
+async def test_a_stream_begins_with_the_values_of_the_request(backend: ReplayBackend) -> None:
+    case = CASES["one of two"]
+    backend.script = lambda sent: refused(case.words) if case.refuses(sent) else says(sent, case.says)
+    asked = {"model": "m", "input": "Hi", "stream": True, "antiphon": {"cache": True}, **case.asked}
+    async with before(backend, "generic") as served:
+        for _ in ("miss", "hit"):
+            async with served.http.post(f"{served.url}/responses", json=asked) as reply:
+                lines = [line[6:] for line in (await reply.text()).splitlines() if line.startswith("data: {")]
+            events = list(map(json.loads, lines))
+            assert_event_stream(events)
+            told = [event["response"]["top_p"] for event in events if "response" in event]
+            assert told == [0.9, 0.9, None]
 
 
 async def test_a_refusal_of_a_tools_schema_weakens_that_tool_and_no_format(backend: ReplayBackend) -> None:
