@@ -35,7 +35,8 @@ class Translator:
     Send `chat_request` as JSON to the backend's `/chat/completions`, `feed` the bytes of its answer as they arrive,
     then `finish`; each returns the events that became certain. `is_json` says that the answer is one JSON object
     and no event stream. `dialect` names the backend's family (see the reference), `generic` suits most. `keyring`
-    encrypts the state that a client stores (`encrypted_content`); without one only this process can decrypt it.
+    encrypts the state that a client stores (`encrypted_content`, signatures in the ids of calls); without one only this
+    process can decrypt it.
 
     Raises `ClientError` for a request that the API rejects, and for one with `previous_response_id`, because nothing is
     stored here. Nothing that a backend sends raises an error.
