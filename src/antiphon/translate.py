@@ -35,7 +35,8 @@ class Translator:
     Send `chat_request` as JSON to the backend's `/chat/completions`, `feed` the bytes of its answer as they arrive,
     then `finish`; each returns the events that became certain. `is_json` says that the answer is one JSON object
     and no event stream. `dialect` names the backend's family (see the reference), `generic` suits most. `keyring`
-    encrypts the state that a client stores (`encrypted_content`); without one only this process can decrypt it.
+    encrypts the state that a client stores (`encrypted_content`, signatures in the ids of calls); without one only this
+    process can decrypt it.
 
     Raises `ClientError` for a request that the API rejects, and for one with `previous_response_id`, because nothing is
     stored here. Nothing that a backend sends raises an error.
@@ -71,17 +72,18 @@ class Translator:
         toolbox = toolbox_of(configured(decoded, items), items, family)
         unseal = Unsealer(keyring, "", refuses=False)
         self.chat_request = to_chat(decoded, items, family, toolbox=toolbox, unseal=unseal, token=unseal.token)
+        view = view_of(decoded)
         self._writer = ResponseWriter(
             response=open_response(decoded, new_id("resp"), int(now())),
             new_id=new_id,
             now=now,
             seal=lambda state: keyring.seal({"family": family.name, **state}, ""),
-            view=view_of(decoded),
+            view=view if view.encrypted else replace(view, signed_ids=True),  # nothing is stored here
         )
         chat = ChatStream(
             self._writer,
             offers=toolbox.offers,
-            allowed=allowed_names(toolbox, decoded.tool_choice),
+            allowed=allowed_names(toolbox, decoded.tool_choice, family),
             call_ids=call_ids(items),
             only_one=decoded.parallel_tool_calls is False,
             text_calls=toolbox.in_text,

@@ -40,7 +40,8 @@ class Unsealer(Struct):
                 if self.refuses:
                     raise _unreadable(blob)
                 log.warning(
-                    "Omitted an `encrypted_content`: it was changed, or is from another tenant or server. "
+                    "Omitted an `encrypted_content`, or a signature in the id of a call: it was changed, or is from "
+                    "another tenant or server. "
                     "If another server encrypted it, add that server's key to `seal_keys`."
                 )
             self.opened[blob] = state or {}

@@ -183,12 +183,17 @@ class Lookup:
             self._land(None)
 
     async def end(
-        self, response: Response, sealed: dict[str, str], target: Target, ignored_tools: Sequence[str]
+        self,
+        response: Response,
+        sealed: dict[str, str],
+        target: Target,
+        ignored_tools: Sequence[str],
+        adjusted: Sequence[str],
     ) -> None:
         """Mark the response as ended: its answer can be returned again, at once to the requests that wait for it."""
         if response.status == "failed":
             return
-        answer = self._answer(response, sealed, target, ignored_tools)
+        answer = self._answer(response, sealed, target, ignored_tools, adjusted)
         try:
             if answer is not None and self._may_be_stored(target):
                 await self._keep(answer)
@@ -215,14 +220,20 @@ class Lookup:
             self._cache.flights.land(self._key, flight, answer)
 
     def _answer(
-        self, response: Response, sealed: dict[str, str], target: Target, ignored_tools: Sequence[str]
+        self,
+        response: Response,
+        sealed: dict[str, str],
+        target: Target,
+        ignored_tools: Sequence[str],
+        adjusted: Sequence[str],
     ) -> bytes | None:
         """Return the answer if it can be cached: a complete answer of the requested model."""
         # As it was at the time of the request: since then the backend's name can have changed (SIGHUP).
         origin = next((origin for origin, known in self._targets.items() if known is target), None)
         if self._told is None or response.status != "completed" or origin is None:
             return None
-        answer = noted(self._told, origin, response.usage, sealed, ignored_tools)
+        effort = response.reasoning.get("effort") if adjusted and response.reasoning else None
+        answer = noted(self._told, origin, response.usage, sealed, ignored_tools, adjusted, effort)
         return to_bytes(answer) if answer else None
 
     def _may_be_stored(self, target: Target) -> bool:

@@ -73,6 +73,10 @@ class KeptAnswer(Struct, kw_only=True, array_like=True):
     events: list[AnyKind]
     ignored_tools: list[str] = []
     """Types of tools that the backend did not receive."""
+    adjusted: list[str] = []
+    """What the backend was sent differently than the client wrote it (`to_chat.adjustments`)."""
+    effort: str | None = None
+    """The effort that was applied, if it was adjusted."""
 
 
 _encode = msgspec.json.Encoder().encode
@@ -90,6 +94,8 @@ def noted(
     usage: Usage | None,
     sealed: Mapping[str, str],
     ignored_tools: Sequence[str] = (),
+    adjusted: Sequence[str] = (),
+    effort: str | None = None,
 ) -> KeptAnswer | None:
     """Return the answer in these events, None if it is not the model's alone."""
     found = [event for event in told if isinstance(event, ItemEvent)]
@@ -97,7 +103,15 @@ def noted(
         return None
     items: list[Any] = [event.item for event in found if isinstance(event, OutputItemDone)]
     own = {item.id: sealed[item.id] for item in items if item.id in sealed}
-    return KeptAnswer(origin=origin, usage=usage, sealed=own, events=[*_in_few(found)], ignored_tools=[*ignored_tools])
+    return KeptAnswer(
+        origin=origin,
+        usage=usage,
+        sealed=own,
+        events=[*_in_few(found)],
+        ignored_tools=[*ignored_tools],
+        adjusted=[*adjusted],
+        effort=effort,
+    )
 
 
 def to_bytes(answer: KeptAnswer) -> bytes:

@@ -22,6 +22,7 @@ from antiphon.protocol.response import Usage
 from antiphon.protocol.validation.call_rules import CALLS, open_calls
 from antiphon.runs.auxiliary_calls import summary_of
 from antiphon.runs.checkpoints import Checkpoint, ToolCallRecord
+from antiphon.runs.corrections import NO_CALL
 from antiphon.runs.loops import STOPPED
 from antiphon.runs.plan import RunPlan
 from antiphon.runs.request_builder import RequestBuilder
@@ -120,6 +121,8 @@ class AgenticTurn(Turn):
             made = len(self._made()) if self.builder.request.max_tool_calls else 0
             result = yield from self._ask()
             ending = result.ending
+            if self.builder.demands_call and not ending.held and self._owes_call(ending):
+                ending = yield from self._demand(ending)
             if ending.held and (error := (yield from self._corrections(ending))):
                 return replace_struct(ending, error=error)
             if ending.error is not None or ending.outcome != "completed":
@@ -212,8 +215,17 @@ class AgenticTurn(Turn):
 
     # Calling the model.
 
-    def _ask(self) -> Generator[Step, None, ModelResult]:
+    def _demand(self, ending: Finish) -> Generator[Step, None, Finish]:
+        """Request the call that the model owes once more; without it, the response is still complete."""
+        self._is_optional = True
+        result = yield from self._ask(NO_CALL)
+        self._is_optional = False
+        return ending if result.ending.error is not None else result.ending
+
+    def _ask(self, more: str = "") -> Generator[Step, None, ModelResult]:
+        """Call the model with the conversation; `more` follows it for this call alone."""
         builder, hosted = self.builder, self._hosted
+        said = [Message(role="user", content=more)] if more else []
         while (result := self._taken()) is None:
             if builder.api_for(builder.request, self._conversation()) == "chat":
                 yield from self._prepare()
@@ -221,10 +233,11 @@ class AgenticTurn(Turn):
                     return ModelResult(Finish("completed", None))
                 self._relax()
             try:
-                built = builder.build(builder.request, self._conversation(), self._limit_tools)
+                built = builder.build(builder.request, joined(self._conversation(), said), self._limit_tools)
                 if builder.target.may_have_window:
                     built = builder.fitted(
-                        built, lambda: builder.build(builder.request, self._conversation(), self._limit_tools)
+                        built,
+                        lambda: builder.build(builder.request, joined(self._conversation(), said), self._limit_tools),
                     )
             except UnreadFile as unread:
                 yield AttachFiles(unread.part, unread.form)

@@ -25,7 +25,7 @@ from antiphon.sharing.memory import Account, Memory, weight
 from antiphon.sharing.offload import Offload
 from antiphon.sharing.scheduler import FairScheduler
 from antiphon.storage.contract import LargeItem, Store, StoredItem
-from antiphon.translation.signed_calls import SIGNABLE, SIGNED_CALL, item_of, sign, signature_of
+from antiphon.translation.signed_calls import SIGNABLE, SIGNED_CALL, item_of, sign, stored_signature
 from antiphon.translation.to_chat.prefix import MANY, Conversation, Prefix
 from antiphon.translation.to_chat.reasoning import shown_text, with_text
 from antiphon.translation.to_chat.request import as_sent, normalise_input
@@ -267,7 +267,7 @@ def store_item(item: Item, sealed: str | None = None, *, is_large: bool = False)
         sealed = item.encrypted_content
         item = msgspec.structs.replace(item, encrypted_content=msgspec.UNSET)
     if type(item) in SIGNABLE:
-        sealed = sealed or signature_of(item)
+        sealed = sealed or stored_signature(item)
     kept, image = kept_item(item), None
     if type(kept) is ImageGenerationCall:
         from antiphon.protocol.kept_images import as_kept  # noqa: PLC0415 - few items are images

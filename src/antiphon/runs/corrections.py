@@ -47,7 +47,7 @@ This answer was not used: it does not fit the schema. {misfit} \
 Answer again, with the same content, by one JSON value that fits the schema and nothing else."""
 
 
-NO_CALL = "You have not called a tool. Call one now, and write no text."
+NO_CALL = "You have not made the call that is required. Make it now, and write no text."
 
 
 def demanded(request: CreateResponse, items: Sequence[InputItem]) -> Question:

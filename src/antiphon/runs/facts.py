@@ -202,7 +202,7 @@ def _measured(record: ResponseRecord, now: float, moments: Sequence[Moment] | No
     """Return the times of a response that ends now; the record has seconds of the monotonic clock."""
     since, spans = record.began, record.spans
     began, ended = int((now - time.monotonic() + since) * 1000), int(now * 1000)
-    if not spans:
+    if not (spans or record.adjusted):
         return _Times(began, ended)
     rows = []
     first, calls = None, 0
@@ -223,9 +223,10 @@ def _measured(record: ResponseRecord, now: float, moments: Sequence[Moment] | No
     kept: list[Any] = rows[:MOST_SPANS]
     if record.adjusted:
         kept += [("adjusted", name, 0, None, None, "") for name in record.adjusted]
-    if moments:
+    if moments and spans:
         kept += _items(moments, now - time.monotonic() + since)
-    return _Times(began, ended, int((spans[0].began - since) * 1000), first, calls, _encode((began, kept)))
+    waited = int((spans[0].began - since) * 1000) if spans else None  # an answer from the cache has none
+    return _Times(began, ended, waited, first, calls, _encode((began, kept)))
 
 
 def _items(moments: Sequence[Moment], began: float) -> list[list[Any]]:

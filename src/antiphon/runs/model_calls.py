@@ -28,11 +28,11 @@ from antiphon.runs.turn import Turn, added
 from antiphon.runs.vision import Vision
 from antiphon.sharing.loading import load_if_installed
 from antiphon.telemetry.observers import Call, ResponseRecord
-from antiphon.translation.dialects.dialect import Api
+from antiphon.translation.dialects.dialect import Api, effort_in
 from antiphon.translation.from_chat.failed_generation import answer_of
 from antiphon.translation.from_chat.reader import ChatStream
 from antiphon.translation.from_responses.reader import ResponsesStream
-from antiphon.translation.to_chat.adjustments import show_applied
+from antiphon.translation.to_chat.adjustments import applied
 from antiphon.translation.to_chat.cut_prompts import is_cut, message_of
 from antiphon.translation.to_chat.prefix import encode_body, encode_large_body
 from antiphon.translation.to_chat.quotations import mentions
@@ -232,7 +232,7 @@ class ModelCaller:
         ignored = upstream.reply.headers.get(IGNORED)
         if isinstance(step, CallModel) and step.adjusted:
             record.adjusted = [*dict.fromkeys((*record.adjusted, *step.adjusted))]
-            show_applied(self._writer.response, step.adjusted, step.body)
+            self._writer.applied |= applied(self._writer.response, step.adjusted, effort_in(step.body))
         if ignored or plan.request.tools is not None or plan.tools is not None:
             self._note_tools(record, step.api, ignored)
         is_checked = bool(step.toolbox.offers) or (isinstance(step, CallModel) and step.check is not None)

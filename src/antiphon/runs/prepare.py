@@ -335,10 +335,11 @@ def view_of(request: CreateResponse) -> View:
     Without storage, reasoning items always contain their `encrypted_content` (specification section 10.4).
     """
     include = request.include or ()
-    options = request.stream_options
+    options, keeps_reasoning = request.stream_options, "reasoning.encrypted_content" in include
     return View(
         summary=request.reasoning is not None and request.reasoning.summary is not None,
-        encrypted="reasoning.encrypted_content" in include or request.store is False,
+        encrypted=keeps_reasoning or request.store is False,
+        signed_ids=request.store is False and not keeps_reasoning,
         sources="web_search_call.action.sources" in include,
         results="web_search_call.results" in include,
         file_results="file_search_call.results" in include,

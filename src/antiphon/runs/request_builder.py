@@ -190,7 +190,7 @@ class RequestBuilder:
             self._body.pop("stream_options", None)
         if lessons.suspicions is not None and self._tests(request):
             return self.build(*given, limit)
-        allowed = None if request.tool_choice is None else allowed_names(toolbox, request.tool_choice)
+        allowed = None if request.tool_choice is None else allowed_names(toolbox, request.tool_choice, taught)
         self.demands_call = not taught.forces_calls and CHOICE in adjusted
         check = None
         if request.text is not None and (dialect.checks_answers or not taught.formats_here(toolbox.offers)):

@@ -222,7 +222,8 @@ class Run(StepLoop):
                 writer.end()
                 return before + writer.take()
         if self._cache is not None:
-            await self._cache.end(writer.response, writer.sealed, self.plan.route.target, self.record.ignored_tools)
+            record, target = self.record, self.plan.route.target
+            await self._cache.end(writer.response, writer.sealed, target, record.ignored_tools, record.adjusted)
         return batch
 
     async def _close(self) -> None:

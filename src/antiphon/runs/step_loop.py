@@ -24,6 +24,7 @@ from antiphon.runs.server_steps import ServerSteps
 from antiphon.runs.steps import AttachFiles, AuxiliaryCall, CallModel, FinishRun, ListTools, RunTools, Step
 from antiphon.runs.turn import Turn
 from antiphon.telemetry.observers import ResponseRecord
+from antiphon.translation.to_chat.adjustments import applied
 from antiphon.translation.wire import Finish
 from antiphon.translation.writer import ResponseWriter
 
@@ -167,7 +168,8 @@ class StepLoop(ABC):
         if kept is None:
             self._asking.choose()
             return self._turn.next() if self._is_small else await self._next()
-        self.record.ignored_tools = kept.ignored_tools
+        self.record.ignored_tools, self.record.adjusted = kept.ignored_tools, kept.adjusted
+        self._writer.applied = applied(self._writer.response, kept.adjusted, kept.effort)
         if self.is_stream:
             self._start()
         replay_answer(kept, self._writer)

@@ -87,7 +87,7 @@ class Turn:
         if ending.held:
             self.steps = self._finish_corrected()
             return next(self.steps)
-        if self.builder.demands_call and not self._has_called and ending.outcome == "completed":
+        if self.builder.demands_call and self._owes_call(ending):
             self.steps = self._finish_called()
             return next(self.steps)
         usage = ending.usage if self._usage is None else added(self._usage, ending.usage)
@@ -153,6 +153,10 @@ class Turn:
             error = yield from self._corrections(result.ending)
             ending = result.ending
             yield FinishRun(Finish(ending.outcome, self.usage, error or ending.error, note=ending.note))
+
+    def _owes_call(self, ending: Finish) -> bool:
+        """Whether the model has to be sent a demand for its missing call."""
+        return not self._has_called and ending.outcome == "completed" and ending.error is None
 
     def _finish_called(self) -> Steps:
         """Request the call that the model owes once more, because its backend cannot be forced; then finish."""

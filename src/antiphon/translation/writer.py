@@ -58,6 +58,10 @@ class View(Struct, frozen=True):
     """Whether raw reasoning is sent as summary parts."""
     encrypted: bool = False
     """Whether reasoning items have their `encrypted_content`."""
+    signed_ids: bool = False
+    """Whether the id of a call contains its signature: nothing is stored, and the client did not include encrypted
+    reasoning, so that the call itself may be all that it sends back.
+    """
     sources: bool = False
     """Whether web searches have the pages that they found."""
     results: bool = False
@@ -104,6 +108,8 @@ class ResponseWriter(Struct):
     """The output index of the item opened last, -1 before the first."""
     tells_error: bool = True
     """Whether an `error` precedes `response.failed`."""
+    applied: dict[str, Any] = field(default_factory=dict)
+    """The fields in which the finished response differs from the request (`to_chat.adjustments`)."""
     notes: list[Note] = field(default_factory=list)
     """What was corrected in the model's output."""
     moments: list[Moment] | None = None
@@ -317,6 +323,7 @@ class ResponseWriter(Struct):
             incomplete_details=incomplete_details,
             error=error,
             tool_usage=used or self.response.tool_usage,
+            **self.applied,
         )
 
 

@@ -12,6 +12,7 @@ from antiphon.protocol.items.hosted import McpApprovalResponse
 from antiphon.protocol.items.messages import Message
 from antiphon.protocol.validation.validate import decode_request
 from antiphon.runs.context import Context
+from antiphon.runs.corrections import NO_CALL
 from antiphon.runs.engine import Engine
 from antiphon.runs.steps import CallModel, ListTools
 from antiphon.testing import assert_event_stream, fold
@@ -472,6 +473,41 @@ async def test_a_choice_that_demands_a_tool_is_met_by_its_first_call() -> None:
     first, second = backend.requests
     assert first["tool_choice"] == {"type": "function", "function": {"name": "dice__roll"}}
     assert second.get("tool_choice", "auto") == "auto"
+
+
+UNFORCED = (400, {"error": {"message": "Thinking mode does not support this tool_choice"}})
+ROLL_DEMANDED = {"type": "mcp", "server_label": "dice", "name": "roll"}
+
+
+async def test_a_tool_that_cannot_be_forced_is_asked_for_once_more() -> None:
+    made, backend = engine(UNFORCED, UNFORCED, SEARCHES, ROLLS, said("5"))
+    with_tools(made)
+
+    response = await ask(made, tools=[MCP, {"type": "web_search"}], tool_choice=ROLL_DEMANDED)
+
+    assert items(response) == ["mcp_list_tools", "mcp_call", "message"]
+    offered = [[tool["function"]["name"] for tool in sent["tools"]] for sent in backend.requests]
+    assert offered == [["dice__roll", "web_search", "open_page", "find_in_page"]] * 5
+    assert [sent["messages"][-1]["content"] for sent in backend.requests[2:]] == ["Hi", NO_CALL, "5"]
+
+
+async def test_a_model_that_makes_no_call_is_asked_for_it_only_once() -> None:
+    made, backend = engine(UNFORCED, UNFORCED, said("No."), said("Never."))
+    with_tools(made)
+
+    response = await ask(made, tools=[MCP, {"type": "web_search"}], tool_choice=ROLL_DEMANDED)
+
+    assert (response["status"], items(response)) == ("completed", ["mcp_list_tools", "message", "message"])
+    assert len(backend.requests) == 4
+
+
+async def test_a_call_that_cannot_be_asked_for_again_fails_no_response() -> None:  # a guard
+    made, _ = engine(UNFORCED, UNFORCED, said("No."), (401, {"error": {"message": "No such key."}}))
+    with_tools(made)
+
+    response = await ask(made, tools=[MCP], tool_choice=ROLL_DEMANDED)
+
+    assert (response["status"], items(response)) == ("completed", ["mcp_list_tools", "message"])
 
 
 async def test_usage_is_that_of_all_calls_of_the_model() -> None:

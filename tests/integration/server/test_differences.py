@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from antiphon.stored.console.details import details
+from antiphon.testing import assert_event_stream
 from antiphon.upstream.demo.refusing import REFUSALS, RefusingDemoBackend
 from tests.integration.server.test_refusing_backends import MODES, Request, before, hello, refused
 from tests.support.replay import JSON, Answer, ReplayBackend, completion, delta, sse, text
@@ -17,6 +18,7 @@ WEATHER = {
     "name": "get_weather",
     "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
 }
+TIME = {"type": "function", "name": "get_time", "parameters": {"type": "object", "properties": {}}}
 FORMAT = {
     "format": {
         "type": "json_schema",
@@ -207,6 +209,76 @@ async def test_a_refused_request_is_answered_and_the_client_is_told(
     refusals = [sent for sent in bodies if case.refuses(sent)]
     assert len(refusals) <= 2  # the first request, and once more where switching thinking off does not help
     assert len(bodies) == len(refusals) + 2 * case.answers  # the second request of the client is sent in its final form
+
+
+async def test_a_stream_begins_with_the_values_of_the_request(backend: ReplayBackend) -> None:
+    case = CASES["one of two"]
+    backend.script = lambda sent: refused(case.words) if case.refuses(sent) else says(sent, case.says)
+    asked = {"model": "m", "input": "Hi", "stream": True, "antiphon": {"cache": True}, **case.asked}
+    async with before(backend, "generic") as served:
+        for _ in ("miss", "hit"):
+            async with served.http.post(f"{served.url}/responses", json=asked) as reply:
+                lines = [line[6:] for line in (await reply.text()).splitlines() if line.startswith("data: {")]
+            events = list(map(json.loads, lines))
+            assert_event_stream(events)
+            told = [event["response"]["top_p"] for event in events if "response" in event]
+            assert told == [0.9, 0.9, None]
+
+
+async def test_a_refusal_of_a_tools_schema_weakens_that_tool_and_no_format(backend: ReplayBackend) -> None:
+    def script(sent: Request) -> Answer:
+        if '"pattern": ' in json.dumps(sent.get("tools")):
+            return refused("Functions cannot have name with json schema")
+        return says(sent, '{"a": 1}')
+
+    backend.script = script
+    odd = TIME | {"parameters": {"type": "object", "properties": {"a": {"type": "string", "pattern": "^a"}}}}
+    async with before(backend, "fireworks") as served:
+        for _ in range(5):
+            headers, response = await ask(served, stream=False, tools=[WEATHER, odd], text=FORMAT)
+            assert response["status"] == "completed"
+    assert headers["antiphon-adjusted"] == "tools.schema"
+    assert backend.requests[-1]["response_format"]["type"] == "json_schema"
+    assert backend.requests[-1]["tools"][0]["function"]["parameters"] == WEATHER["parameters"]
+
+
+@MODES
+async def test_a_named_call_is_asked_for_beside_all_tools_and_another_call_does_not_count(
+    backend: ReplayBackend, stream: bool
+) -> None:
+    names = iter(["get_time", "get_weather"])
+
+    def script(sent: Request) -> Answer:
+        if is_forced(sent):
+            return refused("Thinking mode does not support this tool_choice")
+        return makes(sent, {"id": "call_1", "function": {"name": next(names), "arguments": '{"city": "Rome"}'}})
+
+    backend.script = script
+    choice = {"type": "function", "name": "get_weather"}
+    async with before(backend, "generic") as served:
+        _, response = await ask(served, stream=stream, tools=[TIME, WEATHER], tool_choice=choice)
+    assert [(item["type"], item["name"]) for item in response["output"]] == [("function_call", "get_weather")]
+    offered = [[tool["function"]["name"] for tool in sent["tools"]] for sent in backend.requests]
+    assert offered == [["get_time", "get_weather"]] * len(offered)
+
+
+@MODES
+@pytest.mark.parametrize(
+    ("name", "dialect"),
+    [("one of two", "anthropic"), ("an effort in an object", "openrouter")],
+    ids=["sampling", "effort"],
+)
+async def test_an_answer_from_the_cache_says_what_was_adjusted_for_it(
+    backend: ReplayBackend, name: str, dialect: str, stream: bool
+) -> None:
+    case = CASES[name]
+    backend.script = lambda sent: refused(case.words, case.status) if case.refuses(sent) else says(sent, case.says)
+    async with before(backend, dialect) as served:
+        for found in ("miss", "hit"):
+            headers, response = await ask(served, stream=stream, antiphon={"cache": True}, **case.asked)
+            assert (headers["antiphon-cache"], headers.get("antiphon-adjusted")) == (found, case.adjusted)
+            assert {name: response[name] for name in case.applied} == case.applied
+            assert await notes(served, response["id"]) == case.adjusted
 
 
 @pytest.mark.parametrize(
@@ -454,14 +526,20 @@ async def test_a_signature_is_recalled_by_the_call_alone_and_stays_in_its_chain(
     assert "sealed" not in json.dumps(listed) and len(backend.requests) == 5
 
 
-async def test_the_signature_of_a_call_that_was_not_stored_is_not_recalled(backend: ReplayBackend) -> None:
+@MODES
+async def test_the_call_alone_brings_its_signature_back_though_nothing_was_stored(
+    backend: ReplayBackend, stream: bool
+) -> None:
     backend.script = asks_for_signature({"id": SIGNED})
+    more: Request = {"tools": [PING], "store": False}
     async with before(backend, "generic") as served:
-        _, first = await ask(served, stream=False, tools=[PING], store=False)
-        call = {**first["output"][-1]}
+        _, first = await ask(served, stream=stream, **more)
+        made = first["output"][-1]
+        call = {name: made[name] for name in ("type", "call_id", "name", "arguments")}
         result = {"type": "function_call_output", "call_id": call["call_id"], "output": "ok"}
-        _, error = await ask(served, stream=False, tools=[PING], input=[call, result])
-    assert "thought_signature" in error["error"]["message"]
+        _, second = await ask(served, stream=stream, **more, input=[{"role": "user", "content": "Hi"}, call, result])
+    assert second["output"][0]["content"][0]["text"] == "Sunny", second
+    assert len(backend.requests) == 2
 
 
 @MODES

@@ -72,8 +72,12 @@ tokenizer, only `reasoning_effort` is sent from then on.
 **Returned reasoning** is the place in which the reasoning of earlier turns is sent back, and the turns to which this
 applies. Signatures of calls always go back to the family that created them. LiteLLM puts Gemini's signature into the
 id of a call, which is then too long for clients: they receive a short id, `call_signed_…`, and LiteLLM its own. A
-client that keeps its own history can send such a call back without the reasoning item next to it, as pydantic-ai does,
-if the response was stored.
+client that keeps its own history can send such a call back without the reasoning item next to it, as pydantic-ai does.
+
+With `store: false` nothing is stored here. A client that includes `reasoning.encrypted_content` receives the signature
+there, and sends it back. For any other client the call has a longer id, `call_sealed_…`, which contains the encrypted
+signature of LiteLLM or Gemini (about 600 to 1,400 characters). Send it back unchanged, in the call and in its output.
+It is valid for the same tenant, on every server with the same keys; another backend receives a short id instead.
 """,
     "Tools and formats": """\
 **Tool choice** lists the supported values; *modes* are `none`, `auto` and `required`. If a named function or

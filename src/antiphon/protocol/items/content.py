@@ -20,7 +20,23 @@ Text = Annotated[str, Meta(max_length=10_485_760)]
 ItemId = Annotated[str, Meta(max_length=512, pattern=r"^[^\x00]*$(?!\n)", title="an ID without the character NUL")]
 """An item's id, created by the server or by a client with the right prefix."""
 
-CallId = Annotated[str, Meta(min_length=1, max_length=64)]
+MAX_CALL_ID = 64
+"""Characters of a call id (specification section 5)."""
+
+SEALED_CALL = "call_sealed_"
+"""The prefix of call ids of this server that contain a sealed signature, and are longer."""
+
+LONGEST_SEALED = 24_576
+"""Characters of such an id after its prefix."""
+
+CallId = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        pattern=rf"^(?:[\s\S]{{1,{MAX_CALL_ID}}}|{SEALED_CALL}[A-Za-z0-9_-]{{1,{LONGEST_SEALED}}})$(?!\n)",
+        extra={"max_length": MAX_CALL_ID},
+    ),
+]
 """Connects a call with its output."""
 
 Caller = dict[str, Any] | UnsetType | None

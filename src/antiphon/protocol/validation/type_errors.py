@@ -102,6 +102,8 @@ class Text:
         if self.bounds.max_length is not None and len(value) > self.bounds.max_length:
             raise refusals.too_long(path, "string", self.bounds.max_length, len(value))
         if self.bounds.pattern is not None and not re.search(self.bounds.pattern, value):
+            if self.bounds.extra is not None:  # the pattern has the exceptions from a length
+                raise refusals.too_long(path, "string", self.bounds.extra["max_length"], len(value))
             raise refusals.no_match(path, value, self.bounds.pattern, self.bounds.title)
 
 

@@ -103,13 +103,24 @@ _RANGE = re.compile(
 """Words about a value outside of its range, which the client must correct."""
 
 
+_OF_TOOL = re.compile(
+    r"\b(?:names?|arguments?|descriptions?|keywords?|parameters? of|(?:function|its|their|input)(?:'s)? parameters?)\b"
+    r"|\$(?:ref|defs)\b|\b(?:one|any|all)Of\b"
+    r"|\b(?:have|has|having|contain|contains|containing|define|declare|accept) (?:an? |the |any )?json schema",
+    re.IGNORECASE,
+)
+"""Words about the definition of a tool."""
+
+
 def _both(found: re.Match[str], sent: Body) -> str | None:
     has_both = sent.get("temperature") is not None and sent.get("top_p") is not None
     return "sampling.both" if has_both and not _RANGE.search(found.string) else None
 
 
-def _format(_: re.Match[str], sent: Body) -> str | None:
-    return "tools.format" if sent.get("tools") and sent.get("response_format") else None
+def _format(found: re.Match[str], sent: Body) -> str | None:
+    """Return the lesson for a format together with tools; a JSON schema alone can also be that of a tool."""
+    is_of_tool = _OF_TOOL.search(found.string) and not _OF_ANSWER.search(found.string)
+    return "tools.format" if sent.get("tools") and sent.get("response_format") and not is_of_tool else None
 
 
 def _stream(found: re.Match[str], sent: Body) -> str | None:
@@ -147,10 +158,12 @@ _TOOLS = (
     r"[`'\"]?(?:tools?|functions?"
     r"|(?:tool|function)[/ -](?:(?:and|or)[/ -]?)?(?:function )?(?:use|call(?:s|ing)?))[`'\"]?"
 )
-_FORMAT = (
-    r"(?:[`'\"]?response[_ ]?format[`'\"]?|response mime ?type|json (?:mode|schema|format|output)"
-    r"|structured outputs?|guided decoding)"
+_FORMAT_OF_ANSWER = (
+    r"[`'\"]?response[_ ]?format[`'\"]?|response mime ?type|json (?:mode|format|output)"
+    r"|structured outputs?|guided decoding"
 )
+_FORMAT = rf"(?:{_FORMAT_OF_ANSWER}|json schema)"
+_OF_ANSWER = re.compile(_FORMAT_OF_ANSWER, re.IGNORECASE)
 _CLASH = (
     r"(?:cannot|can't|can not|could not|must not|may not|incompatible|mutually exclusive|unsupported"
     r"|not (?:be )?(?:supported|allowed|compatible|combined|used))"

@@ -11,19 +11,18 @@ from typing import Any
 import msgspec
 
 from antiphon.errors import log
-from antiphon.protocol.items.content import Status
+from antiphon.protocol.items.content import MAX_CALL_ID, SEALED_CALL, Status
 from antiphon.protocol.tool_bindings import Offer
 from antiphon.translation.dialects.dialect import SIGNED_ID
 from antiphon.translation.from_chat.call_names import meant
 from antiphon.translation.from_chat.text_filters import SurrogateJoiner
 from antiphon.translation.hosted_items import streaming
-from antiphon.translation.signed_calls import SIGNED_CALL, item_of
+from antiphon.translation.signed_calls import SIGNED_CALL, item_of, sealed_id
 from antiphon.translation.tool_items import PREFIXES, StreamingCall
 from antiphon.translation.writer import ResponseWriter
 
-MAX_CALL_ID = 64
 MAX_NAME = 128
-"""Characters of ids that clients send back to us (specification section 5)."""
+"""Characters of names that clients send back to us (specification section 5)."""
 
 
 @dataclass(slots=True)
@@ -89,6 +88,8 @@ class StreamingCalls:
         """There was another call next to the only one."""
         self.held: list[StreamingCall] = []
         """Calls that are over, and need further processing."""
+        self.begun = 0
+        """How many calls began, except those that are not allowed."""
         self._last: _Call | None = None
         self._by_index: dict[int, _Call] = {}
         self._by_id: dict[str, _Call] = {}
@@ -107,6 +108,7 @@ class StreamingCalls:
         self._open_known()
         self.is_cut = self._only_one and self._last is not None and not self._last.is_muted
         call = self._last = _Call()
+        self.begun += 1
         call.is_closed = self.is_cut
         if not self.is_cut:
             self._live[call] = None
@@ -119,7 +121,7 @@ class StreamingCalls:
     def call_id(self, call: _Call, delta: CallDelta) -> str:
         """Return the id that the client sees of this call, open or not."""
         call.id = call.id or delta.id
-        return self._settle_id(call)
+        return self._settle_id(call, call.name or delta.name)
 
     def feed(self, call: _Call, delta: CallDelta) -> None:
         """Add a delta to a call."""
@@ -203,14 +205,25 @@ class StreamingCalls:
         if call.name in self._offers or not self._begins_another(call.name):
             self._open(call)
 
-    def _settle_id(self, call: _Call) -> str:
+    def _settle_id(self, call: _Call, name: str) -> str:
         if not call.call_id:
             is_free = call.id and call.id not in self._taken and len(call.id) <= MAX_CALL_ID
-            call.call_id = (
-                call.id if is_free else self._writer.new_id(SIGNED_CALL if SIGNED_ID in call.kept else "call")
-            )
+            own = call.id if is_free else self._writer.new_id(SIGNED_CALL if SIGNED_ID in call.kept else "call")
+            call.call_id = self._sealed_id(call.kept, name) or own if call.kept else own
             self._taken.add(call.call_id)
         return call.call_id
+
+    def _sealed_id(self, kept: Mapping[str, Any], name: str) -> str:
+        """Return an id that contains the signature of a call, empty if the client needs none.
+
+        The output of a local shell has the call's id in a field of at most 512 characters.
+        """
+        offer = self._offers.get(name)
+        is_elsewhere = offer is not None and (offer.is_hosted or offer.kind == "local_shell")
+        if is_elsewhere or not self._writer.view.signed_ids:
+            return ""
+        signature = {SIGNED_ID: kept[SIGNED_ID]} if SIGNED_ID in kept else kept
+        return sealed_id(self._writer.seal({"calls": {"": signature}}))
 
     # The life of a call.
 
@@ -218,8 +231,8 @@ class StreamingCalls:
         self._make_room()
         self.close_whole()
         offer = self._offers.get(call.name) or meant(call.name[:MAX_NAME], self._offers.values())
-        call_id, writer = self._settle_id(call), self._writer_of(call, offer)
-        is_signed = SIGNED_ID in call.kept and not offer.is_hosted
+        call_id, writer = self._settle_id(call, call.name), self._writer_of(call, offer)
+        is_signed = SIGNED_ID in call.kept and not (offer.is_hosted or call_id.startswith(SEALED_CALL))
         item_id = item_of(call_id, PREFIXES[offer.kind]) if is_signed else ""
         call.stream = streaming(writer, call_id, offer, item_id)
         if item_id:
@@ -237,6 +250,7 @@ class StreamingCalls:
         elif self._hosted_left is not None and offer.is_hosted and not offer.needs_approval:
             call.is_muted = self.are_used_up = self._hosted_left <= 0
             self._hosted_left -= 1
+        self.begun -= call.is_muted
         return self._writer.aside() if call.is_muted else self._writer
 
     def _grow(self, call: _Call, stream: StreamingCall, arguments: str) -> None:

@@ -13,14 +13,14 @@ from typing import Any
 
 from antiphon.errors import BackendError
 from antiphon.protocol.chat import ChatChunk, Choice, flat_error, read_error
-from antiphon.protocol.items.content import OutputText, Status
+from antiphon.protocol.items.content import MAX_CALL_ID, OutputText, Status
 from antiphon.protocol.items.messages import Message
 from antiphon.protocol.response import InputTokensDetails, OutputTokensDetails, Usage
 from antiphon.protocol.sources import Sources
 from antiphon.protocol.tool_bindings import Offer, TextCalls
 from antiphon.translation.checked_items import TextCheck
 from antiphon.translation.dialects.dialect import SIGNED_ID
-from antiphon.translation.from_chat.calls import MAX_CALL_ID, StreamingCalls, read_call
+from antiphon.translation.from_chat.calls import StreamingCalls, read_call
 from antiphon.translation.from_chat.content import StreamingContent
 from antiphon.translation.from_chat.decode import decode_answer, decode_chunk, decode_text
 from antiphon.translation.from_chat.failed_generation import UNPARSED, answer_in, text_of
@@ -161,8 +161,8 @@ class ChatStream:
 
     @property
     def has_calls(self) -> bool:
-        """Whether a call began."""
-        return self._is_started and bool(self._calls)
+        """Whether a call began that the client did not rule out."""
+        return self._is_started and self._calls.begun > 0
 
     def read(self, data: bytes) -> None:
         """Read a chunk as received. Raises `BackendError` for anything but a chunk."""

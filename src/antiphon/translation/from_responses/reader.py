@@ -12,8 +12,8 @@ from typing import Any
 
 from antiphon.errors import BackendError
 from antiphon.protocol.chat import read_error
+from antiphon.protocol.items.content import MAX_CALL_ID
 from antiphon.protocol.validation.call_rules import CALLS
-from antiphon.translation.from_chat.calls import MAX_CALL_ID
 from antiphon.translation.from_responses.item import PassedItem
 from antiphon.translation.from_responses.items import pass_on
 from antiphon.translation.from_responses.values import decode_event, dicts, read_usage, text

@@ -4,11 +4,10 @@ The header `antiphon-adjusted` names it, and the finished response shows the val
 answer, and forms that mean the same are not named.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from antiphon.protocol.response import Response
-from antiphon.translation.dialects.dialect import effort_in
 
 ADJUSTED = "antiphon-adjusted"
 """The header with these names."""
@@ -37,11 +36,12 @@ _FIELDS: Mapping[str, tuple[str, float | None]] = {
 """Fields of a response, with their values if the backend chose."""
 
 
-def show_applied(response: Response, adjusted: Iterable[str], body: Mapping[str, Any]) -> None:
-    """Show in a response what its backend was sent with the Chat request `body`."""
-    for name in adjusted:
-        if name in _FIELDS:
-            field, value = _FIELDS[name]
-            setattr(response, field, value)
-        elif name == EFFORT and response.reasoning is not None:
-            response.reasoning = {**response.reasoning, "effort": effort_in(body)}
+def applied(response: Response, adjusted: Collection[str], effort: str | None) -> dict[str, Any]:
+    """Return the fields in which the finished response differs, because its backend was sent something else.
+
+    `effort` is the one that the backend was sent, None without one.
+    """
+    fields: dict[str, Any] = dict(_FIELDS[name] for name in adjusted if name in _FIELDS)
+    if EFFORT in adjusted and response.reasoning is not None:
+        fields["reasoning"] = {**response.reasoning, "effort": effort}
+    return fields

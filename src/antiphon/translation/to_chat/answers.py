@@ -3,7 +3,9 @@
 import hashlib
 from typing import Any
 
+from antiphon.protocol.items.content import MAX_CALL_ID
 from antiphon.translation.dialects.dialect import Dialect
+from antiphon.translation.signed_calls import shortened
 from antiphon.translation.to_chat.reasoning import Recalled
 
 ChatPart = dict[str, Any]
@@ -83,8 +85,9 @@ def moved_from(call_id: str, name: str | None) -> ChatPart:
 
 def call_id_for(call_id: str, dialect: Dialect) -> str:
     """Return the id as the dialect allows it; the same id always becomes the same."""
-    fits = not dialect.short_call_ids or (len(call_id) == _SHORT_ID_LENGTH and call_id.isascii() and call_id.isalnum())
-    if fits:
+    if not dialect.short_call_ids:
+        return shortened(call_id) if len(call_id) > MAX_CALL_ID else call_id
+    if len(call_id) == _SHORT_ID_LENGTH and call_id.isascii() and call_id.isalnum():
         return call_id
     digest = hashlib.sha256(call_id.encode("utf-8", "surrogatepass")).digest()
     return "".join(_BASE36[byte % len(_BASE36)] for byte in digest[:_SHORT_ID_LENGTH])

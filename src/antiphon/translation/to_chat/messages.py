@@ -14,7 +14,7 @@ from antiphon.protocol.validation import refusals
 from antiphon.protocol.validation.call_rules import Call, Output, tie
 from antiphon.translation.dialects.dialect import SIGNED_ID, Dialect
 from antiphon.translation.files import GONE, ReadFiles
-from antiphon.translation.signed_calls import SIGNABLE, signature_of
+from antiphon.translation.signed_calls import signature_of
 from antiphon.translation.to_chat.answers import (
     UNSIGNED,
     ChatMessage,
@@ -268,8 +268,8 @@ class _Renderer(Struct):
         if answer.reasoning and not self._replays(answer):
             recalled = recalled.without_reasoning()
         for call in answer.calls:
-            if type(call) in SIGNABLE and (blob := signature_of(call)):
-                recall_signature(recalled, blob, self.dialect, self.unseal)
+            if blob := signature_of(call):
+                recall_signature(recalled, tie(call), blob, self.dialect, self.unseal)
         calls = [self._tool_call(call, recalled) for call in answer.calls]
         if self.dialect.signs_calls and calls and not (recalled.signatures or recalled.calls.get(tie(answer.calls[0]))):
             calls[0]["extra_content"] = UNSIGNED

@@ -69,11 +69,11 @@ def recall(items: Sequence[Reasoning], dialect: Dialect, unseal: Unseal) -> Reca
     return recalled
 
 
-def recall_signature(recalled: Recalled, blob: str, dialect: Dialect, unseal: Unseal) -> None:
+def recall_signature(recalled: Recalled, call_id: str, blob: str, dialect: Dialect, unseal: Unseal) -> None:
     """Add the signature that a call carries itself, unless its reasoning had it."""
     state = unseal(blob)
     if state.get("family") == dialect.name:
-        for call_id, extra in _table(state.get("calls")).items():
+        for extra in _table(state.get("calls")).values():
             recalled.calls.setdefault(call_id, _known(extra, _OF_CALLS))
 
 

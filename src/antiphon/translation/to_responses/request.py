@@ -22,7 +22,7 @@ from antiphon.protocol.items.calls import (
     ShellCall,
     ShellCallOutput,
 )
-from antiphon.protocol.items.content import InputFile
+from antiphon.protocol.items.content import MAX_CALL_ID, InputFile
 from antiphon.protocol.items.hosted import KEPT, CodeInterpreterCall, HostedItem, ImageGenerationCall
 from antiphon.protocol.items.messages import (
     Compaction,
@@ -38,6 +38,7 @@ from antiphon.protocol.validation.call_rules import CALLS, tie
 from antiphon.translation.dialects.dialect import Dialect
 from antiphon.translation.files import GONE, PAST, ReadFiles
 from antiphon.translation.learned import named_parameter
+from antiphon.translation.signed_calls import shortened
 from antiphon.translation.to_chat.history import remembered, summary
 from antiphon.translation.to_chat.hosted import Approvals, shown_call, state_of
 from antiphon.translation.to_chat.reasoning import Unseal, nothing, plain_text, recount
@@ -239,6 +240,8 @@ def _item(item: InputItem, files: ReadFiles | None) -> Body:
         said.pop("encrypted_content", None)
     if not (is_answer or isinstance(item, _WITH_ID)) or len(str(said.get("id"))) > LONGEST_ID:
         said.pop("id", None)
+    if len(said.get("call_id") or "") > MAX_CALL_ID:
+        said["call_id"] = shortened(said["call_id"])
     if isinstance(item, LocalShellCallOutput):
         said = said | {"id": tie(item)}
         said.pop("call_id", None)

@@ -90,9 +90,9 @@ def chat_function(offer: Offer) -> dict[str, Any]:
 def tool_choice(toolbox: Toolbox, choice: ToolChoice | None, dialect: Dialect) -> tuple[list[Offer], ChatChoice]:
     """Return the tools to send and the `tool_choice` for them, None if it has no effect.
 
-    What the dialect cannot express is done by sending only the tools that can be called. Raises `ClientError` if the
-    choice names no tool in force, requires one that only a server can run, or forces a call on a backend that cannot be
-    forced.
+    What the dialect cannot express is done by sending only the tools that can be called; a named tool where no call can
+    be forced is demanded in words (`demand`). Raises `ClientError` if the choice names no tool in force, requires one
+    that only a server can run, or forces a call on a backend that cannot be forced.
     """
     offers = toolbox.offered
     if isinstance(choice, McpChoice) and not choice.name:
@@ -106,14 +106,19 @@ def tool_choice(toolbox: Toolbox, choice: ToolChoice | None, dialect: Dialect) -
     return _mode(offers, choice, dialect)
 
 
-def allowed_names(toolbox: Toolbox, choice: ToolChoice | None) -> frozenset[str] | None:
+def allowed_names(toolbox: Toolbox, choice: ToolChoice | None, dialect: Dialect) -> frozenset[str] | None:
     """Return the names that the model can call, as the backend knows them; None if it can call any.
 
-    The backend receives the choice too, but some ignore it. Raises as `tool_choice`.
+    The backend receives the choice too, but some ignore it, and where no call can be forced, the model can ignore the
+    instruction. Raises as `tool_choice`.
     """
     if choice == "none":
         return frozenset()
-    return _names(toolbox, choice) if isinstance(choice, AllowedTools) else None
+    if isinstance(choice, AllowedTools):
+        return _names(toolbox, choice)
+    if dialect.forces_calls or not isinstance(choice, Choice) or (isinstance(choice, McpChoice) and not choice.name):
+        return None
+    return frozenset({chosen(toolbox.offered, choice)[0].chat_name})
 
 
 def relaxed(choice: ToolChoice | None) -> ToolChoice | None:
@@ -167,7 +172,9 @@ def _demanded(offers: list[Offer], dialect: Dialect) -> ChatChoice:
 
 def _named(offers: list[Offer], choice: Choice, dialect: Dialect) -> tuple[list[Offer], ChatChoice]:
     only = chosen(offers, choice)[:1]
-    if not dialect.forces_calls or dialect.tool_choice == "strings" or "tool_choice" not in dialect.accepts:
+    if not dialect.forces_calls:
+        return _mode(offers, "required", dialect)
+    if dialect.tool_choice == "strings" or "tool_choice" not in dialect.accepts:
         return _mode(only, "required", dialect)
     return offers, _reference(only[0])
 

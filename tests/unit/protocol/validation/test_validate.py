@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from antiphon.errors import ClientError
 from antiphon.protocol.grammars import unsound
+from antiphon.protocol.items.content import LONGEST_SEALED, SEALED_CALL
 from antiphon.protocol.items.messages import FunctionCallOutput, InputItem, ItemReference, Message
 from antiphon.protocol.tools import AnyTool, Grammar
 from antiphon.protocol.validation.queries import decode_include, decode_input_items_query
@@ -481,6 +482,19 @@ REFUSED: dict[str, tuple[Any, tuple[str | None, str | None, str]]] = {
         item(type="function_call_output", call_id="c" * 65, output=""),
         too_long("input[0].call_id", "string", 64, 65),
     ),
+    **{
+        f"78 call_id {name}": (
+            item(type="function_call_output", call_id=call_id, output=""),
+            too_long("input[0].call_id", "string", 64, len(call_id)),
+        )
+        for name, call_id in {
+            "that is sealed, and too long": SEALED_CALL + "A" * (LONGEST_SEALED + 1),
+            "that is sealed, with a blank": SEALED_CALL + "A" * 80 + " ",
+            "that is sealed, with a line end": SEALED_CALL + "A" * 80 + "\n",
+            "that ends as a sealed one": "x" + SEALED_CALL + "A" * 80,
+            "of 64 and a line end": "c" * 64 + "\n",
+        }.items()
+    },
     "78 empty call_id": (
         item(type="function_call_output", call_id="", output=""),
         (

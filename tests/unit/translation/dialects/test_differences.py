@@ -81,6 +81,9 @@ KNOWN = [
         "response_format is not supported when tools are used: `response_format` cannot be used with tools",
         "tools.format",
     ),
+    (400, "Tools cannot be combined with a JSON schema", "tools.format"),  # guards, from here
+    (400, "JSON schema is not supported with function calling", "tools.format"),
+    (400, "response_format: a function name cannot be used with json schema and tools", "tools.format"),
     # Forced calls.
     (400, "tool_choice 'required' is incompatible with thinking enabled", "tools.forced"),
     (
@@ -224,6 +227,12 @@ def test_other_models_are_sent_what_their_server_takes(model: str) -> None:
         'Blocked: "the top_p and temperature cannot be combined"',
         "tool_call_id 'abc' not found; message 9 characters",
         "tool_call_id should be a-z, A-Z, 0-9, _ or - and max 64",
+        "Functions cannot have name with json schema",
+        "Tools cannot have a JSON schema with references",
+        "The tool cannot use the keyword 'pattern' of JSON schema",
+        "Function parameters must not contain oneOf in their JSON schema",
+        "JSON schema is not supported for the arguments of tools",
+        "Unsupported JSON schema in the description of the function",
     ],
 )
 def test_words_about_something_else_teach_none_of_them(said: str) -> None:

@@ -2,8 +2,11 @@
 
 from typing import Any
 
+from msgspec.structs import replace
+
 from antiphon.protocol.response import Response
-from antiphon.translation.to_chat.adjustments import show_applied
+from antiphon.translation.dialects.dialect import effort_in
+from antiphon.translation.to_chat.adjustments import applied
 from tests.support.cases import each
 
 
@@ -17,8 +20,7 @@ def shown(body: dict[str, Any], *adjusted: str) -> Response:
         presence_penalty=1.0,
         reasoning={"effort": "high"},
     )
-    show_applied(response, adjusted, body)
-    return response
+    return replace(response, **applied(response, adjusted, effort_in(body)))
 
 
 def test_what_was_omitted_is_null_or_its_default() -> None:
@@ -45,5 +47,4 @@ def test_the_effort_is_the_one_that_was_sent(body: dict[str, Any], effort: str |
 
 def test_a_response_without_reasoning_has_none_to_show() -> None:
     response = Response(id="resp_1", created_at=0, model="m")
-    show_applied(response, ["reasoning.effort"], {})
-    assert response.reasoning is None
+    assert applied(response, ["reasoning.effort"], None) == {}
