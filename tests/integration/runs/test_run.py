@@ -335,3 +335,15 @@ async def test_a_request_leaves_nothing_to_the_collector(body: dict[str, Any]) -
         assert gc.collect() == 0
     finally:
         gc.enable()
+
+
+async def test_a_request_that_an_answer_refuses_costs_no_tokens() -> None:
+    refusal = {"error": {"message": "Unsupported parameter: 'temperature'", "code": 400}}
+    made, backend = engine(refusal, plain("Hello"))
+
+    run = await begin(made, temperature=1.9)
+    response = await run.result()
+
+    assert response.status == "completed"
+    assert ["temperature" in sent for sent in backend.requests] == [True, False]
+    assert run.spent()[:2] == (5, 1)

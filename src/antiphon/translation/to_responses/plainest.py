@@ -46,10 +46,11 @@ def simplify(body: Body, lessons: Collection[str], token: Callable[[], str]) -> 
     for item in body["input"]:
         if "messages.role" in lessons and item.get("role") == "developer":
             item["role"] = "system"
-        if "messages.text" in lessons and "role" in item and (text := _text_of(item)) is not None:
-            item["content"] = text
-            for name in ("id", "status"):  # an answer with these has parts
-                item.pop(name, None)
+        if "messages.text" in lessons and (place := _parts_in(item)):
+            item[place] = _text_of(item, place)
+            if place == "content":
+                for name in ("id", "status"):  # an answer with these has parts
+                    item.pop(name, None)
     return adjusted
 
 
@@ -91,7 +92,7 @@ def _messages(body: Body) -> Iterator[str]:
         yield "messages.first"
     if "developer" in roles:
         yield "messages.role"
-    if any("role" in item and isinstance(item["content"], list) and _text_of(item) is not None for item in items):
+    if any(map(_parts_in, items)):
         yield "messages.text"
     if any(item.get("type") == "reasoning" for item in items):
         yield "messages.reasoning"
@@ -172,9 +173,15 @@ def _put_first(body: Body, token: Callable[[], str]) -> None:
     body["input"] = rest
 
 
-def _text_of(item: Body) -> str | None:
-    """Return the text of a message; None if it has something else."""
-    content = item.get("content")
+def _parts_in(item: Body) -> str:
+    """Return where a message or the result of a call has texts in a list, and nothing else there; empty if nowhere."""
+    place = "content" if "role" in item else "output" if str(item.get("type")).endswith("call_output") else ""
+    return place if isinstance(item.get(place), list) and _text_of(item, place) is not None else ""
+
+
+def _text_of(item: Body, place: str = "content") -> str | None:
+    """Return the text of an item; None if it has something else."""
+    content = item.get(place)
     if isinstance(content, str):
         return content
     if not isinstance(content, list) or not all(part.get("type") in _TEXTS for part in content):

@@ -27,7 +27,7 @@ ASKED: dict[str, Any] = {
         {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "x"},
         {"role": "assistant", "content": "Four", "id": "msg_1"},
         {"type": "function_call", "call_id": "c1", "name": "look", "arguments": '{"city": "Five"}'},
-        {"type": "function_call_output", "call_id": "c1", "output": "Six [token]"},
+        {"type": "function_call_output", "call_id": "c1", "output": [{"type": "input_text", "text": "Six [token]"}]},
         {"role": "developer", "content": "Seven"},
         {"role": "user", "content": "Eight"},
     ],
