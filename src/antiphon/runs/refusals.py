@@ -6,6 +6,7 @@ is loaded after the first one, and for a model that refusals taught something ab
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
+from weakref import proxy
 
 from antiphon.errors import AntiphonError, BackendError
 from antiphon.protocol.items.messages import InputItem
@@ -61,7 +62,7 @@ class Refusals:
     """The refusals of one response's requests, and what its next request is like because of them."""
 
     def __init__(self, builder: Builder) -> None:
-        self._builder = builder
+        self._builder: Builder = proxy(builder)  # the builder has this object
         self._count = 0
         self.goes_by_chat = False
         """The backend's own Responses API does not accept this request."""

@@ -322,11 +322,23 @@ async def collect(run: Run) -> list[Any]:
     return [plainly(event) async for batch in run.events() for event in batch]
 
 
+REFUSAL = {"error": {"message": "The frobnicator declined this.", "code": 400}}
+
+
 @pytest.mark.wide
-@pytest.mark.parametrize("body", [{}, {"tools": [{"type": "function", "name": "look"}]}], ids=["text", "call"])
-async def test_a_request_leaves_nothing_to_the_collector(body: dict[str, Any]) -> None:
-    answers = called() if body else said("Hello ", "there")
-    made, _ = engine(answers, answers)
+@pytest.mark.parametrize(
+    ("answers", "body"),
+    [
+        ([said("Hello ", "there")], {}),
+        ([called()], {"tools": [{"type": "function", "name": "look"}]}),
+        ([(400, REFUSAL), said("Hello")], {"temperature": 1.9}),
+        ([REFUSAL, said("Hello")], {"temperature": 1.9}),
+        ([REFUSAL, REFUSAL], {"temperature": 1.9}),
+    ],
+    ids=["text", "call", "refusal", "refusal inside", "failure"],
+)
+async def test_a_request_leaves_nothing_to_the_collector(answers: list[Any], body: dict[str, Any]) -> None:
+    made, _ = engine(*answers, *answers)
     await stream(made, **body)  # what is kept for the next one is there now
     gc.collect()
     gc.disable()
