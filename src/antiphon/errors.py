@@ -116,6 +116,8 @@ class BackendError(AntiphonError):
         super().__init__(message, code=code, **fields)
         self.is_broken = is_broken
         """The backend was reached, but its answer did not start or did not end."""
+        self.refusal: tuple[int, bytes] | None = None
+        """The HTTP status and body of the refusal that a backend sent as the beginning of its answer."""
 
 
 class StoreError(AntiphonError):

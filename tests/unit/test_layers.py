@@ -87,6 +87,7 @@ SANS_IO = (
     *("protocol", "translation", "translate", "storage.operations", "webhooks.sign"),
     *("telemetry.metrics", "telemetry.kinds", "telemetry.requests", "telemetry.exposition"),
     *("runs.phases", "runs.plan", "runs.request_builder", "runs.turn", "runs.agentic_turn", "runs.steps"),
+    *("runs.refusals", "runs.simplified"),
     *("runs.tool_policy", "runs.provenance", "runs.corrections", "runs.loops", "runs.truncate"),
     *("upstream.probing.answers", "upstream.probing.consent", "upstream.probing.descriptions"),
     *(

@@ -21,7 +21,6 @@ from antiphon.protocol.schemas import JUDGE
 from antiphon.runs.engine import Engine
 from antiphon.runs.plan import RunPlan
 from antiphon.runs.prompt_reuse import compare, prompt_of
-from antiphon.runs.request_builder import RENAMES
 from antiphon.runs.steps import AuxiliaryCall, CallModel
 from antiphon.runs.tool_policy import IGNORED, look_at_tools, plain_types
 from antiphon.runs.turn import Turn, added
@@ -40,6 +39,7 @@ from antiphon.translation.to_chat.request import output_cap
 from antiphon.translation.to_chat.reuse import Fingerprint
 from antiphon.translation.to_chat.tokens import request_tokens, tokens_of
 from antiphon.translation.to_chat.vision import described, images_in
+from antiphon.translation.to_responses.request import RENAMES
 from antiphon.translation.wire import MAX_PLAIN_ANSWER, AnswerReader, AnswerStream, Finish
 from antiphon.translation.writer import ResponseWriter
 from antiphon.upstream.call import BROKEN, Refusal, UpstreamReply, attempt
@@ -382,11 +382,12 @@ class ModelCaller:
 
     def _end(self, stream: ModelStream) -> Finish:
         ending = stream.reader.finish() if stream.ending is None else stream.ending
-        if ending.usage is None:
+        if ending.usage is not None:
+            if stream.upstream.target.prices is not None:
+                self._cost += cost_of(stream.upstream.target, ending.usage)
+        elif not (isinstance(ending.error, BackendError) and ending.error.refusal):  # a refusal costs no tokens
             said = partial(stream.writer.between, stream.before, stream.writer.newest)
             self._unreported.append(Unreported(stream.upstream.record.body, said))
-        elif stream.upstream.target.prices is not None:
-            self._cost += cost_of(stream.upstream.target, ending.usage)
         return ending
 
     # Failures.

@@ -1,44 +1,34 @@
 """Builds the requests of one response for a backend, and adapts them after the backend rejects one."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from antiphon.access.unseal import Unsealer, state_origin
-from antiphon.errors import AntiphonError
 from antiphon.protocol.items.messages import ConfigurationUpdate, InputItem, ItemList
-from antiphon.protocol.requests import CreateResponse, LocalRequest
+from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.tools import Tool
 from antiphon.runs.corrections import text_check
 from antiphon.runs.loops import nudged
 from antiphon.runs.truncate import INSTRUCTING, Turns, has_older_turns, thin_out
 from antiphon.translation.checked_items import TextCheck
-from antiphon.translation.dialects.dialect import NEXT_LESSON, Api
+from antiphon.translation.dialects.dialect import Api
 from antiphon.translation.files import NONE_READ
-from antiphon.translation.from_chat.failed_generation import UNPARSED
-from antiphon.translation.learned import (
-    is_credible,
-    is_named,
-    own_words,
-    refused_parameter,
-    refused_schema,
-    refused_types,
-)
 from antiphon.translation.to_chat.adjustments import CHOICE
 from antiphon.translation.to_chat.cut_prompts import is_longer
-from antiphon.translation.to_chat.request import Body, configured, responses_parameter, to_chat
+from antiphon.translation.to_chat.marks import Token
+from antiphon.translation.to_chat.request import Body, configured, to_chat
 from antiphon.translation.to_chat.tokens import tokens_of
-from antiphon.translation.to_responses.request import countable, extras, field_of, refused_field, to_responses
+from antiphon.translation.to_responses.request import countable, to_responses
 from antiphon.translation.tool_mapping.choice import allowed_names
 from antiphon.translation.tool_mapping.offering import WITH_TOOLS, Toolbox, toolbox_of
 from antiphon.translation.writer import Note
-from antiphon.upstream.backend_errors import beyond_window, is_overflow, read_failure
+from antiphon.upstream.backend_errors import beyond_window
 from antiphon.upstream.backend_state import Target
-from antiphon.upstream.lessons import EVERYONE, NOTHING
 
 if TYPE_CHECKING:
-    from antiphon.runs.simplified import Simplified
+    from antiphon.runs.refusals import Refusals
 
 ANSWER = 1024
 """Tokens of a model's window that are reserved for its answer if the request sets no limit."""
@@ -48,19 +38,6 @@ ANSWER_SHARE = 8
 
 STEPS = 16
 """A prompt is shortened to a multiple of the window divided by this."""
-
-MAX_REFUSALS = 8
-"""Rejected parameters of one response; a backend that rejects more has another problem."""
-
-REJECTED = 400
-REFUSALS = {REJECTED, 422}
-"""Statuses of a request that a backend does not understand."""
-
-UNOPENED = "invalid_encrypted_content"
-"""Error code for reasoning that a backend did not seal, or can no longer open (specification section 13)."""
-
-RENAMES: Mapping[Api, Callable[[str], str | None]] = {"chat": responses_parameter, "responses": field_of}
-"""The client's names for the fields in a backend's errors."""
 
 
 class BuiltRequest(Struct, frozen=True):
@@ -104,21 +81,13 @@ class RequestBuilder:
         """The API of the request that was built last."""
         self._history = history
         self._unseal = unseal
+        self.tenant = unseal.tenant
+        self.token: Token = unseal.token
         self._served = served
-        self._body: Body = {}
-        self._refusals = 0
-        self._goes_by_chat = False
-        """The backend's own Responses API does not accept this request."""
-        self._is_without_blobs = False
-        """The backend could not open content that it had sealed: its keys have changed since."""
-        self.suspects: tuple[Target, frozenset[str]] | None = None
-        """The parameter that the API rejected, and which backend it is."""
-        self.simplified: Simplified | None = None
-        """What is sent differently in this response, because of a refusal that nothing explains."""
-        self._is_simplified = False
-        """A request of this response was sent once more in its plainest form."""
-        self._is_repeated = False
-        """The request was sent again unchanged, because the service could not parse the model's call."""
+        self.body: Body = {}
+        """The request that was built last."""
+        self.refusals: Refusals | None = None
+        """What follows from refusals; None without any."""
         self._is_plain = False
         """The backend is called without a stream, though the client requested one."""
         self.demands_call = False
@@ -132,7 +101,9 @@ class RequestBuilder:
 
     def api_for(self, request: CreateResponse, items: Sequence[InputItem]) -> Api:
         """Return the API for the next request."""
-        return "chat" if self._goes_by_chat else self.target.api_for(request, items)
+        if self.refusals is not None and self.refusals.goes_by_chat:
+            return "chat"
+        return self.target.api_for(request, items)
 
     def toolbox(self, items: Sequence[InputItem]) -> Toolbox:
         """Return the tools in force after this conversation."""
@@ -151,14 +122,16 @@ class RequestBuilder:
         target = self.target
         dialect, lessons, defaults = target.dialect, target.lessons, target.defaults
         given = request, items
-        is_usual = self.simplified is None and not lessons.by_tenant
-        refused = lessons.refused if is_usual else self._lessons()
+        is_usual = self.refusals is None and not lessons.by_tenant
+        refused = lessons.refused if is_usual else self.refused().lessons()
         api = "chat" if target.api == "chat" else self.api_for(request, items)
         self.api = api
         if defaults is not None:
             request = defaults.complete(request, items)
         if api == "responses":
-            return self._for_responses(request, items, refused)
+            built = self._for_responses(request, items, refused)
+            is_tested = lessons.suspicions is not None and self.refused().tests(request)
+            return self.build(*given, limit) if is_tested else built
         if isinstance(items, ItemList) and ConfigurationUpdate in items.kinds:
             request = configured(request, items)
         taught = dialect.taught(refused) if refused else dialect
@@ -170,46 +143,49 @@ class RequestBuilder:
         if dialect.checks_answers and not is_bare:
             items, note = nudged(items, target.state.options.loop_calls)
         adjusted: list[str] = []
-        self._body = to_chat(
+        self.body = to_chat(
             request,
             items,
             dialect,
             refused,
             toolbox=toolbox,
             unseal=self._unseal,
-            token=self._unseal.token,
+            token=self.token,
             history=self._history,
             files=self.files,
             adjusted=adjusted,
         )
-        self._body["model"] = target.model
+        self.body["model"] = target.model
         if defaults is not None:
-            defaults.fill(self._body, request, refused)
+            defaults.fill(self.body, request, refused)
+        if refused:
+            adjusted += self.refused().adapt(request, items, refused)
         if self._is_plain:
-            self._body = {**self._body, "stream": False}
-            self._body.pop("stream_options", None)
-        if lessons.suspicions is not None and self._tests(request):
+            self.body = {**self.body, "stream": False}
+            self.body.pop("stream_options", None)
+        if lessons.suspicions is not None and self.refused().tests(request):
             return self.build(*given, limit)
         allowed = None if request.tool_choice is None else allowed_names(toolbox, request.tool_choice, taught)
         self.demands_call = not taught.forces_calls and CHOICE in adjusted
         check = None
         if request.text is not None and (dialect.checks_answers or not taught.formats_here(toolbox.offers)):
-            check = text_check(request, items, self._body, is_doubtful=target.is_loose)
-        return BuiltRequest(self._body, toolbox, allowed, api, check, note, adjusted)
+            check = text_check(request, items, self.body, is_doubtful=target.is_loose)
+        return BuiltRequest(self.body, toolbox, allowed, api, check, note, adjusted)
 
     def _for_responses(
         self, request: CreateResponse, items: Sequence[InputItem], refused: frozenset[str]
     ) -> BuiltRequest:
         """Return the request for the backend's own Responses API; it is complete with the operator's defaults."""
-        target = self.target
-        origin = "" if self._is_without_blobs else state_origin(target)
-        self._body = to_responses(
+        target, refusals = self.target, self.refusals
+        origin = "" if refusals is not None and refusals.is_without_blobs else state_origin(target)
+        self.body = to_responses(
             request, items, target.dialect, refused, unseal=self._unseal, origin=origin, files=self.files
         )
-        self._body["model"] = target.model
+        self.body["model"] = target.model
         if target.defaults is not None:
-            target.defaults.fill(self._body, request, refused, "responses")
-        return BuiltRequest(self._body, Toolbox(), None, "responses")
+            target.defaults.fill(self.body, request, refused, "responses")
+        adjusted = self.refused().adapt(request, items, refused) if refused else ()
+        return BuiltRequest(self.body, Toolbox(), None, "responses", adjusted=adjusted)
 
     def fitted(self, built: BuiltRequest, build: Callable[[], BuiltRequest]) -> BuiltRequest:
         """Return a request to a model with a known window, shortened and built again until it fits the window.
@@ -252,58 +228,18 @@ class RequestBuilder:
 
         llama-cpp-python reports an invalid request only if it is not streamed.
         """
-        if self._is_plain or not self._body.get("stream") or not self.target.dialect.streams_hide_errors:
+        if self._is_plain or not self.body.get("stream") or not self.target.dialect.streams_hide_errors:
             return False
         self._is_plain = True
         return True
 
-    def learn(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
-        """The backend answered 400 or above. Return if another request may succeed; else raise the error to report."""
-        target = self.target
-        error = read_failure(status, headers, body, target.model, target.state.identity, RENAMES[self.api])
-        if (first := self.first_refusal) is not None:
-            raise first
-        if is_overflow(error):
-            if not self.shortens_next():
-                raise error
-            return
-        if error.code == UNOPENED and self._has_blobs and not self._is_without_blobs:
-            self._is_without_blobs = True
-            return
-        if self._learns_schema(status, body):
-            return
-        if self.repeats(error):
-            return
-        name = self._refused_name(status, body)
-        if name is None and self._falls_back(status, body):
-            return
-        self._refusals += 1
-        held = self._lessons()
-        if name in held:
-            name = NEXT_LESSON.get(name)
-        if name is None or name in held or self._refusals > MAX_REFUSALS:
-            self._simplify(status, error, body)
-        else:
-            words = own_words(body, self._body)
-            target.learn(name, words, EVERYONE if is_credible(status, words, name, self._body) else self._unseal.tenant)
+    def refused(self) -> "Refusals":
+        """Return what follows from refusals: the backend refused a request, or has before."""
+        if self.refusals is None:
+            from antiphon.runs.refusals import Refusals  # noqa: PLC0415 - after refusals alone
 
-    def repeats(self, error: AntiphonError) -> bool:
-        """Return whether to send the request again unchanged: the service could not parse the model's call."""
-        if error.code != UNPARSED or self._is_repeated:
-            return False
-        self._is_repeated = True
-        return True
-
-    def learn_schema(self, error: AntiphonError) -> bool:
-        """The answer was an error that may concern a schema. Return whether another request may succeed."""
-        return self._learns_schema(REJECTED, error.message.encode())
-
-    def confirm(self) -> None:
-        """Chat accepted the request that the Responses API rejected: so the request was not invalid."""
-        suspects, self.suspects = self.suspects, None
-        if suspects is not None and suspects[0] is self.target:
-            for name in suspects[1]:
-                self.target.learn(name, "")
+            self.refusals = Refusals(self)
+        return self.refusals
 
     def shortens_next(self) -> bool:
         """The backend found the request too long. Return whether the next one can be shorter: `next` shortens it.
@@ -353,89 +289,6 @@ class RequestBuilder:
         if self._turns is None:
             self._turns = Turns(self.items, with_reasoning=self.target.dialect.replay != "never")
         return self._turns
-
-    def _falls_back(self, status: int, body: bytes) -> bool:
-        """Whether a backend with an apparent Responses API rejected a request that may succeed over Chat.
-
-        The rejected parameter is not sent to that API any more once Chat has succeeded.
-        """
-        if status not in REFUSALS or self.api == "chat" or not self.target.state.is_probed:
-            return False
-        doubtful = extras(self.request, self.items)
-        self.suspects = self.target, refused_types(body, doubtful)
-        self._goes_by_chat = bool(doubtful)
-        return self._goes_by_chat
-
-    @property
-    def _has_blobs(self) -> bool:
-        """Whether the backend was sent reasoning that it had sealed itself."""
-        return self.api == "responses" and any("encrypted_content" in item for item in self._body["input"])
-
-    def _learns_schema(self, status: int, body: bytes) -> bool:
-        """Return whether a schema error teaches what to omit; without a lesson, services report it to their client.
-
-        Each lesson removes something from the schemas, so the retries end.
-        """
-        if self.api == "responses" or not self.target.dialect.checks_answers:
-            return False
-        lesson = refused_schema(status, body, self._body)
-        if lesson is not None:
-            # A guess from the schemas of this request says nothing about those of other tenants.
-            tenant = EVERYONE if is_named(body, lesson) else self._unseal.tenant
-            self.target.learn(lesson, own_words(body, self._body), tenant)
-        return lesson is not None
-
-    # A refusal that nothing explains.
-
-    def accepted(self) -> None:
-        """The backend answered: conclude from what was simplified for it."""
-        if (one := self._current()) is not None:
-            one.accepted()
-
-    @property
-    def first_refusal(self) -> AntiphonError | None:
-        """The error of the request that is sent once more in its plainest form, until that is accepted."""
-        one = self._current()
-        return one.refusal if one else None
-
-    def _lessons(self) -> frozenset[str]:
-        """Return the lessons for this response, and what is simplified for it."""
-        lessons, simplified = self.target.lessons, self._current()
-        mine = lessons.by_tenant.get(self._unseal.tenant, NOTHING) | (simplified.lessons if simplified else NOTHING)
-        # A parameter that the client wrote for the backend itself is refused by the backend, and not here.
-        own = self.request.parameters if mine and isinstance(self.request, LocalRequest) else ()
-        return lessons.refused | mine.difference(own)
-
-    def _tests(self, request: CreateResponse) -> bool:
-        """Return whether the request must be built again, to test a suspicion about its backend."""
-        if self.api != "chat" or self._current() is not None:
-            return False
-        from antiphon.runs.simplified import tested  # noqa: PLC0415 - after refusals alone
-
-        self.simplified = tested(self.target, self._unseal.tenant, request, self._body)
-        return self.simplified is not None and bool(self.simplified.lessons)
-
-    def _simplify(self, status: int, error: AntiphonError, body: bytes) -> None:
-        """Send the next request in its plainest form. Raises the error if that does not help."""
-        from antiphon.runs.simplified import plainest  # noqa: PLC0415
-
-        if self.api != "chat" or self._is_simplified:
-            raise error
-        tenant, before, refusal = self._unseal.tenant, self._current(), (status, error, body)
-        after = plainest(self.target, tenant, self.request, self._body, before, refusal)
-        if after is None:
-            raise error
-        self._is_simplified, self.simplified = True, after
-
-    def _current(self) -> "Simplified | None":
-        """Return what is simplified for the backend in use."""
-        one = self.simplified
-        return one if one is not None and one.target is self.target else None
-
-    def _refused_name(self, status: int, body: bytes) -> str | None:
-        if self.api == "responses":
-            return refused_field(status, body, self._body, self.request.include)
-        return refused_parameter(status, body, self._body)
 
 
 def _countable(built: BuiltRequest) -> Body:

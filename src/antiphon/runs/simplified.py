@@ -8,9 +8,11 @@ from msgspec import Struct
 
 from antiphon.errors import AntiphonError, log
 from antiphon.protocol.requests import CreateResponse, LocalRequest
+from antiphon.translation.dialects.dialect import Api
 from antiphon.translation.dialects.plainest import may_be_form, suspects
 from antiphon.translation.learned import own_words, spoken
 from antiphon.translation.to_chat.request import Body
+from antiphon.translation.to_responses import plainest as plainest_responses
 from antiphon.upstream.backend_state import Target
 from antiphon.upstream.suspicions import Suspects, Trial
 
@@ -54,12 +56,16 @@ class Simplified(Struct):
         self.refusal = self.trial = None
 
 
-def tested(target: Target, tenant: str, request: CreateResponse, body: Body) -> Simplified | None:
-    """Return how to send a request with the Chat body `body`; None to send it as it is."""
+Sent = tuple[Body, Api]
+"""The body of a request, and the API that it is for."""
+
+
+def tested(target: Target, tenant: str, request: CreateResponse, sent: Sent) -> Simplified | None:
+    """Return how to send a request that was built as `sent`; None to send it as it is."""
     lessons = target.lessons
     if lessons.suspicions is None or not lessons.suspicions.is_open(tenant):
         return None
-    trial = lessons.suspicions.trial(tenant, suspects(body, target.dialect, _own(request)))
+    trial = lessons.suspicions.trial(tenant, _suspects(target, request, sent))
     return None if trial is None else Simplified(target, tenant, trial.applied, trial)
 
 
@@ -67,13 +73,13 @@ def plainest(
     target: Target,
     tenant: str,
     request: CreateResponse,
-    body: Body,
+    sent: Sent,
     before: Simplified | None,
     refusal: tuple[int, AntiphonError, bytes],
 ) -> Simplified | None:
     """Return how to send a refused request once more; None if its form is not the reason, or was tried too often.
 
-    `body` is the Chat request that was refused, sent as `before` says; `refusal` is the status, the error for the
+    `sent` is the request that was refused, simplified as `before` says; `refusal` is the status, the error for the
     client, and the backend's body.
     """
     status, error, answer = refusal
@@ -81,15 +87,22 @@ def plainest(
         return None
     trial = before.trial if before else None
     applied = before.lessons if before else frozenset[str]()
-    sent = suspects(body, target.dialect, _own(request))
+    found = _suspects(target, request, sent)
     suspicions = target.lessons.suspect()
     if trial is not None and trial.tested:
         suspicions.attempt(tenant, trial.left)  # the test is the reason, so the client must not notice it
-    elif not sent or not (suspicions.is_shown(tenant, sent) or suspicions.attempt(tenant, sent)):
+    elif not found or not (suspicions.is_shown(tenant, found) or suspicions.attempt(tenant, found)):
         return None
-    return Simplified(target, tenant, applied | sent, trial, sent, error, own_words(answer, body))
+    return Simplified(target, tenant, applied | found, trial, found, error, own_words(answer, sent[0]))
 
 
-def _own(request: CreateResponse) -> frozenset[str]:
+def _suspects(target: Target, request: CreateResponse, sent: Sent) -> Suspects:
+    body, api = sent
+    if api == "responses":
+        return plainest_responses.suspects(body, request.include or (), own_parameters(request))
+    return suspects(body, target.dialect, own_parameters(request))
+
+
+def own_parameters(request: CreateResponse) -> frozenset[str]:
     """Return the parameters that the client wrote for the backend itself."""
     return frozenset(request.parameters) if isinstance(request, LocalRequest) else frozenset()

@@ -25,7 +25,7 @@ from antiphon.translation.checked_items import CheckedMessage
 from antiphon.translation.files import UnreadFile
 from antiphon.translation.tool_mapping.offering import Toolbox
 from antiphon.translation.wire import Finish
-from antiphon.upstream.backend_errors import is_overflow, too_long
+from antiphon.upstream.backend_errors import too_long
 
 
 class Turn:
@@ -102,23 +102,20 @@ class Turn:
     ) -> None:
         """The backend's answer was read to its end; `items` is its output if it was an internal call.
 
-        Some backends report only in their stream that the input is too long, or that they cannot build a grammar from a
-        schema (hermes-agent#67349, about LM Studio). Without output so far (`is_silent`), that is like a rejection.
+        Some backends report only in their answer that they refuse the request, such as a schema of which they cannot
+        build a grammar (hermes-agent#67349, about LM Studio). Without output so far (`is_silent`), that is like an HTTP
+        reply that refuses it.
         """
         error = ending.error
         if error is None:
-            if self.builder.suspects is not None:
-                self.builder.confirm()
-            if self.builder.simplified is not None:
-                self.builder.accepted()
-        elif is_silent and (first := self.builder.first_refusal) is not None:
-            ending = replace(ending, error=first)
-        elif is_silent and is_overflow(error):
-            if self.builder.shortens_next():
+            if self.builder.refusals is not None:
+                self.builder.refusals.accepted()
+        elif is_silent:
+            try:
+                self.builder.refused().learn_inside(error)
                 return
-            ending = replace(ending, error=too_long())
-        elif is_silent and (self.builder.learn_schema(error) or self.builder.repeats(error)):
-            return
+            except AntiphonError as reported:
+                ending = replace(ending, error=reported.with_traceback(None))
         self._result, self._has_called = ModelResult(ending, items), has_calls
 
     def asks_plainly(self) -> bool:
@@ -132,14 +129,15 @@ class Turn:
         `truncation: auto` an input that is too long loses its oldest turns.
         """
         try:
-            self.builder.learn(status, headers, body)
+            self.builder.refused().learn(status, headers, body)
         except AntiphonError as error:
             self.failed(error)
 
     def failed(self, error: AntiphonError) -> None:
         """The backend could not be called. Raises the error, unless the response is complete without this call."""
         if not self._is_optional:
-            raise self.builder.first_refusal or error
+            refusals = self.builder.refusals
+            raise (refusals.first if refusals is not None else None) or error
         self._result = ModelResult(
             Finish("completed", None, BackendError(error.message, gist=error.gist, detail=str(error)))
         )

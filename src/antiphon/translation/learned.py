@@ -89,6 +89,9 @@ LONGEST_WORDS = 300
 LARGEST_REQUEST = 200_000
 """Bytes of a request that is searched for these words, in 10 ms; of the refusal of a larger one, no words are kept."""
 
+_WITH_CONTENT = ("messages", "input", "instructions", "tools", "response_format", "text")
+"""Parameters of Chat and Responses requests with what clients wrote."""
+
 RUN = 10
 """Characters of the words that are searched for at once, so that each common run of 14 is found."""
 
@@ -145,7 +148,7 @@ def own_words(body: bytes, sent: Mapping[str, Any]) -> str:
     texts = [one for one in _statements(_decoded(body)) if isinstance(one, str)]
     said = _DUMP.split(unquoted(" ".join(dict.fromkeys(texts))), maxsplit=1)[0][:LONGEST_WORDS]
     said = _CONTROL.sub(" ", said).encode("utf-8", "replace").decode()
-    given = msgspec.json.encode([sent.get("messages"), sent.get("tools"), sent.get("response_format")])
+    given = msgspec.json.encode([sent.get(name) for name in _WITH_CONTENT])
     if len(given) > LARGEST_REQUEST:
         return ""
     request, kept, place = given.decode(), "", 0

@@ -17,6 +17,7 @@ from collections import deque
 from msgspec import Struct
 
 from antiphon.ids import Clock
+from antiphon.translation.dialects.dialect import VALUE
 
 HOUR, DAY = 3_600, 86_400
 
@@ -138,8 +139,10 @@ class Suspicions:
     def drop(self, lesson: str, tenant: str | None) -> None:
         """Forget the suspicion of a tenant that a lesson explains; None for those of all tenants."""
         for name, mine in self._tenants.items():
-            if tenant in (None, name) and mine.suspicion is not None and lesson in mine.suspicion.left:
-                mine.suspicion = None
+            if tenant in (None, name) and mine.suspicion is not None:
+                left = mine.suspicion.left
+                if lesson in left or any(one.partition(VALUE)[0] == lesson for one in left):
+                    mine.suspicion = None
 
     def _current(self, mine: _Tenant | None) -> Suspicion | None:
         """Return the suspicion if it is open, and not older than a day."""

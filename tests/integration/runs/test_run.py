@@ -322,11 +322,23 @@ async def collect(run: Run) -> list[Any]:
     return [plainly(event) async for batch in run.events() for event in batch]
 
 
+REFUSAL = {"error": {"message": "The frobnicator declined this.", "code": 400}}
+
+
 @pytest.mark.wide
-@pytest.mark.parametrize("body", [{}, {"tools": [{"type": "function", "name": "look"}]}], ids=["text", "call"])
-async def test_a_request_leaves_nothing_to_the_collector(body: dict[str, Any]) -> None:
-    answers = called() if body else said("Hello ", "there")
-    made, _ = engine(answers, answers)
+@pytest.mark.parametrize(
+    ("answers", "body"),
+    [
+        ([said("Hello ", "there")], {}),
+        ([called()], {"tools": [{"type": "function", "name": "look"}]}),
+        ([(400, REFUSAL), said("Hello")], {"temperature": 1.9}),
+        ([REFUSAL, said("Hello")], {"temperature": 1.9}),
+        ([REFUSAL, REFUSAL], {"temperature": 1.9}),
+    ],
+    ids=["text", "call", "refusal", "refusal inside", "failure"],
+)
+async def test_a_request_leaves_nothing_to_the_collector(answers: list[Any], body: dict[str, Any]) -> None:
+    made, _ = engine(*answers, *answers)
     await stream(made, **body)  # what is kept for the next one is there now
     gc.collect()
     gc.disable()
@@ -335,3 +347,15 @@ async def test_a_request_leaves_nothing_to_the_collector(body: dict[str, Any]) -
         assert gc.collect() == 0
     finally:
         gc.enable()
+
+
+async def test_a_request_that_an_answer_refuses_costs_no_tokens() -> None:
+    refusal = {"error": {"message": "Unsupported parameter: 'temperature'", "code": 400}}
+    made, backend = engine(refusal, plain("Hello"))
+
+    run = await begin(made, temperature=1.9)
+    response = await run.result()
+
+    assert response.status == "completed"
+    assert ["temperature" in sent for sent in backend.requests] == [True, False]
+    assert run.spent()[:2] == (5, 1)

@@ -15,7 +15,8 @@ from antiphon.config import BackendConfig, Settings
 from tests.integration.server.test_differences import FORMAT, WEATHER, ask, is_forced, makes, says
 from tests.integration.server.test_refusing_backends import MODES, Request, before, hello, refused
 from tests.support.keys import bearing, issued
-from tests.support.replay import JSON, Answer, ReplayBackend
+from tests.support.native import answering, message
+from tests.support.replay import JSON, Answer, ReplayBackend, delta, sse
 from tests.support.server import Served, serve
 
 UNKNOWN: list[Any] = json.loads(Path(__file__).with_name("unknown_refusals.json").read_text("utf-8"))
@@ -333,3 +334,66 @@ async def test_a_schema_that_a_server_shows_takes_no_tools_from_other_tenants(ba
     assert set(statuses) <= {200, 400}
     assert [one["function"]["name"] for one in backend.requests[-1]["tools"]] == ["find"]
     assert '"minimum"' in json.dumps(backend.requests[-1]["tools"])
+
+
+def inside(sent: Request, words: str, *before: Request, **fields: Any) -> Answer:
+    """A refusal with status 200, as the whole of an answer or behind some output."""
+    told = {"error": {"message": words, "type": "invalid_request_error", **fields}}
+    if sent.get("stream"):
+        return Answer([sse(*before, told)])
+    return Answer([json.dumps(told).encode()], JSON)
+
+
+@MODES
+@pytest.mark.parametrize("words", [UNKNOWN_WORDS, "Unsupported parameter: 'temperature'"], ids=["unknown", "known"])
+async def test_a_refusal_with_status_200_is_answered_like_one_with_400(
+    backend: ReplayBackend, words: str, stream: bool
+) -> None:
+    backend.script = lambda sent: inside(sent, words, code=400) if "temperature" in sent else hello(sent)
+    async with before(backend, "generic") as served:
+        for _ in range(6):
+            _, response = await ask(served, stream=stream, temperature=1.9)
+            assert response["status"] == "completed", response
+        (state,) = served.engine.models.backends
+        assert state.lessons_of("m").of("") == {"temperature=1.9" if words == UNKNOWN_WORDS else "temperature"}
+        _, kept = await served.get(f"/responses/{response['id']}")
+        backend.script = lambda sent: inside(sent, words, code=400)
+        _, response = await ask(served, stream=stream, temperature=1.9)
+        assert words in response["error"]["message"]
+        assert state.health.failures == 0  # the request is at fault, and not the backend
+    assert kept["status"] == "completed"
+    assert kept["temperature"] is None
+
+
+async def test_nothing_is_repeated_once_a_client_has_output(backend: ReplayBackend) -> None:
+    backend.script = lambda sent: inside(sent, UNKNOWN_WORDS, delta(content="Hel"), code=400)
+    async with before(backend, "generic") as served:
+        _, response = await ask(served, stream=True, temperature=1.9)
+    assert response["status"] == "failed"
+    assert response["output"][0]["content"][0]["text"] == "Hel"
+    assert len(backend.requests) == 1
+
+
+@MODES
+async def test_a_backend_that_is_called_by_its_responses_api_has_a_second_attempt(stream: bool) -> None:
+    def script(sent: Request) -> Answer:
+        if "temperature" not in sent:
+            return answering([message("Hello")])(sent)
+        if sent["temperature"] == 1.9:
+            return refused(UNKNOWN_WORDS)
+        return inside(sent, UNKNOWN_WORDS)
+
+    backend = ReplayBackend(script, speaks_responses=True)
+    async with backend.serve():
+        config = BackendConfig(url=backend.url, dialect="generic", api="responses")
+        line = await backends_of(Settings(backends=[config]), {})
+        async with serve(*line.backends, shares=line.shares, dialects=line.dialects) as served:
+            for temperature in (1.9, 0.7, 1.9, 0.7):
+                backend.requests.clear()
+                _, response = await ask(
+                    served, stream=stream, temperature=temperature, tools=[ODD], instructions="Zero"
+                )
+                assert response["status"] == "completed", response
+                assert response["temperature"] is None
+                assert backend.requests[-1]["instructions"] == "Zero"
+                assert [tool["name"] for tool in backend.requests[-1]["tools"]] == ["find"]

@@ -7,6 +7,7 @@ import pytest
 from antiphon.errors import BackendError, ClientError
 from antiphon.protocol.items.calls import ToolSearchCall, ToolSearchOutput
 from antiphon.protocol.items.messages import Message
+from antiphon.protocol.refused_answers import read_refusal
 from antiphon.protocol.validation.validate import decode_request
 from antiphon.runs.context import Context
 from antiphon.runs.steps import AttachFiles, CallModel, FinishRun
@@ -17,6 +18,12 @@ from antiphon.translation.to_chat.defaults import ModelDefaults
 from antiphon.translation.wire import Finish
 from antiphon.upstream.backend_state import Target
 from tests.support.engine import target, turn_for
+
+ODD = {
+    "type": "function",
+    "name": "find",
+    "parameters": {"type": "object", "properties": {"city": {"type": "string", "pattern": "^[A-Z]"}}},
+}
 
 
 def turn(to: Target | None = None, *said: str, history: int = 0, **body: Any) -> Turn:
@@ -167,7 +174,7 @@ def test_any_other_refusal_is_reported_at_once() -> None:
 
 def test_a_backend_that_refuses_everything_is_not_asked_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     names = iter(f"p{number}" for number in range(100))
-    monkeypatch.setattr("antiphon.runs.request_builder.refused_parameter", lambda *_: next(names))
+    monkeypatch.setattr("antiphon.runs.refusals.refused_parameter", lambda *_: next(names))
     one = turn()
 
     with pytest.raises(ClientError):
@@ -175,6 +182,136 @@ def test_a_backend_that_refuses_everything_is_not_asked_for_ever(monkeypatch: py
             called(one)
             one.refused(400, {}, error("no"))
     assert next(names) == "p9"
+
+
+def inside(value: Any) -> Finish:
+    """An answer that is only this error."""
+    return Finish("completed", None, read_refusal(value))
+
+
+UNKNOWN = {"message": "The frobnicator declined this.", "code": 400}
+
+
+@pytest.mark.parametrize("value", [UNKNOWN, {"message": "jinja: roles must alternate"}], ids=["refusal", "template"])
+def test_a_refusal_inside_an_answer_is_sent_once_more_in_its_plainest_form(value: Any) -> None:
+    one = turn(top_p=0.5)
+    assert called(one)["top_p"] == 0.5
+
+    one.answered(inside(value), is_silent=True)
+
+    assert "top_p" not in called(one)
+    one.answered(inside({"message": "Another.", "code": 400}), is_silent=True)
+    step = one.next()
+    assert isinstance(step, FinishRun)
+    assert value["message"] in str(step.ending.error)
+
+
+def test_a_known_refusal_inside_an_answer_is_a_lesson() -> None:
+    to = target()
+    one = turn(to, top_p=0.5)
+    called(one)
+
+    one.answered(inside({"message": "Unsupported parameter: 'top_p'", "code": "400"}), is_silent=True)
+
+    assert "top_p" not in called(one)
+    assert to.lessons.refused == {"top_p"}
+
+
+@pytest.mark.parametrize(
+    ("value", "status"),
+    [
+        ({"message": "Unsupported parameter: 'top_p'", "code": 429}, 502),
+        ({"message": "The frobnicator declined this.", "code": 401}, 502),
+        ({"message": "The frobnicator declined this."}, 502),
+        ({"message": "The input was flagged by moderation.", "code": 400}, 400),
+    ],
+)
+def test_another_error_inside_an_answer_is_reported(value: Any, status: int) -> None:
+    one = turn(top_p=0.5)
+    called(one)
+
+    one.answered(inside(value), is_silent=True)
+
+    step = one.next()
+    assert isinstance(step, FinishRun)
+    assert step.ending.error is not None
+    assert step.ending.error.status == status
+    assert value["message"] in step.ending.error.message
+
+
+def test_nothing_is_repeated_after_output() -> None:
+    one = turn(top_p=0.5)
+    called(one)
+    ending = inside(UNKNOWN)
+
+    one.answered(ending)
+
+    assert one.next() == FinishRun(ending)
+
+
+def responses_target() -> Target:
+    """A model at a backend that is called by its own Responses API."""
+    one = target()
+    one.state.api = "responses"
+    one.follow()
+    return one
+
+
+def test_a_refusal_by_a_responses_api_is_sent_once_more_in_its_plainest_form() -> None:
+    to = responses_target()
+    one = turn(to, top_p=0.5, instructions="Be kind.", tools=[ODD], stream=True)
+    first = called(one)
+    assert (first["top_p"], "pattern" in str(first["tools"])) == (0.5, True)
+
+    one.refused(400, {}, error("The frobnicator declined this."))
+
+    second = one.next()
+    assert isinstance(second, CallModel)
+    assert "top_p" not in second.body
+    assert second.body["tools"][0]["parameters"]["properties"]["city"]["description"]
+    assert second.body["instructions"] == "Be kind."
+    assert second.adjusted == ["sampling.top_p", "tools.schema"]
+    with pytest.raises(ClientError, match="frobnicator"):
+        one.refused(400, {}, error("Something else."))
+
+
+def test_what_a_responses_api_refuses_is_found_and_other_values_are_sent() -> None:
+    to = responses_target()
+    for _ in range(12):
+        one = turn(to, temperature=1.5, top_p=0.5, user="me", instructions="Be kind.")
+        while called(one).get("temperature") == 1.5:
+            one.refused(400, {}, error("The frobnicator declined this."))
+        one.answered(Finish("completed", None))
+
+    assert to.lessons.of("") == {"temperature=1.5"}
+    assert called(turn(to, temperature=0.9, top_p=0.5))["temperature"] == 0.9
+    body = called(turn(to, temperature=1.5, top_p=0.5, user="me"))
+    assert (body.get("temperature"), body["top_p"], body["user"]) == (None, 0.5, "me")
+
+
+def test_only_the_value_that_was_refused_is_omitted_from_then_on() -> None:
+    to = target()
+    for _ in range(6):
+        one = turn(to, temperature=1.9)
+        while called(one).get("temperature") == 1.9:
+            one.refused(400, {}, error("The frobnicator declined this."))
+        one.answered(Finish("completed", None))
+
+    assert to.lessons.of("") == {"temperature=1.9"}
+    step = turn(to, temperature=1.9).next()
+    assert isinstance(step, CallModel)
+    assert ("temperature" in step.body, list(step.adjusted)) == (False, ["sampling.temperature"])
+    assert called(turn(to, temperature=0.9))["temperature"] == 0.9
+
+
+def test_a_default_of_the_operator_with_a_refused_value_is_omitted() -> None:
+    to = target()
+    to.lessons.learn("top_k=20")
+    to.defaults = ModelDefaults(parameters={"top_k": 20})
+    assert "top_k" not in called(turn(to))
+
+    to.defaults = ModelDefaults(parameters={"top_k": 30})
+    assert called(turn(to))["top_k"] == 30
 
 
 def test_too_long_an_input_is_reported_unless_it_may_be_truncated() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from antiphon.upstream.lessons import EVERYONE, LIFE, MOST_LESSONS, Lesson, Lessons
+from antiphon.upstream.lessons import EVERYONE, LIFE, MOST_LESSONS, MOST_VALUES, Lesson, Lessons
 
 
 class Clock:
@@ -84,3 +84,25 @@ def test_the_newest_lessons_about_a_model_are_kept(lessons: Lessons, clock: Cloc
 
     assert len(lessons.refused) == MOST_LESSONS
     assert "tools.plain:4" not in lessons.refused
+
+
+def test_a_parameter_with_several_refused_values_is_refused_and_no_more_values_are_learned(lessons: Lessons) -> None:
+    for number in range(MOST_VALUES - 1):
+        lessons.learn(f"temperature=1.{number}", tenant="a")
+        assert "temperature" not in lessons.of("a")
+
+    for number in range(MOST_VALUES, MOST_VALUES + 20):
+        lessons.learn(f"temperature=1.{number}", tenant="a")
+
+    assert len(lessons.known) == MOST_VALUES
+    assert "temperature" in lessons.of("a")
+    assert lessons.of("b") == frozenset()
+    lessons.follow(lessons.known, lessons.new())
+    assert "temperature" in lessons.of("a")
+
+
+def test_a_value_is_refused_for_everyone_once_a_second_tenant_confirms_that_value(lessons: Lessons) -> None:
+    for tenant, value in (("a", "1.9"), ("b", "1.8"), ("b", "1.9")):
+        lessons.learn(f"temperature={value}", tenant=tenant)
+
+    assert lessons.refused == {"temperature=1.9"}

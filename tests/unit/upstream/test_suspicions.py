@@ -196,6 +196,16 @@ def test_a_known_lesson_ends_the_suspicion_that_it_explains(clock: Clock) -> Non
     assert suspicions.trial("a", ALL) is None
 
 
+def test_a_lesson_about_a_parameter_explains_the_refusal_of_its_values(clock: Clock) -> None:
+    suspicions = Suspicions(clock)
+    Client(suspicions, {"temperature=1.9"}).ask({"temperature=1.9", "user"})
+
+    assert suspicions.trial("a", frozenset({"temperature=0.5"})) is None
+    suspicions.drop("temperature", None)
+
+    assert suspicions.trial("a", frozenset({"temperature=1.9", "user"})) is None
+
+
 def test_ever_new_suspects_that_are_accepted_do_not_pile_up(clock: Clock) -> None:
     suspicions = Suspicions(clock)
     Client(suspicions, {"user"}).ask({"user"})

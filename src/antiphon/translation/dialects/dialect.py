@@ -64,6 +64,9 @@ EFFORT_LESSON = "reasoning.effort:"
 PLAIN_LESSON = "tools.plain:"
 """The prefix of the lesson that a backend refuses the schema with the digest that follows."""
 
+VALUE = "="
+"""Separates, in a lesson, a parameter from the value that a backend refuses, or from the digest of that value."""
+
 TAUGHT: Mapping[str, Mapping[str, Any]] = {
     "stream.always": {"always_streams": True},
     "sampling.both": {"both_samplings": False},

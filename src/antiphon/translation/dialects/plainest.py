@@ -11,10 +11,18 @@ from collections.abc import Collection, Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
-from antiphon.translation.dialects.dialect import PLAIN_LESSON, REASONING_FIELDS, Dialect
+import msgspec
+
+from antiphon.translation.dialects.dialect import PLAIN_LESSON, REASONING_FIELDS, VALUE, Dialect
 from antiphon.translation.to_chat.plain_schemas import digest_of, plain
 
 Body = Mapping[str, Any]
+
+_WORDS = frozenset({"reasoning_effort", "service_tier", "verbosity", "prompt_cache_retention", "truncation"})
+"""Parameters with a value of a few words. Other texts are identifiers: any is as good as another."""
+
+_LONGEST = 30
+"""Characters of a value that is shown in a lesson; of a longer one, and of an object, it has the digest."""
 
 _MEANING = frozenset(
     {"model", "messages", "tools", "tool_choice", "stream", "response_format", "logprobs", "top_logprobs", "n", "stop"}
@@ -55,7 +63,7 @@ _EXPLAINED = re.compile(
     r"|multi ?modal|input audio|图片|图像|文件"
     # The model's name, and what the model wrote.
     r"|\bmodel\b.{0,80}(?:not (?:found|exist|available|loaded)|does(?: not|n't) exist|no such)|模型不存在"
-    r"|tool use failed",
+    r"|tool use failed|invalid encrypted content",
     re.IGNORECASE,
 )
 """What a client or an operator must correct. The words are apart: see `_apart`."""
@@ -101,10 +109,35 @@ def suspects(body: Body, dialect: Dialect, own: Collection[str] = ()) -> frozens
     return frozenset({*_parameters(body, own), *_forms(body), *_tools(body), *_messages(body["messages"], dialect)})
 
 
+def value_lesson(name: str, value: Any) -> str:
+    """Return the lesson that a backend refuses a parameter with this value; with any, if it is an identifier.
+
+    >>> value_lesson("temperature", 1.9), value_lesson("user", "me")
+    ('temperature=1.9', 'user')
+    """
+    if name == "stream_options" or (isinstance(value, str) and name not in _WORDS):
+        return name
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    shown = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+    if isinstance(value, dict | list) or len(shown) > _LONGEST:
+        shown = digest_of(value)
+    return f"{name}{VALUE}{shown}"
+
+
+def omit(body: dict[str, Any], lessons: Collection[str], own: Collection[str] = ()) -> list[str]:
+    """Omit from a request the parameters with values that were refused, except `own`; return their names."""
+    named = {lesson.partition(VALUE)[0] for lesson in lessons if VALUE in lesson}
+    found = [name for name in named & body.keys() - set(own) if value_lesson(name, body[name]) in lessons]
+    for name in found:
+        del body[name]
+    return sorted(found)
+
+
 def _parameters(body: Body, own: Collection[str]) -> Iterator[str]:
     for name, value in body.items():
         if name not in _MEANING and name not in own and not (name == "parallel_tool_calls" and value is False):
-            yield name
+            yield value_lesson(name, value)
 
 
 def _forms(body: Body) -> Iterator[str]:

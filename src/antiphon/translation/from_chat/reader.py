@@ -263,7 +263,7 @@ class ChatStream:
             is_whole = is_whole and self._content.has_begun
             error = end_error(self._finish_reason, is_whole=is_whole)
             if error is not None and self._flat_error is not None:
-                error = read_error(self._flat_error)
+                error = self._read_error(self._flat_error)
         outcome = self._outcome()
         status: Status = "incomplete" if error or outcome != "completed" else "completed"
         content = self._content
@@ -289,9 +289,16 @@ class ChatStream:
         if error := chunk.error or groq.get("error"):
             self.is_over = True
             if not self._feed_written(error):
-                self.error = read_error(error)
+                self.error = self._read_error(error)
                 if isinstance(error, dict) and error.get("code") == UNPARSED:
                     self.error.code = UNPARSED  # the model may write it correctly the next time
+
+    def _read_error(self, value: Any) -> BackendError:
+        if self._content.has_begun:
+            return read_error(value)
+        from antiphon.protocol.refused_answers import read_refusal  # noqa: PLC0415 - few answers are refusals
+
+        return read_refusal(value)
 
     def _feed_written(self, error: Any) -> bool:
         """Read the calls in an error of Groq, which could not parse them; return whether it has any."""

@@ -109,7 +109,7 @@ class ResponsesStream:
         elif "output" in event and not stem:
             self._conclude(event)
         elif name == "error" or event.get("error"):
-            self.error = read_error(event.get("error") or event)
+            self.error = self._read_error(event.get("error") or event)
         elif stem == "response.output_item":
             self._turn(word, event)
         else:
@@ -239,11 +239,18 @@ class ResponsesStream:
         reason = details.get("reason") if isinstance(details, dict) else None
         return REASONS.get(str(reason), "max_output_tokens")
 
+    def _read_error(self, value: Any) -> BackendError:
+        if self._items:
+            return read_error(value)
+        from antiphon.protocol.refused_answers import read_refusal  # noqa: PLC0415 - few answers are refusals
+
+        return read_refusal(value)
+
     def _failure(self) -> BackendError | None:
         if self._response is None:
             return BackendError("The backend's answer ended before it was finished.")
         if self._response.get("error"):
-            return read_error(self._response["error"])
+            return self._read_error(self._response["error"])
         if (status := self._response.get("status")) in UNFINISHED:
             return BackendError(f"The backend reports the status '{status}' for its answer.")
         return None

@@ -6,7 +6,7 @@ tools that the backend runs. Our ids mean nothing to the backend; an item keeps 
 reasoning receives the backend's own, with the blob that is tied to it.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from msgspec import UNSET, Struct
@@ -35,14 +35,14 @@ from antiphon.protocol.items.messages import (
 )
 from antiphon.protocol.requests import CreateResponse, LocalRequest, PromptedRequest
 from antiphon.protocol.validation.call_rules import CALLS, tie
-from antiphon.translation.dialects.dialect import Dialect
+from antiphon.translation.dialects.dialect import Api, Dialect
 from antiphon.translation.files import GONE, PAST, ReadFiles
 from antiphon.translation.learned import named_parameter
 from antiphon.translation.signed_calls import shortened
 from antiphon.translation.to_chat.history import remembered, summary
 from antiphon.translation.to_chat.hosted import Approvals, shown_call, state_of
 from antiphon.translation.to_chat.reasoning import Unseal, nothing, plain_text, recount
-from antiphon.translation.to_chat.request import configured, unsupported
+from antiphon.translation.to_chat.request import configured, responses_parameter, unsupported
 
 Body = dict[str, Any]
 
@@ -143,6 +143,10 @@ def field_of(name: str) -> str | None:
     if first in ("input", "messages"):
         return "input"  # positions in the whole history are not the client's
     return name if first in HINTS | NEEDED | {"model"} else None
+
+
+RENAMES: Mapping[Api, Callable[[str], str | None]] = {"chat": responses_parameter, "responses": field_of}
+"""The client's names for the fields in a backend's errors, for each API of backends."""
 
 
 def countable(body: Body) -> Body:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from antiphon.translation.dialects.dialect import PLAIN_LESSON
-from antiphon.translation.dialects.plainest import may_be_form, suspects
+from antiphon.translation.dialects.plainest import may_be_form, omit, suspects, value_lesson
 from antiphon.translation.dialects.table import DIALECTS
 from antiphon.translation.learned import own_words, spoken
 from antiphon.translation.to_chat.plain_schemas import digest_of, plain
@@ -160,3 +160,40 @@ def test_no_words_are_kept_of_the_refusal_of_a_very_large_request() -> None:
 
 def test_few_words_are_kept() -> None:
     assert len(own_words(b"x" * 1_000, {})) == 300
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "lesson"),
+    [
+        ("temperature", 1.9, "temperature=1.9"),
+        ("temperature", 1, "temperature=1"),
+        ("temperature", 1.0, "temperature=1"),
+        ("parallel_tool_calls", True, "parallel_tool_calls=true"),
+        ("service_tier", "flex", "service_tier=flex"),
+        ("user", "me", "user"),
+        ("prompt_cache_key", "k" * 100, "prompt_cache_key"),
+        ("stream_options", {"include_usage": True}, "stream_options"),
+        ("seed", 10**40, f"seed={digest_of(10**40)}"),  # type: ignore[arg-type]
+        ("chat_template_kwargs", {"a": [1], "b": 2}, f"chat_template_kwargs={digest_of({'b': 2, 'a': [1]})}"),
+    ],
+)
+def test_a_suspect_is_a_value_of_a_parameter_unless_any_is_as_good(name: str, value: Any, lesson: str) -> None:
+    assert value_lesson(name, value) == lesson
+
+
+def test_only_the_value_that_was_refused_is_omitted() -> None:
+    body: dict[str, Any] = {"messages": [], "temperature": 1.9, "top_p": 0.5, "seed": 3, "user": "me"}
+    lessons = {*suspects(body, GENERIC)} - {"top_p=0.5"}
+
+    assert lessons >= {"temperature=1.9", "seed=3", "user"}
+    assert omit(body, lessons, {"seed"}) == ["temperature"]
+    assert body == {"messages": [], "top_p": 0.5, "seed": 3, "user": "me"}  # `Dialect.taught` knows `user`
+    assert omit({"temperature": 0.9}, lessons) == []
+
+
+def test_the_words_that_are_kept_of_a_refusal_by_a_responses_api_are_its_own() -> None:
+    sent = {"input": [{"content": "My number is 078-05-1120."}], "instructions": "Call me Ishmael, please."}
+    said = own_words(b"No: My number is 078-05-1120. Call me Ishmael, please.", sent)
+
+    assert "078" not in said
+    assert "Ishmael" not in said

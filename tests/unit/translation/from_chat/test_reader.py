@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from antiphon.errors import BackendError
 from antiphon.testing import assert_event_stream
 from antiphon.translation.from_chat.decode import decode_chunk
 from antiphon.translation.from_chat.finish_reasons import BREAKDOWNS, FINISH_REASONS
@@ -147,6 +148,31 @@ def test_an_answer_with_an_end_is_no_error_whatever_its_other_fields(more: dict[
     chunks.insert({"first": 0, "in the middle": 1, "last": 3}[place], more)
     translation = streamed(*chunks)
     assert (translation.response["status"], translation.text) == ("completed", "Tide.")
+
+
+REFUSAL = {"message": "The frobnicator declined this.", "code": 400}
+
+
+@pytest.mark.parametrize(
+    ("chunks", "is_refusal"),
+    [
+        ([{"error": REFUSAL}], True),
+        ([{"error": REFUSAL["message"]}], True),
+        ([delta(role="assistant", content=""), {"error": REFUSAL}], True),
+        ([{"x_groq": {"error": REFUSAL}}], True),
+        ([REFUSAL], True),
+        ([delta(content="Ti"), {"error": REFUSAL}], False),
+        ([delta(reasoning_content="Ti"), {"error": REFUSAL}], False),
+        ([call(), {"error": REFUSAL}], False),
+        ([delta(content="Ti"), REFUSAL], False),
+        ([{"error": {"message": "Too fast.", "code": 429}}], False),
+    ],
+)
+def test_an_error_is_a_refusal_only_before_any_output(chunks: list[dict[str, Any]], is_refusal: bool) -> None:
+    ending = translate(sse(*chunks)).ending
+    assert ending is not None
+    assert isinstance(ending.error, BackendError)
+    assert (ending.error.refusal is not None) == is_refusal
 
 
 def test_an_error_next_to_an_empty_choice_has_its_cause() -> None:

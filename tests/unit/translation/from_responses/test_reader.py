@@ -6,6 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from antiphon.errors import BackendError
 from antiphon.testing import assert_event_stream, check_event_stream, fold
 from antiphon.translation.writer import View
 from tests.support.chance import examples
@@ -356,6 +357,27 @@ def test_a_failed_response_says_why() -> None:
 
     assert passed.response["error"] == {"code": "rate_limit_exceeded", "message": "The backend failed: Too fast."}
     assert (texts(passed), passed.output[0]["status"]) == (["Hm"], "completed")
+
+
+@pytest.mark.parametrize("before", [(), deltas(message("Hm"))[:1]], ids=["first", "after output"])
+@pytest.mark.parametrize(
+    "error",
+    [
+        {"error": {"message": "Declined.", "code": 400}},
+        {"type": "error", "error": {"type": "invalid_request_error", "message": "Declined."}},
+        {"type": "error", "code": "invalid_request_error", "message": "Declined.", "param": None},
+        {
+            "type": "response.failed",
+            "response": response(status="failed", error={"code": "invalid_request_error", "message": "Declined."}),
+        },
+    ],
+)
+def test_an_error_is_a_refusal_only_before_any_output(error: dict[str, Any], before: Any) -> None:
+    ending = pass_events(*before, error).ending
+
+    assert ending is not None
+    assert isinstance(ending.error, BackendError)
+    assert (ending.error.refusal is not None) == (not before)
 
 
 @pytest.mark.parametrize(
