@@ -12,6 +12,7 @@ import pytest
 
 from antiphon.application.backends import backends_of
 from antiphon.config import BackendConfig, Settings
+from antiphon.runs.corrections import NO_CALL
 from tests.integration.server.test_differences import FORMAT, WEATHER, ask, is_forced, makes, says
 from tests.integration.server.test_refusing_backends import MODES, Request, before, hello, refused
 from tests.support.keys import bearing, issued
@@ -230,7 +231,7 @@ async def test_a_model_that_ignores_the_instruction_to_call_a_tool_is_asked_once
     def script(sent: Request) -> Answer:
         if is_forced(sent):
             return refused("Thinking mode does not support this tool_choice")
-        is_second = "You have not called a tool" in str(sent["messages"][-1]["content"])
+        is_second = NO_CALL in str(sent["messages"][-1]["content"])
         return called(sent) if is_second and obeys else says(sent, "Sunny, I guess.")
 
     def called(sent: Request) -> Answer:
@@ -247,7 +248,7 @@ async def test_a_model_that_ignores_the_instruction_to_call_a_tool_is_asked_once
     assert kept["output"] == response["output"]
     assert headers["antiphon-adjusted"] == "tools.choice"
     assert len(backend.requests) == 4  # forced, without thinking, with an instruction, and with another
-    assert sum("You have not called" in words(sent) for sent in backend.requests) == 1
+    assert sum(NO_CALL in words(sent) for sent in backend.requests) == 1
 
 
 async def status_for(served: Served, tenant: str, tool: Request) -> int:
