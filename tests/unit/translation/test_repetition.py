@@ -50,8 +50,8 @@ def test_another_text_begins_anew() -> None:
 def test_it_takes_linear_time() -> None:
     def seconds(size: int) -> float:
         text = "".join(random.Random(3).choices("ab", k=size))
-        began = time.perf_counter()
+        began = time.thread_time()
         looks(text, 2000, 8192)
-        return time.perf_counter() - began
+        return time.thread_time() - began
 
     assert seconds(800_000) < 40 * seconds(100_000) + 0.5
