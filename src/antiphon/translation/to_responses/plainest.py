@@ -166,7 +166,7 @@ def _simplify_format(body: Body, lessons: Collection[str]) -> list[str]:
 
 def _put_first(body: Body, token: Callable[[], str]) -> None:
     """Make the leading system messages a part of the instructions, and later ones marked messages of a user."""
-    leading = list(takewhile(_may_lead, body["input"]))
+    leading = list(takewhile(_may_lead, body["input"][:-1]))  # one item stays: no backend accepts an empty input
     later = body["input"][len(leading) :]
     if said := "\n\n".join(filter(None, (body.get("instructions"), *map(_system_text, leading)))):
         body["instructions"] = said

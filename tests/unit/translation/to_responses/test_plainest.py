@@ -122,6 +122,15 @@ def test_items_with_roles_and_outputs_of_their_own_keep_their_form() -> None:
     ]
 
 
+def test_an_input_of_system_messages_alone_does_not_become_empty() -> None:
+    sent = body(input=[{"role": "system", "content": "One"}, {"role": "developer", "content": "Two"}])
+    simplify(sent, suspects(sent, ()), token)
+
+    assert sent["instructions"] == "One"
+    assert [item["role"] for item in sent["input"]] == ["user"]
+    assert "Two" in sent["input"][0]["content"]
+
+
 def test_a_choice_at_the_root_of_a_schema_becomes_an_object() -> None:
     one, two = ({"type": "object", "properties": {name: {"type": "string"}}, "required": [name]} for name in "ab")
     sent = body(tools=[{"type": "function", "name": "f", "parameters": {"anyOf": [one, two]}}])
