@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from tests.support.replay import JSON, Answer, ReplayBackend, Script
+from tests.support.replay import JSON, Answer, ReplayBackend, Script, sse
 
 Request = dict[str, Any]
 
@@ -120,6 +120,14 @@ def error(words: str, status: int = 400, **more: Any) -> Answer:
     return Answer([json.dumps(body).encode()], JSON, status)
 
 
+def refusal(sent: Request, what: Refusal) -> Answer:
+    """The answer to a request that is refused; with status 200, a stream begins with the error."""
+    answer = error(what.words, what.status)
+    if what.status == 200 and sent.get("stream"):
+        return Answer([sse(json.loads(answer.parts[0]))])
+    return answer
+
+
 class RefusingBackend(ReplayBackend):
     """It refuses what `refusals` say, and answers all else by `plays`; `refused` has one entry for each request.
 
@@ -133,10 +141,10 @@ class RefusingBackend(ReplayBackend):
         self.refused: list[str] = []
 
     def _judge(self, sent: Request) -> Answer:
-        met = next((name for name, refusal in self.refusals.items() if refusal.is_met(sent)), "")
+        met = next((name for name, one in self.refusals.items() if one.is_met(sent)), "")
         self.refused.append(met)
         if met:
-            return error(self.refusals[met].words, self.refusals[met].status)
+            return refusal(sent, self.refusals[met])
         return self.plays(sent)
 
     def of(self, name: str) -> Sequence[Request]:

@@ -382,10 +382,13 @@ class ModelCaller:
 
     def _end(self, stream: ModelStream) -> Finish:
         ending = stream.reader.finish() if stream.ending is None else stream.ending
+        refused = ending.error if isinstance(ending.error, BackendError) and ending.error.refusal else None
+        if refused is not None and stream.has_said():
+            refused.refusal, refused.status, refused = None, BackendError.status, None  # a failure, after output
         if ending.usage is not None:
             if stream.upstream.target.prices is not None:
                 self._cost += cost_of(stream.upstream.target, ending.usage)
-        elif not (isinstance(ending.error, BackendError) and ending.error.refusal):  # a refusal costs no tokens
+        elif refused is None:  # a refusal costs no tokens
             said = partial(stream.writer.between, stream.before, stream.writer.newest)
             self._unreported.append(Unreported(stream.upstream.record.body, said))
         return ending

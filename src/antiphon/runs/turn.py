@@ -113,6 +113,7 @@ class Turn:
         elif is_silent:
             try:
                 self.builder.refused().learn_inside(error)
+                self.abandoned(ending.usage)
                 return
             except AntiphonError as reported:
                 ending = replace(ending, error=reported.with_traceback(None))

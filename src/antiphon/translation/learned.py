@@ -89,8 +89,14 @@ LONGEST_WORDS = 300
 LARGEST_REQUEST = 200_000
 """Bytes of a request that is searched for these words, in 10 ms; of the refusal of a larger one, no words are kept."""
 
-_WITH_CONTENT = ("messages", "input", "instructions", "tools", "response_format", "text")
-"""Parameters of Chat and Responses requests with what clients wrote."""
+_WITHOUT_CONTENT = frozenset({"model", "include", "stream_options"})
+"""Parameters of Chat and Responses requests with nothing that clients wrote; others can name a user."""
+
+MOST_READ = 40_000
+"""Characters of a refusal that are read: a large one must not hold the event loop."""
+
+EACH = 100
+"""Characters as which a table counts, and a text in addition to its own."""
 
 RUN = 10
 """Characters of the words that are searched for at once, so that each common run of 14 is found."""
@@ -148,7 +154,7 @@ def own_words(body: bytes, sent: Mapping[str, Any]) -> str:
     texts = [one for one in _statements(_decoded(body)) if isinstance(one, str)]
     said = _DUMP.split(unquoted(" ".join(dict.fromkeys(texts))), maxsplit=1)[0][:LONGEST_WORDS]
     said = _CONTROL.sub(" ", said).encode("utf-8", "replace").decode()
-    given = msgspec.json.encode([sent.get(name) for name in _WITH_CONTENT])
+    given = msgspec.json.encode([value for name, value in sent.items() if name not in _WITHOUT_CONTENT])
     if len(given) > LARGEST_REQUEST:
         return ""
     request, kept, place = given.decode(), "", 0
@@ -263,21 +269,31 @@ def _names(error: Any) -> Iterator[str]:
         yield from _in_table(one) if isinstance(one, dict) else _in_text(one)
 
 
-def _statements(error: Any, depth: int = 0) -> Iterator[dict[str, Any] | str]:
-    """Yield the tables and texts in which a server speaks. Servers nest envelopes, some as JSON in text."""
+def _statements(error: Any) -> Iterator[dict[str, Any] | str]:
+    """Yield the tables and texts in which a server speaks, the first of many."""
+    left = MOST_READ
+    for one in _nested(error):
+        yield one
+        left -= EACH + (min(len(one), LONGEST) if isinstance(one, str) else 0)
+        if left <= 0:
+            return
+
+
+def _nested(error: Any, depth: int = 0) -> Iterator[dict[str, Any] | str]:
+    """Yield tables and texts from envelopes, which servers nest, some as JSON in text."""
     if isinstance(error, dict) and depth < 8:
         yield error
         for key in _SPEAKING_KEYS:
-            yield from _statements(error.get(key), depth + 1)
+            yield from _nested(error.get(key), depth + 1)
     elif isinstance(error, list) and depth < 8:
         for value in error:
-            yield from _statements(value, depth + 1)
+            yield from _nested(value, depth + 1)
     elif isinstance(error, str):
         inner = _decoded(error) if error.lstrip().startswith(("{", "[")) else error
         if isinstance(inner, str):
             yield error
         else:
-            yield from _statements(inner, depth + 1)
+            yield from _nested(inner, depth + 1)
 
 
 def _in_table(error: dict[str, Any]) -> Iterator[str]:

@@ -5,15 +5,13 @@ the requests, and for everyone once a second tenant confirms it. A lesson names 
 or the digest of a schema, and holds no content. It expires after a day: backends change.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from time import time
 
 from msgspec import Struct
 
 from antiphon.ids import Clock
-from antiphon.translation.dialects.dialect import VALUE
-from antiphon.upstream.suspicions import DAY, Suspicions
+from antiphon.upstream.suspicions import DAY, Suspicions, parameter_of, refused_often
 
 LIFE = DAY
 """Seconds after which a lesson expires."""
@@ -23,9 +21,6 @@ EVERYONE = ""
 
 MOST_LESSONS = 100
 """For one model at one backend; the oldest is dropped."""
-
-MOST_VALUES = 3
-"""Values of one parameter that are learned one by one; a backend that refuses as many accepts none."""
 
 NOTHING: frozenset[str] = frozenset()
 
@@ -73,7 +68,7 @@ class Lessons:
         """Add a lesson; that of a second tenant holds for everyone."""
         if any(one.name == name and one.tenant not in (EVERYONE, tenant) for one in self._known):
             tenant = EVERYONE
-        if not {name, name.partition(VALUE)[0]}.isdisjoint(self.of(tenant)):
+        if not {name, parameter_of(name)}.isdisjoint(self.of(tenant)):
             return
         lesson = Lesson(name, tenant, said, int(self._now()))
         self._new.append(lesson)
@@ -106,11 +101,10 @@ class Lessons:
         held: dict[str, set[str]] = {}
         for one in self._known:
             held.setdefault(one.tenant, set()).add(one.name)
-        self.refused = _together(held.pop(EVERYONE, set()))
-        self.by_tenant = {tenant: _together(names) for tenant, names in held.items()}
+        self.refused = _with_parameters(held.pop(EVERYONE, set()))
+        self.by_tenant = {tenant: _with_parameters(names) for tenant, names in held.items()}
 
 
-def _together(names: set[str]) -> frozenset[str]:
+def _with_parameters(names: set[str]) -> frozenset[str]:
     """Return the names of lessons, and those of parameters of which several values were refused."""
-    values = Counter(name.partition(VALUE)[0] for name in names if VALUE in name)
-    return frozenset(names | {parameter for parameter, count in values.items() if count >= MOST_VALUES})
+    return frozenset(names | refused_often(names))

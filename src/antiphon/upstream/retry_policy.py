@@ -16,6 +16,9 @@ QUOTA_WAIT = 600.0
 LONGEST_DELAY = 86_400.0
 """Maximum seconds that a backend can make clients wait; Azure requests as many."""
 
+_OF_REQUEST = frozenset({"context_length_exceeded", "content_filter", "invalid_prompt"})
+"""Codes of errors that the request caused: clients could otherwise make a backend unavailable to others."""
+
 RETRIES = 0.1
 """Retries that each request adds to the budget."""
 
@@ -45,7 +48,8 @@ def rejected(status: int, headers: Mapping[str, str], error: AntiphonError) -> F
     """Return the failure of a call that the backend answered with this status, or with this error in its stream."""
     is_rate = status in {413, 429} or error.code == "rate_limit_exceeded"
     # llama.cpp rejects an image with 500: the error that is parsed from such an answer shows the real cause.
-    is_own = is_about_request(error.message) if is_rate else status >= 500 and error.status == 400
+    is_caused = error.status == 400 or error.code in _OF_REQUEST
+    is_own = is_about_request(error.message) if is_rate else status >= 500 and is_caused
     # `str(error)` is the backend's text; `message` can have a wait that is only for the client.
     return Failure(status, error.code, wait_of(headers, str(error)), is_about_request=is_own)
 

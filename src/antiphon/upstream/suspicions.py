@@ -12,7 +12,8 @@ process only. The number of attempts is limited for each tenant and set of suspe
 simplified without a test. This module has no I/O.
 """
 
-from collections import deque
+from collections import Counter, deque
+from collections.abc import Iterable
 
 from msgspec import Struct
 
@@ -33,9 +34,23 @@ MOST_SUSPECTS = 500
 MOST_TENANTS = 200
 """Tenants with suspicions about one model; the one that attempted least recently is dropped."""
 
+MOST_VALUES = 3
+"""Values of one parameter that are distinguished; a backend that refuses as many accepts none."""
+
 Suspects = frozenset[str]
 
 NONE: Suspects = frozenset()
+
+
+def parameter_of(lesson: str) -> str:
+    """Return the parameter of a lesson about a value; another lesson as it is."""
+    return lesson.partition(VALUE)[0]
+
+
+def refused_often(lessons: Iterable[str]) -> Suspects:
+    """Return the parameters of which these lessons name several values."""
+    values = Counter(parameter_of(lesson) for lesson in lessons if VALUE in lesson)
+    return frozenset(parameter for parameter, count in values.items() if count >= MOST_VALUES)
 
 
 class Suspicion(Struct, eq=False):
@@ -48,6 +63,19 @@ class Suspicion(Struct, eq=False):
     narrowed: Suspects
     """Some of these, one of which it refuses; empty if that is not known."""
     since: float
+    parameters: Suspects = NONE
+    """Those that are suspected with any value: every request can have another one."""
+
+    def seen(self, found: Suspects) -> Suspects:
+        """Return these suspects as this suspicion distinguishes them."""
+        if not self.parameters:
+            return found
+        return frozenset(name if (name := parameter_of(one)) in self.parameters else one for one in found)
+
+    def add(self, found: Suspects) -> None:
+        """A request with these suspects was refused, and accepted in its plainest form."""
+        self.parameters |= refused_often(self.left | found)
+        self.known, self.left, self.narrowed = self.seen(self.known | found), self.seen(self.left | found), NONE
 
 
 class Trial(Struct, frozen=True, eq=False):
@@ -79,7 +107,7 @@ class Suspicions:
     def is_shown(self, tenant: str, found: Suspects) -> bool:
         """Whether a request before has shown that one with these suspects is accepted in its plainest form."""
         one = self._current(self._tenants.get(tenant))
-        return one is not None and found <= one.known and not found.isdisjoint(one.left)
+        return one is not None and one.seen(found) <= one.known and not one.seen(found).isdisjoint(one.left)
 
     def is_open(self, tenant: str) -> bool:
         """Whether a tenant has a suspicion."""
@@ -89,7 +117,7 @@ class Suspicions:
         """Return how to send a request with these suspects; None to send it as it is."""
         mine = self._tenants.get(tenant)
         one = self._current(mine)
-        if one is None or one.left.isdisjoint(found):
+        if one is None or one.left.isdisjoint(found := one.seen(found)):
             return None
         tested = NONE
         if found <= one.known and self._may_attempt(tenant, one.left):
@@ -141,7 +169,7 @@ class Suspicions:
         for name, mine in self._tenants.items():
             if tenant in (None, name) and mine.suspicion is not None:
                 left = mine.suspicion.left
-                if lesson in left or any(one.partition(VALUE)[0] == lesson for one in left):
+                if lesson in left or lesson in map(parameter_of, left):
                     mine.suspicion = None
 
     def _current(self, mine: _Tenant | None) -> Suspicion | None:
@@ -156,9 +184,7 @@ class Suspicions:
         one = self._current(mine)
         if one is None or len(one.known | found) > MOST_SUSPECTS:
             one = mine.suspicion = Suspicion(NONE, NONE, NONE, self._now())
-        one.known |= found
-        one.left |= found
-        one.narrowed = NONE
+        one.add(found)
 
     def _may_attempt(self, tenant: str, found: Suspects) -> bool:
         mine, since = self._tenants.get(tenant), self._now() - HOUR

@@ -349,6 +349,18 @@ async def test_a_request_leaves_nothing_to_the_collector(answers: list[Any], bod
         gc.enable()
 
 
+async def test_an_error_beside_output_is_a_failure_and_its_tokens_count() -> None:
+    made, backend = engine([{**REFUSAL, **delta(content="Hel")}])
+
+    run = await begin(made, temperature=1.9)
+    with pytest.raises(BackendError) as caught:
+        await run.result()
+
+    assert caught.value.status == 502
+    assert len(backend.requests) == 1
+    assert all(run.spent()[:2])
+
+
 async def test_a_request_that_an_answer_refuses_costs_no_tokens() -> None:
     refusal = {"error": {"message": "Unsupported parameter: 'temperature'", "code": 400}}
     made, backend = engine(refusal, plain("Hello"))

@@ -13,7 +13,7 @@ from antiphon.application.backends import backends_of
 from antiphon.config import BackendConfig, Settings
 from tests.integration.server.families.family import Values
 from tests.integration.server.families.rows import DIALECTS, ROWS, Row
-from tests.support.refusing import Request, error
+from tests.support.refusing import Request, error, refusal
 from tests.support.replay import Answer, ReplayBackend
 from tests.support.server import Served, serve
 
@@ -36,10 +36,10 @@ class Stage:
 
     def play(self, sent: Request) -> Answer:
         row = BY_MODEL[sent["model"]]
-        refusal = row.family.refuses(row.dialect)
-        if refusal is not None and refusal.is_met(sent):
+        what = row.family.refuses(row.dialect)
+        if what is not None and what.is_met(sent):
             self.refused[row.model].append(sent)
-            return error(refusal.words, refusal.status)
+            return refusal(sent, what)
         self.taken[row.model].append(sent)
         return row.family.plays(sent)
 

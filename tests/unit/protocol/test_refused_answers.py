@@ -1,5 +1,6 @@
 """An error with which an answer begins is a refusal with the status that it says, or is about something else."""
 
+import json
 from typing import Any
 
 import pytest
@@ -24,6 +25,10 @@ REFUSALS: dict[str, tuple[int, Any]] = {
     "MiniMax": (400, {"code": 2013, "message": f"invalid params, {WORDS}"}),
     "Z.ai": (400, {"code": "1214", "message": WORDS}),
     "Groq": (400, {"message": WORDS, "code": "tool_use_failed", "status_code": 400}),
+    "a quotation": (400, {"message": "Odd: 'api key and rate limit' is no name.", "type": "invalid_request_error"}),
+    "a content policy": (400, {"message": WORDS, "type": "invalid_request_error", "code": "content_policy_violation"}),
+    "a content filter": (400, {"message": WORDS, "code": "content_filter", "status": 400}),
+    "reasoning that cannot be opened": (400, {"message": WORDS, "code": "invalid_encrypted_content"}),
     "text-generation-inference": (422, {"message": WORDS, "http_status_code": 422}),
     "text-generation-inference, text alone": (400, "Input validation error: `tools` is odd"),
     "LM Studio": (UNEXPLAINED, {"message": f"Error rendering prompt with jinja template: {WORDS}"}),
@@ -40,7 +45,12 @@ OTHERS: dict[str, Any] = {
     "an account": {"message": "Insufficient credits", "code": 402},
     "a missing model": {"message": WORDS, "type": "NotFoundError", "code": 404},
     "a length": {"message": "This model's maximum context length is 8 tokens.", "type": "invalid_request_error"},
-    "what may not be said": {"message": WORDS, "type": "invalid_request_error", "code": "content_filter"},
+    "an account, in words alone": {
+        "message": "Your credit balance is too low to access the Anthropic API.",
+        "type": "invalid_request_error",
+    },
+    "a key, in words alone": {"message": "API key not valid.", "code": 400, "status": "INVALID_ARGUMENT"},
+    "a load, in words alone": {"message": "Too many requests. Try again later.", "type": "invalid_request_error"},
     "a large body": {"message": WORDS, "code": 413},
 }
 
@@ -53,6 +63,17 @@ def test_a_refusal_has_the_status_that_it_says(status: int, value: Any) -> None:
     assert error.refusal[0] == status
     assert b"error" in error.refusal[1]
     assert error.status == (status if status < UNEXPLAINED else 502)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [{"detail": ["x" * 100] * 20_000}, {"detail": "x" * 2_000_000}, {"type": "x" * 2_000_000}],
+    ids=["many", "long", "a type"],
+)
+def test_of_a_large_error_only_the_message_is_kept(more: Any) -> None:
+    error = read_refusal({"message": WORDS, "code": 400, **more})
+
+    assert error.refusal == (400, json.dumps({"error": {"message": WORDS}}, separators=(",", ":")).encode())
 
 
 @pytest.mark.parametrize("value", OTHERS.values(), ids=OTHERS)

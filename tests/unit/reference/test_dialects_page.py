@@ -263,24 +263,83 @@ It contains all texts, tools and results, and the limit of the output. If the ba
 the answer, with the header `antiphon-adjusted`. If the backend refuses it as well, the client receives the first
 refusal.
 
+A backend that is called by its own Responses API receives the plainest form of a Responses request: system messages in
+`instructions`, texts as strings, plain schemas of functions and of the JSON format, no earlier reasoning, no `strict`,
+and no optional parameter. `tool_choice`, `max_tool_calls` and the limit of the output stay. Antiphon does not check
+arguments and texts from such a backend against the schemas of the client.
+
 Antiphon then finds out what the backend refused: the next requests of the same tenant are simplified in part, until
-one parameter, form or schema is left. That is a lesson for this tenant, and for everyone once a second tenant's
-requests have shown the same. There are at most three attempts an hour for a tenant, a model and the same suspects.
+one value of a parameter, form or schema is left. That is a lesson for this tenant, and for everyone once a second
+tenant's requests have shown the same. A lesson such as `temperature=1.9` omits the parameter from requests with that
+value only; objects have a digest in place of the value. Once three values of a parameter were refused, it is omitted
+with any value; the same holds while Antiphon still looks for what was refused, so that ever-new values are answered.
+Identifiers such as `user` are always learned without their value. There are at most three attempts an hour for a
+tenant, a model and the same suspects.
 
 No second attempt follows a refusal with another status than 400 and 422, unless a chat template raised it, or one that
 names the length of the input, a content policy, a key, a quota, a file or image, or a value outside of its range.
 [`plain_retry`](settings.md#backendsplain_retry) turns second attempts off for a backend.
 """
 
+WITH_STATUS_200 = """
+## Refusals with status 200
+
+A backend can refuse a request after it has sent status 200: as the first event of its stream, or as a JSON object with
+`error`. If such an error says that it is a refusal, by its status, code or type, Antiphon handles it like a reply with
+that status: the sections above apply, and the client receives status 400 if nothing helps, or the error in its stream.
+The refusal does not count against the health of the backend. An error that says nothing of the kind is the failure of
+the backend, but the words of a chat template and of known differences are recognised in it too. Once a client has
+received output, or a backend has begun to use a tool of its own, no request is repeated, and the error is a failure of
+the backend. A stream has begun when such a refusal arrives, so its headers do not name what was adjusted; the finished
+response shows it.
+
+An error about the length of the input, and one about a content policy that names no status of a refusal, lead to
+another backend if there is one. They do not count against the health of the first one either.
+
+"""
+
+SAID_INSIDE = (
+    (
+        "400 or 422 as its `code`, `status`, `status_code`, `http_code` or `http_status_code`",
+        "that status",
+        "litellm#25492, sglang PR#21900, recordings of Groq",
+    ),
+    (
+        "`invalid_request_error`, `BadRequestError`, `INVALID_ARGUMENT`, `InvalidParameter` or the like as its type, "
+        "status or code",
+        "400",
+        "CodexPlusPlus#267, documentation of OpenAI, Gemini and Alibaba",
+    ),
+    (
+        "a text that begins with `Error code: 400`, or with `litellm.BadRequestError`",
+        "that status",
+        "texts of the OpenAI SDK and of LiteLLM",
+    ),
+    ("the code 2013, 1210, 1213, 1214 or 1215", "400", "pi#5468, error pages of MiniMax and Z.ai"),
+    (
+        "a code or type of a key, an account, a rate limit, a load or a missing model, or a text that begins with "
+        "words such as `Too many requests` or `Your credit balance is too low`",
+        "no refusal of the request: another backend is called",
+        "error pages of Anthropic and Gemini, which send status 400 with such texts",
+    ),
+)
+"""What an error in an answer with status 200 says, and which refusal it is."""
+
 
 def page() -> str:
-    return "".join([INTRODUCTION, *(section(title) for title in SECTIONS), learned(), UNEXPLAINED, reading()])
+    return "".join([INTRODUCTION, *(section(title) for title in SECTIONS), learned(), UNEXPLAINED, inside(), reading()])
 
 
 def learned() -> str:
     """What a refusal teaches."""
     rows = "".join(f"| {row.refuses} | {row.sends} | {row.evidence} |\n" for row in DIFFERENCES)
     return f"{LEARNED}| A backend refuses | Antiphon sends | Evidence |\n|---|---|---|\n{rows}"
+
+
+def inside() -> str:
+    """Which errors in answers are refusals."""
+    rows = "".join(f"| {' | '.join(row)} |\n" for row in SAID_INSIDE)
+    return f"{WITH_STATUS_200}| An error with | is a refusal with | Evidence |\n|---|---|---|\n{rows}"
 
 
 def reading() -> str:

@@ -8,6 +8,7 @@ from antiphon.errors import BackendError, ClientError
 from antiphon.protocol.items.calls import ToolSearchCall, ToolSearchOutput
 from antiphon.protocol.items.messages import Message
 from antiphon.protocol.refused_answers import read_refusal
+from antiphon.protocol.response import Usage
 from antiphon.protocol.validation.validate import decode_request
 from antiphon.runs.context import Context
 from antiphon.runs.steps import AttachFiles, CallModel, FinishRun
@@ -189,6 +190,10 @@ def inside(value: Any) -> Finish:
     return Finish("completed", None, read_refusal(value))
 
 
+def usage(tokens: int) -> Usage:
+    return Usage(input_tokens=tokens, total_tokens=tokens)
+
+
 UNKNOWN = {"message": "The frobnicator declined this.", "code": 400}
 
 
@@ -302,6 +307,32 @@ def test_only_the_value_that_was_refused_is_omitted_from_then_on() -> None:
     assert isinstance(step, CallModel)
     assert ("temperature" in step.body, list(step.adjusted)) == (False, ["sampling.temperature"])
     assert called(turn(to, temperature=0.9))["temperature"] == 0.9
+
+
+def test_ever_new_values_of_a_refused_parameter_are_answered() -> None:
+    to = target()
+    for number in range(30):
+        one = turn(to, temperature=number / 100, user="me")
+        while "temperature" in called(one):
+            one.refused(400, {}, error("The frobnicator declined this."))
+        one.answered(Finish("completed", None))
+
+    assert to.lessons.of("") == {"temperature"}
+
+
+def test_tokens_that_a_refusal_reports_count() -> None:
+    one = turn(top_p=0.5)
+    called(one)
+    ending = inside(UNKNOWN)
+    ending.usage = usage(7)
+
+    one.answered(ending, is_silent=True)
+    called(one)
+    one.answered(Finish("completed", usage(5)))
+
+    step = one.next()
+    assert isinstance(step, FinishRun)
+    assert step.ending.usage == usage(12)
 
 
 def test_a_default_of_the_operator_with_a_refused_value_is_omitted() -> None:

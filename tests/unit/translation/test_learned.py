@@ -267,3 +267,12 @@ def test_what_an_error_teaches_of_schemas(status, body, lesson) -> None:
 
 def test_a_request_without_schemas_teaches_nothing_of_them() -> None:
     assert refused_schema(400, b"failed to parse grammar", {"model": "m"}) is None
+
+
+@pytest.mark.parametrize("noise", ["", "No. " * 100, {"code": 1}], ids=["empty", "texts", "tables"])
+def test_a_large_refusal_is_read_in_part(noise: Any) -> None:
+    accused = "Unsupported parameter: 'seed'"
+    few, many = ({"error": {"detail": [*[noise] * count, accused]}} for count in (3, 500))
+
+    assert refused_parameter(400, json.dumps(few).encode(), {"messages": [], "seed": 1}) == "seed"
+    assert refused_parameter(400, json.dumps(many).encode(), {"messages": [], "seed": 1}) is None

@@ -2,7 +2,8 @@
 
 import pytest
 
-from antiphon.upstream.lessons import EVERYONE, LIFE, MOST_LESSONS, MOST_VALUES, Lesson, Lessons
+from antiphon.upstream.lessons import EVERYONE, LIFE, MOST_LESSONS, Lesson, Lessons
+from antiphon.upstream.suspicions import MOST_VALUES
 
 
 class Clock:

@@ -57,6 +57,11 @@ def test_what_follows_from_a_failure(failure: Failure, expected: Verdict) -> Non
     assert verdict(failure) == expected
 
 
+@pytest.mark.parametrize("code", ["context_length_exceeded", "content_filter", "invalid_prompt"])
+def test_a_request_that_causes_an_error_in_a_stream_takes_no_backend_from_others(code: str) -> None:
+    assert verdict(rejected(502, {}, BackendError("No.", code=code))) == Verdict(moves=True)
+
+
 @given(st.integers(0, 599), st.none() | st.floats(0, 1e12))
 def test_no_pause_is_longer_than_half_a_minute_and_only_servers_and_refused_keys_are_taken_out(
     status: int, wait: float | None

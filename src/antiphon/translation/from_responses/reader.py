@@ -64,6 +64,8 @@ class ResponsesStream:
         """The item that waits to be closed."""
         self._muted: set[str] = set()
         """Items that are dropped, by their ids at the backend."""
+        self._is_unread = False
+        """The backend began something that the API does not have, such as a call of a new kind of its own tools."""
         self._response: dict[str, Any] | None = None
         self.error: BackendError | None = None
 
@@ -161,6 +163,7 @@ class ResponsesStream:
                 self._by_key[key] = item
             if isinstance(index, int):
                 self._by_index[index] = item
+        self._is_unread = self._is_unread or item is None
         return item
 
     def _end(self, item: PassedItem, value: dict[str, Any]) -> None:
@@ -203,6 +206,8 @@ class ResponsesStream:
             item = self._open({"type": STARTERS[stem], "id": event.get("item_id")}, event["output_index"])
         if item is not None:
             item.feed(stem, word, event)
+        elif stem.startswith("response."):
+            self._is_unread = True
 
     def _find(self, event: dict[str, Any]) -> PassedItem | None:
         key, index = text(event.get("item_id")), event.get("output_index")
@@ -240,7 +245,7 @@ class ResponsesStream:
         return REASONS.get(str(reason), "max_output_tokens")
 
     def _read_error(self, value: Any) -> BackendError:
-        if self._items:
+        if self._items or self._is_unread:
             return read_error(value)
         from antiphon.protocol.refused_answers import read_refusal  # noqa: PLC0415 - few answers are refusals
 

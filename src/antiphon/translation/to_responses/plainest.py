@@ -5,6 +5,7 @@ those of Chat's lessons where they mean the same. Every text, tool and result st
 """
 
 from collections.abc import Callable, Collection, Iterator
+from itertools import takewhile
 
 from antiphon.translation.dialects.dialect import PLAIN_LESSON
 from antiphon.translation.dialects.plainest import value_lesson
@@ -18,6 +19,12 @@ _KEPT = frozenset({"max_tool_calls"})
 """Hints that are not omitted without a reason: they limit what is spent."""
 
 _TEXTS = frozenset({"input_text", "output_text", "text"})
+
+_OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output"})
+"""Items with an output that is a text, or parts."""
+
+_SAID = ("text", "stdout", "stderr")
+"""Where a part of a message or of an output has what it says."""
 
 
 def suspects(body: Body, asked: Collection[str], own: Collection[str] = ()) -> frozenset[str]:
@@ -44,7 +51,7 @@ def simplify(body: Body, lessons: Collection[str], token: Callable[[], str]) -> 
     if "messages.first" in lessons:
         _put_first(body, token)
     for item in body["input"]:
-        if "messages.role" in lessons and item.get("role") == "developer":
+        if "messages.role" in lessons and _role(item) == "developer":
             item["role"] = "system"
         if "messages.text" in lessons and (place := _parts_in(item)):
             item[place] = _text_of(item, place)
@@ -86,7 +93,7 @@ def _schemas(body: Body) -> Iterator[str]:
 
 def _messages(body: Body) -> Iterator[str]:
     items = body["input"]
-    roles = [item.get("role") for item in items]
+    roles = [_role(item) for item in items]
     begins = 0 if body.get("instructions") else 1
     if any(role in SYSTEM_ROLES for role in roles[begins:]):
         yield "messages.first"
@@ -117,12 +124,16 @@ def _plain(schema: Body) -> tuple[Body | None, str]:
     return plain(flat), words
 
 
+def _is_refused(schema: Body, lessons: Collection[str]) -> bool:
+    return any(one.startswith(PLAIN_LESSON) for one in lessons) and PLAIN_LESSON + digest_of(schema) in lessons
+
+
 def _simplify_tool(function: Body, lessons: Collection[str]) -> bool:
     """Simplify a function; return whether its schema is another one now."""
     if "strict" in lessons:
         function.pop("strict", None)
     schema = function.get("parameters") or {}
-    if PLAIN_LESSON + digest_of(schema) not in lessons:
+    if not _is_refused(schema, lessons):
         return False
     form, words = _plain(schema)
     if form is None or form == schema:
@@ -146,7 +157,7 @@ def _simplify_format(body: Body, lessons: Collection[str]) -> list[str]:
     if "strict" in lessons:
         form.pop("strict", None)
     schema = form.get("schema")
-    if schema is not None and PLAIN_LESSON + digest_of(schema) in lessons and (simple := plain(schema)):
+    if schema is not None and _is_refused(schema, lessons) and (simple := plain(schema)):
         form["schema"] = simple
         form.pop("strict", None)
         adjusted.append(FORMAT)
@@ -155,27 +166,38 @@ def _simplify_format(body: Body, lessons: Collection[str]) -> list[str]:
 
 def _put_first(body: Body, token: Callable[[], str]) -> None:
     """Make the leading system messages a part of the instructions, and later ones marked messages of a user."""
-    items = body["input"]
-    texts = [_text_of(item) if item.get("role") in SYSTEM_ROLES else None for item in items]
-    leading = next((place for place, text in enumerate(texts) if text is None), len(items))
-    said = [body.get("instructions"), *texts[:leading]]
-    if leading:
-        body["instructions"] = "\n\n".join(filter(None, said))
-    rest = items[leading:]
-    if any(texts[leading:]):
+    leading = list(takewhile(_may_lead, body["input"][:-1]))  # one item stays: no backend accepts an empty input
+    later = body["input"][len(leading) :]
+    if said := "\n\n".join(filter(None, (body.get("instructions"), *map(_system_text, leading)))):
+        body["instructions"] = said
+    if any(map(_system_text, later)):
         mark = token()
-        rest = [
-            {"type": "message", "role": "user", "content": marked(_text_of(item) or "", mark)}
-            if item.get("role") in SYSTEM_ROLES and _text_of(item) is not None
-            else item
-            for item in (_without_token(item, mark) for item in rest)
-        ]
-    body["input"] = rest
+        later = [_marked(_without_token(item, mark), mark) for item in later]
+    body["input"] = [item for item in leading if _system_text(item) is None] + later
+
+
+def _may_lead(item: Body) -> bool:
+    return item.get("type") == "additional_tools" or _system_text(item) is not None
+
+
+def _marked(item: Body, token: str) -> Body:
+    """Return a system message as a marked one of a user; another item as it is."""
+    text = _system_text(item)
+    return item if text is None else {"type": "message", "role": "user", "content": marked(text, token)}
+
+
+def _role(item: Body) -> str | None:
+    """Return the role of a message; None for another item, which can have a role too."""
+    return item.get("role") if item.get("type") == "message" else None
+
+
+def _system_text(item: Body) -> str | None:
+    return _text_of(item) if _role(item) in SYSTEM_ROLES else None
 
 
 def _parts_in(item: Body) -> str:
     """Return where a message or the result of a call has texts in a list, and nothing else there; empty if nowhere."""
-    place = "content" if "role" in item else "output" if str(item.get("type")).endswith("call_output") else ""
+    place = "content" if _role(item) else "output" if item.get("type") in _OUTPUTS else ""
     return place if isinstance(item.get(place), list) and _text_of(item, place) is not None else ""
 
 
@@ -191,13 +213,20 @@ def _text_of(item: Body, place: str = "content") -> str | None:
 
 def _without_token(item: Body, token: str) -> Body:
     """Return an item of a user, a model or a tool without the token in its texts."""
-    for name in ("content", "output"):
-        value = item.get(name)
+    for place in ("content", "output"):
+        value = item.get(place)
         if isinstance(value, str):
-            item = {**item, name: without_token([{"type": "text", "text": value}], token)[0]["text"]}
+            item = {**item, place: _clean([{"text": value}], token)[0]["text"]}
         elif isinstance(value, list):
-            kinds = [part.get("type") for part in value]
-            parts = [{**part, "type": "text"} if part.get("type") in _TEXTS else part for part in value]
-            clean = without_token(parts, token)
-            item = {**item, name: [{**part, "type": kind} for part, kind in zip(clean, kinds, strict=True)]}
+            item = {**item, place: _clean(value, token)}
     return item
+
+
+def _clean(parts: list[Body], token: str) -> list[Body]:
+    """Return parts without the token, also across their borders."""
+    copies = [{**part} for part in parts]
+    said = [(part, name) for part in copies for name in _SAID if isinstance(part.get(name), str)]
+    texts = without_token([{"type": "text", "text": part[name]} for part, name in said], token)
+    for (part, name), text in zip(said, texts, strict=True):
+        part[name] = text["text"]
+    return copies

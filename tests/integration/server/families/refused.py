@@ -313,6 +313,22 @@ REFUSED: dict[str, Family] = {
         sent={"temperature": ABSENT},
         answer={**SAID, "temperature": None},
     ),
+    "14 one of two, with status 200": Family(
+        {"generic": "alone chain"},
+        {"temperature": 0.1, "top_p": 0.9},
+        refusing(
+            lambda sent: "temperature" in sent and "top_p" in sent, "temperature and top_p cannot both be set.", 200
+        ),
+        sent={"temperature": 0.1, "top_p": ABSENT},
+        answer={**SAID, "temperature": 0.1, "top_p": None},
+    ),
+    "14 a value, in unknown words and with status 200": Family(
+        {"vllm": "alone", "generic": "failover"},
+        {"temperature": 0.2},
+        refusing(lambda sent: "temperature" in sent, "The frobnicator declined this.", 200),
+        sent={"temperature": ABSENT},
+        answer={**SAID, "temperature": None},
+    ),
     "16 an effort between": Family(
         {"moonshot": "alone chain", "generic": "alone failover"},
         {"reasoning": {"effort": "medium"}},

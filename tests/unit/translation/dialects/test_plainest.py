@@ -192,8 +192,15 @@ def test_only_the_value_that_was_refused_is_omitted() -> None:
 
 
 def test_the_words_that_are_kept_of_a_refusal_by_a_responses_api_are_its_own() -> None:
-    sent = {"input": [{"content": "My number is 078-05-1120."}], "instructions": "Call me Ishmael, please."}
-    said = own_words(b"No: My number is 078-05-1120. Call me Ishmael, please.", sent)
+    sent = {
+        "model": "frobnicator-large",
+        "input": [{"content": "My number is 078-05-1120."}],
+        "instructions": "Call me Ishmael, please.",
+        "user": "alice@example.com",
+    }
+    said = own_words(b"frobnicator-large: My number is 078-05-1120. Call me Ishmael, please. alice@example.com", sent)
 
     assert "078" not in said
     assert "Ishmael" not in said
+    assert "alice" not in said
+    assert "frobnicator-large" in said

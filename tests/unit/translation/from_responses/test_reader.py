@@ -359,7 +359,15 @@ def test_a_failed_response_says_why() -> None:
     assert (texts(passed), passed.output[0]["status"]) == (["Hm"], "completed")
 
 
-@pytest.mark.parametrize("before", [(), deltas(message("Hm"))[:1]], ids=["first", "after output"])
+NEW = {"type": "response.output_item.added", "output_index": 0, "item": {"type": "new_tool_call", "id": "n_1"}}
+WORKING = {"type": "response.new_tool_call.searching", "output_index": 0, "item_id": "n_1"}
+
+
+@pytest.mark.parametrize(
+    "before",
+    [(), deltas(message("Hm"))[:1], [NEW], [WORKING]],
+    ids=["first", "after output", "after a call of a new kind", "after work"],
+)
 @pytest.mark.parametrize(
     "error",
     [

@@ -103,6 +103,34 @@ def test_the_plainest_form_has_all_texts_tools_and_limits() -> None:
     assert "pattern" in SCHEMA["properties"]["city"]  # type: ignore[index]
 
 
+SHELL = {"stdout": "a [token]", "stderr": "", "outcome": {"type": "exit", "exit_code": 0}}
+TOOLS = {"type": "additional_tools", "role": "developer", "tools": [LOOK]}
+
+
+def test_items_with_roles_and_outputs_of_their_own_keep_their_form() -> None:
+    call = {"type": "shell_call", "call_id": "c1", "action": {"commands": ["ls"]}}
+    outputs = [{"type": "shell_call_output", "call_id": "c1", "output": output} for output in ([], [SHELL])]
+    late = {"role": "developer", "content": "Two"}
+    sent = body(input=[TOOLS, {"role": "developer", "content": "One"}, call, *outputs, late])
+    simplify(sent, suspects(sent, ()), token)
+
+    assert sent["instructions"] == "One"
+    assert [item.get("output", item.get("role")) for item in sent["input"]] == [
+        *("developer", None, []),
+        [SHELL | {"stdout": "a [to\\ken]\n", "stderr": "\n"}],
+        "user",
+    ]
+
+
+def test_an_input_of_system_messages_alone_does_not_become_empty() -> None:
+    sent = body(input=[{"role": "system", "content": "One"}, {"role": "developer", "content": "Two"}])
+    simplify(sent, suspects(sent, ()), token)
+
+    assert sent["instructions"] == "One"
+    assert [item["role"] for item in sent["input"]] == ["user"]
+    assert "Two" in sent["input"][0]["content"]
+
+
 def test_a_choice_at_the_root_of_a_schema_becomes_an_object() -> None:
     one, two = ({"type": "object", "properties": {name: {"type": "string"}}, "required": [name]} for name in "ab")
     sent = body(tools=[{"type": "function", "name": "f", "parameters": {"anyOf": [one, two]}}])
