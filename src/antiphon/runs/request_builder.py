@@ -201,7 +201,7 @@ class RequestBuilder:
         self, request: CreateResponse, items: Sequence[InputItem], refused: frozenset[str]
     ) -> BuiltRequest:
         """Return the request for the backend's own Responses API; it is complete with the operator's defaults."""
-        target = self.target
+        target, self.demands_call = self.target, False
         origin = "" if self._is_without_blobs else state_origin(target)
         self._body = to_responses(
             request, items, target.dialect, refused, unseal=self._unseal, origin=origin, files=self.files
