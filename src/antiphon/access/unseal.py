@@ -9,6 +9,10 @@ from antiphon.access.keyring import Keyring
 from antiphon.errors import ClientError, log
 from antiphon.upstream.backend_state import Target
 
+_OMITTED = """\
+Omitted an `encrypted_content`, or a signature in the id of a call: it was changed, or is from another tenant or \
+server. If another server encrypted it, add that server's key to `seal_keys`."""
+
 
 def state_origin(target: Target) -> str:
     """Return a stable identity of this backend, the same in every process."""
@@ -23,14 +27,15 @@ def origin_tag(target: Target) -> dict[str, str]:
 class Unsealer(Struct):
     """Opens a tenant's blobs, each once.
 
-    A blob that cannot be opened (another server's, a key that was removed) is ignored with a line in the log; with
-    `refuses`, it raises `ClientError` (400, `invalid_encrypted_content`).
+    A blob that cannot be opened (another server's, a key that was removed) is ignored, with one line in the log for all
+    of a request; with `refuses`, it raises `ClientError` (400, `invalid_encrypted_content`).
     """
 
     keyring: Keyring
     tenant: str
     refuses: bool
     opened: dict[str, dict[str, Any]] = {}
+    has_warned: bool = False
 
     def __call__(self, blob: str) -> dict[str, Any]:
         """Return the state in a blob, empty if it cannot be opened."""
@@ -39,11 +44,9 @@ class Unsealer(Struct):
             if state is None:
                 if self.refuses:
                     raise _unreadable(blob)
-                log.warning(
-                    "Omitted an `encrypted_content`, or a signature in the id of a call: it was changed, or is from "
-                    "another tenant or server. "
-                    "If another server encrypted it, add that server's key to `seal_keys`."
-                )
+                if not self.has_warned:
+                    log.warning(_OMITTED)
+                self.has_warned = True
             self.opened[blob] = state or {}
         return self.opened[blob]
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from msgspec.structs import replace as replace_struct
 
-from antiphon.errors import AntiphonError, BackendError, log
+from antiphon.errors import AntiphonError, BackendError, ClientError, log
 from antiphon.protocol.items.calls import ToolSearchCall, ToolSearchOutput
 from antiphon.protocol.items.content import Item, OutputText
 from antiphon.protocol.items.messages import Compaction, CompactionTrigger, InputItem, Message
@@ -22,7 +22,6 @@ from antiphon.protocol.response import Usage
 from antiphon.protocol.validation.call_rules import CALLS, open_calls
 from antiphon.runs.auxiliary_calls import summary_of
 from antiphon.runs.checkpoints import Checkpoint, ToolCallRecord
-from antiphon.runs.corrections import NO_CALL
 from antiphon.runs.loops import STOPPED
 from antiphon.runs.plan import RunPlan
 from antiphon.runs.request_builder import RequestBuilder
@@ -81,7 +80,6 @@ class AgenticTurn(Turn):
         self._hosted = ToolPolicy(
             plan.request, toolset, lambda: joined(items, made()), made, plan.unseal, plan.context.input, work.rounds
         )
-        self._cap = plan.request.max_output_tokens
         self._searches = 0
         self.steps = self._decide()
 
@@ -138,12 +136,6 @@ class AgenticTurn(Turn):
                 return replace_struct(ending, outcome="max_output_tokens")
             self._leave_rest()
 
-    def _leave_rest(self) -> None:
-        """Return how many tokens the model can still generate."""
-        if self._cap is not None:
-            rest = max(1, self._cap - self._spent)
-            self.builder.request = replace_struct(self.builder.request, max_output_tokens=rest)
-
     def _run_tools(
         self, held: Sequence[HostedCall] = (), approved: Sequence[Approved] = (), left: Sequence[ToolCallRecord] = ()
     ) -> RunTools:
@@ -165,12 +157,6 @@ class AgenticTurn(Turn):
             self.builder.request = replace_struct(
                 self.builder.request, tool_choice=relaxed(self.builder.request.tool_choice)
             )
-
-    @property
-    def _spent(self) -> int:
-        """The output tokens of the model so far, as far as the backend reported them."""
-        usage = self.usage
-        return usage.output_tokens if usage else 0
 
     def _waits_for_client(self) -> bool:
         return bool(open_calls(self._made())) or self._hosted.waits_for_client
@@ -215,17 +201,9 @@ class AgenticTurn(Turn):
 
     # Calling the model.
 
-    def _demand(self, ending: Finish) -> Generator[Step, None, Finish]:
-        """Request the call that the model owes once more; without it, the response is still complete."""
-        self._is_optional = True
-        result = yield from self._ask(NO_CALL)
-        self._is_optional = False
-        return ending if result.ending.error is not None else result.ending
-
-    def _ask(self, more: str = "") -> Generator[Step, None, ModelResult]:
+    def _ask(self, more: Sequence[InputItem] = ()) -> Generator[Step, None, ModelResult]:
         """Call the model with the conversation; `more` follows it for this call alone."""
         builder, hosted = self.builder, self._hosted
-        said = [Message(role="user", content=more)] if more else []
         while (result := self._taken()) is None:
             if builder.api_for(builder.request, self._conversation()) == "chat":
                 yield from self._prepare()
@@ -233,14 +211,17 @@ class AgenticTurn(Turn):
                     return ModelResult(Finish("completed", None))
                 self._relax()
             try:
-                built = builder.build(builder.request, joined(self._conversation(), said), self._limit_tools)
+                built = builder.build(builder.request, joined(self._conversation(), more), self._limit_tools)
                 if builder.target.may_have_window:
                     built = builder.fitted(
                         built,
-                        lambda: builder.build(builder.request, joined(self._conversation(), said), self._limit_tools),
+                        lambda: builder.build(builder.request, joined(self._conversation(), more), self._limit_tools),
                     )
             except UnreadFile as unread:
                 yield AttachFiles(unread.part, unread.form)
+                continue
+            except ClientError as error:  # this backend cannot serve it
+                self.failed(error)
                 continue
             calls = hosted.left, hosted.sources(), hosted.call_ids(), hosted.cite_files()
             if built.note == STOPPED:

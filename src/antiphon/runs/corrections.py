@@ -50,12 +50,6 @@ Answer again, with the same content, by one JSON value that fits the schema and 
 NO_CALL = "You have not made the call that is required. Make it now, and write no text."
 
 
-def demanded(request: CreateResponse, items: Sequence[InputItem]) -> Question:
-    """Return the request and the conversation with which the model makes the call that it owes."""
-    asked = aside(request, items, tool_choice=request.tool_choice)
-    return asked, [*items, Message(role="user", content=NO_CALL)]
-
-
 def corrections(
     ending: Finish, ask: Callable[[Corrected], Generator[Step, None, ModelResult]]
 ) -> Generator[Step, None, AntiphonError | None]:

@@ -5,7 +5,7 @@ The turn receives how a call ended, the writer the model's output, and the obser
 
 import asyncio
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -169,6 +169,8 @@ class ModelCaller:
         self._upstream: UpstreamReply[Call] | None = None
         self._stream: ModelStream | None = None
         self._unreported: list[Unreported] = []
+        self._before: tuple[Sequence[str], dict[str, Any]] = [], {}
+        """What was adjusted in the response before the newest call, and the fields that differ."""
 
     @property
     def has_calls(self) -> bool:
@@ -230,9 +232,11 @@ class ModelCaller:
             return None
         writer = self._writer if isinstance(step, CallModel) else self._writer.aside()
         ignored = upstream.reply.headers.get(IGNORED)
+        self._before = record.adjusted, self._writer.applied
         if isinstance(step, CallModel) and step.adjusted:
             record.adjusted = [*dict.fromkeys((*record.adjusted, *step.adjusted))]
-            self._writer.applied |= applied(self._writer.response, step.adjusted, effort_in(step.body))
+            changed = applied(self._writer.response, step.adjusted, effort_in(step.body))
+            self._writer.applied = {**self._writer.applied, **changed}
         if ignored or plan.request.tools is not None or plan.tools is not None:
             self._note_tools(record, step.api, ignored)
         is_checked = bool(step.toolbox.offers) or (isinstance(step, CallModel) and step.check is not None)
@@ -418,6 +422,8 @@ class ModelCaller:
             return True
         if not stream.upstream.fail_over(failure, error):
             return True
+        if (record := stream.upstream.record.record) is not None:
+            record.adjusted, self._writer.applied = self._before
         self._follow()
         return False
 

@@ -176,7 +176,7 @@ class RequestBuilder:
         self, request: CreateResponse, items: Sequence[InputItem], refused: frozenset[str]
     ) -> BuiltRequest:
         """Return the request for the backend's own Responses API; it is complete with the operator's defaults."""
-        target, refusals = self.target, self.refusals
+        target, refusals, self.demands_call = self.target, self.refusals, False
         origin = "" if refusals is not None and refusals.is_without_blobs else state_origin(target)
         self.body = to_responses(
             request, items, target.dialect, refused, unseal=self._unseal, origin=origin, files=self.files

@@ -207,7 +207,7 @@ class Run(StepLoop):
         if self._cache is not None:
             self._cache.see(before)
         writer.end()
-        batch = before + writer.take()
+        batch = [*before, *writer.take()] if writer.is_heard else before
         if self._recorder is not None:
             if self.origin is not None:
                 self._note_facts(self._recorder)

@@ -64,6 +64,8 @@ class ModelResult(Struct, frozen=True):
 
     ending: Finish
     items: Sequence[Item] = ()
+    is_silent: bool = False
+    """It failed without output."""
 
 
 class EmitItem(Struct, frozen=True):

@@ -13,16 +13,16 @@ from msgspec.structs import replace
 
 from antiphon.errors import AntiphonError, BackendError, ClientError, log
 from antiphon.protocol.items.content import Item
-from antiphon.protocol.items.messages import InputItem
+from antiphon.protocol.items.messages import InputItem, Message
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.response import InputTokensDetails, OutputTokensDetails, Response, Usage
-from antiphon.protocol.validation.call_rules import CALLS
-from antiphon.runs.corrections import Corrected, corrections, demanded, question
+from antiphon.runs.corrections import NO_CALL, Corrected, corrections, question
 from antiphon.runs.loops import STOPPED
 from antiphon.runs.request_builder import RequestBuilder
-from antiphon.runs.steps import AttachFiles, AuxiliaryCall, CallModel, EmitItem, FinishRun, ModelResult, Step, Steps
+from antiphon.runs.steps import AttachFiles, AuxiliaryCall, CallModel, FinishRun, ModelResult, Step, Steps
 from antiphon.translation.checked_items import CheckedMessage
 from antiphon.translation.files import UnreadFile
+from antiphon.translation.to_chat.prefix import joined
 from antiphon.translation.tool_mapping.offering import Toolbox
 from antiphon.translation.wire import Finish
 from antiphon.upstream.backend_errors import too_long
@@ -40,6 +40,7 @@ class Turn:
         """The newest answer contains a call."""
         self._is_optional = False
         """The response is complete without this call."""
+        self._cap = builder.request.max_output_tokens
         self.steps: Steps | None = None
         """The decision logic, if more than a model call is needed; closed when no decision remains."""
 
@@ -60,29 +61,12 @@ class Turn:
     def next(self) -> Step:
         """Return the next step. Raises `ClientError` for a request that this backend cannot serve."""
         if self.builder.is_too_long and not self.builder.shorten():
-            raise too_long()
+            self.failed(too_long())
         if self.steps is not None:
             return next(self.steps)
         result = self._result
         if result is None:
-            builder = self.builder
-            try:
-                built = builder.build(builder.request, builder.items)
-                if builder.target.may_have_window:
-                    built = builder.fitted(built, lambda: builder.build(builder.request, builder.items))
-            except UnreadFile as unread:
-                return AttachFiles(unread.part, unread.form)
-            if built.note == STOPPED:
-                return FinishRun(Finish("max_messages", self._usage, note=STOPPED))
-            return CallModel(
-                built.body,
-                built.toolbox,
-                built.allowed,
-                built.api,
-                built.check,
-                built.note,
-                adjusted=built.adjusted,
-            )
+            return self._call()
         ending = result.ending
         if ending.held:
             self.steps = self._finish_corrected()
@@ -117,7 +101,7 @@ class Turn:
                 return
             except AntiphonError as reported:
                 ending = replace(ending, error=reported.with_traceback(None))
-        self._result, self._has_called = ModelResult(ending, items), has_calls
+        self._result, self._has_called = ModelResult(ending, items, is_silent), has_calls
 
     def asks_plainly(self) -> bool:
         """The answer broke off without output. Return whether to send the request again without a stream."""
@@ -139,9 +123,8 @@ class Turn:
         if not self._is_optional:
             refusals = self.builder.refusals
             raise (refusals.first if refusals is not None else None) or error
-        self._result = ModelResult(
-            Finish("completed", None, BackendError(error.message, gist=error.gist, detail=str(error)))
-        )
+        error = BackendError(error.message, gist=error.gist, detail=str(error))
+        self._result, self._has_called = ModelResult(Finish("completed", None, error), is_silent=True), False
 
     # Invalid output.
 
@@ -158,17 +141,71 @@ class Turn:
         return not self._has_called and ending.outcome == "completed" and ending.error is None
 
     def _finish_called(self) -> Steps:
-        """Request the call that the model owes once more, because its backend cannot be forced; then finish."""
+        """Request the call that the model owes, and finish."""
         result = self._taken()
         if result is not None:
-            self._is_optional = True
-            answer = yield from self._ask_aside(lambda: demanded(self.builder.request, self.builder.items))
-            calls = [item for item in answer.items if type(item) in CALLS]
-            yield from map(EmitItem, calls)
-            if not calls:
-                log.warning("The model '%s' made no call, though the request demands one.", self.builder.target.name)
-            ending = result.ending
-            yield FinishRun(Finish(ending.outcome, self.usage, note=ending.note))
+            ending = yield from self._demand(result.ending)
+            error = (yield from self._corrections(ending)) if ending.held else None
+            yield FinishRun(Finish(ending.outcome, self.usage, error or ending.error, note=ending.note))
+
+    def _demand(self, ending: Finish) -> Generator[Step, None, Finish]:
+        """Request the call that the model owes once more, because its backend cannot be forced.
+
+        The response is complete without it, unless the second answer fails after its first output.
+        """
+        if self._cap is not None and self._spent >= self._cap:
+            return ending
+        self._leave_rest()
+        self._is_optional = True
+        result = yield from self._ask([Message(role="user", content=NO_CALL)])
+        self._is_optional = False
+        if not self._has_called:
+            log.warning("The model '%s' made no call, though the request demands one.", self.builder.target.name)
+        return ending if result.is_silent else result.ending
+
+    def _leave_rest(self) -> None:
+        """Limit the next answer to the tokens that the model can still generate."""
+        if self._cap is not None:
+            rest = max(1, self._cap - self._spent)
+            self.builder.request = replace(self.builder.request, max_output_tokens=rest)
+
+    @property
+    def _spent(self) -> int:
+        """The output tokens of the model so far, as far as the backend reported them."""
+        usage = self.usage
+        return usage.output_tokens if usage else 0
+
+    def _ask(self, more: Sequence[InputItem]) -> Generator[Step, None, ModelResult]:
+        """Call the model with the conversation; `more` follows it for this call alone."""
+        while (result := self._taken()) is None:
+            try:
+                step = self._call(more)
+            except ClientError as error:  # this backend cannot serve it
+                self.failed(error)
+            else:
+                yield step
+        return result
+
+    def _call(self, more: Sequence[InputItem] = ()) -> Step:
+        """Return the call of the model with the conversation and `more`, or what is needed before it."""
+        builder = self.builder
+        try:
+            built = builder.build(builder.request, joined(builder.items, more) if more else builder.items)
+            if builder.target.may_have_window:
+                built = builder.fitted(built, lambda: builder.build(builder.request, joined(builder.items, more)))
+        except UnreadFile as unread:
+            return AttachFiles(unread.part, unread.form)
+        if built.note == STOPPED:
+            return FinishRun(Finish("max_messages", self._usage, note=STOPPED))
+        return CallModel(
+            built.body,
+            built.toolbox,
+            built.allowed,
+            built.api,
+            built.check,
+            built.note,
+            adjusted=built.adjusted,
+        )
 
     def _corrections(self, ending: Finish) -> Generator[Step, None, AntiphonError | None]:
         """Correct the invalid items of the answer. Return the error if the response fails."""

@@ -77,7 +77,8 @@ client that keeps its own history can send such a call back without the reasonin
 With `store: false` nothing is stored here. A client that includes `reasoning.encrypted_content` receives the signature
 there, and sends it back. For any other client the call has a longer id, `call_sealed_…`, which contains the encrypted
 signature of LiteLLM or Gemini (about 600 to 1,400 characters). Send it back unchanged, in the call and in its output.
-It is valid for the same tenant, on every server with the same keys; another backend receives a short id instead.
+It is valid for the same tenant, on every server with the same keys; a backend of another family receives a short id
+instead. Calls of `local_shell` always have short ids: send the reasoning item back with them.
 """,
     "Tools and formats": """\
 **Tool choice** lists the supported values; *modes* are `none`, `auto` and `required`. If a named function or

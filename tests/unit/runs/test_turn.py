@@ -107,6 +107,19 @@ def test_a_prompt_that_is_too_long_by_any_count_is_refused_where_it_would_be_cut
     assert called(turn(known(256, "vllm"), "word " * 4_000, truncation=truncation))
 
 
+def test_a_backend_that_takes_over_is_asked_for_the_missing_call_only_if_it_cannot_be_forced() -> None:
+    to, other = target(), target()
+    to.learn("tools.auto", "no")
+    other.api = "responses"
+    one = turn(to, tools=[{"type": "function", "name": "look", "parameters": None}], tool_choice="required")
+    assert called(one)["tool_choice"] == "auto"
+
+    one.builder.target = other
+    assert called(one)["tool_choice"] == "required"
+    one.answered(Finish("completed", None))
+    assert isinstance(one.next(), FinishRun)
+
+
 def test_the_models_defaults_are_sent_and_not_told_to_the_client() -> None:
     to = target()
     to.defaults = ModelDefaults(system_prompt="Be kind.", parameters={"top_k": 20})

@@ -84,6 +84,16 @@ def test_the_id_is_short_if_the_signature_travels_otherwise(asked: dict[str, Any
     assert len(called(own, False, **asked)["call_id"]) <= MAX_CALL_ID
 
 
+@pytest.mark.parametrize("name", ["LocalShell", "functions.local_shell", "local_"])
+def test_the_id_of_a_local_shell_is_short_however_its_name_is_written(name: str) -> None:
+    first = {"index": 0, "id": LONG, "function": {"name": name}}
+    rest = {"index": 0, "function": {"name": "shell" if name == "local_" else "", "arguments": '{"command": ["ls"]}'}}
+    translator = Translator(ASKED | {"tools": [{"type": "local_shell"}]}, dialect="anthropic", keyring=KEYRING)
+    translator.feed(sse(delta(tool_calls=[first]), delta(tool_calls=[rest]), delta("tool_calls")))
+    call = msgspec.to_builtins(translator.finish()[-1])["response"]["output"][-1]
+    assert call["type"] == "local_shell_call" and len(call["call_id"]) <= MAX_CALL_ID
+
+
 def test_the_id_is_short_if_the_response_is_stored() -> None:  # a guard
     call = {"index": 0, "type": "function", "function": {"name": "ping", "arguments": "{}"}, "id": LONG}
     translation = translate(sse(delta(tool_calls=[call]), delta("tool_calls")))

@@ -119,7 +119,7 @@ def _both(found: re.Match[str], sent: Body) -> str | None:
 
 def _format(found: re.Match[str], sent: Body) -> str | None:
     """Return the lesson for a format together with tools; a JSON schema alone can also be that of a tool."""
-    is_of_tool = _OF_TOOL.search(found.string) and not _OF_ANSWER.search(found.string)
+    is_of_tool = _OF_TOOL.search(found.group()) and not _OF_ANSWER.search(found.string)
     return "tools.format" if sent.get("tools") and sent.get("response_format") and not is_of_tool else None
 
 

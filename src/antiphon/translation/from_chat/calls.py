@@ -216,11 +216,13 @@ class StreamingCalls:
     def _sealed_id(self, kept: Mapping[str, Any], name: str) -> str:
         """Return an id that contains the signature of a call, empty if the client needs none.
 
-        The output of a local shell has the call's id in a field of at most 512 characters.
+        The output of a local shell has the call's id in a field of at most 512 characters. A name that is not complete
+        yet, or misspelt, can be that of any tool.
         """
-        offer = self._offers.get(name)
-        is_elsewhere = offer is not None and (offer.is_hosted or offer.kind == "local_shell")
-        if is_elsewhere or not self._writer.view.signed_ids:
+        if not self._writer.view.signed_ids:
+            return ""
+        possible = [self._offers[name]] if name in self._offers else self._offers.values()
+        if any(offer.is_hosted or offer.kind == "local_shell" for offer in possible):
             return ""
         signature = {SIGNED_ID: kept[SIGNED_ID]} if SIGNED_ID in kept else kept
         return sealed_id(self._writer.seal({"calls": {"": signature}}))

@@ -84,6 +84,8 @@ KNOWN = [
     (400, "Tools cannot be combined with a JSON schema", "tools.format"),  # guards, from here
     (400, "JSON schema is not supported with function calling", "tools.format"),
     (400, "response_format: a function name cannot be used with json schema and tools", "tools.format"),
+    (400, "Invalid argument: tools cannot be combined with JSON schema", "tools.format"),  # no guards, from here
+    (400, "JSON schema cannot be used with tools (model name: m)", "tools.format"),
     # Forced calls.
     (400, "tool_choice 'required' is incompatible with thinking enabled", "tools.forced"),
     (
