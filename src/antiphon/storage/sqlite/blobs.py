@@ -17,7 +17,7 @@ from antiphon.errors import ConfigError, StoreError
 from antiphon.storage.operations import files
 from antiphon.storage.sqlite import file, rows
 from antiphon.storage.sqlite.file import connect, foreign, make_file, mark
-from antiphon.storage.sqlite.forks import new_gate
+from antiphon.storage.sqlite.forks import forks
 from antiphon.storage.sqlite.writer import store_error
 
 READERS = 2
@@ -94,7 +94,7 @@ class BlobFile:
     def _perform(self, act: Callable[[], T]) -> T:
         gate: threading.Lock | None = getattr(self._own, "gate", None)
         if gate is None:
-            gate = self._own.gate = new_gate()
+            gate = self._own.gate = forks.new_gate()
         with gate:
             return act()
 
