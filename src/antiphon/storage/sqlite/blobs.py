@@ -101,16 +101,11 @@ class BlobFile:
     def _put(self, blob: str, number: int, data: bytes, is_last: bool) -> None:
         connection = self._connection()
         connection.execute(f"PRAGMA synchronous = {file.SYNCHRONOUS if is_last else 'NORMAL'}")
-        with connection:
-            connection.execute("BEGIN IMMEDIATE")
-            rows.perform(connection, [lambda: files.put_part(blob, number, data)])
+        rows.perform(connection, [lambda: files.put_part(blob, number, data)])  # one statement, and so one transaction
 
     def _delete(self, blob: str, limit: int) -> int:
-        connection = self._connection()
-        with connection:
-            connection.execute("BEGIN IMMEDIATE")
-            (gone,) = rows.perform(connection, [lambda: files.delete_parts(blob, limit)])
-            return int(gone)
+        (gone,) = rows.perform(self._connection(), [lambda: files.delete_parts(blob, limit)])
+        return int(gone)
 
     def _connection(self) -> sqlite3.Connection:
         connection: sqlite3.Connection | None = getattr(self._own, "connection", None)

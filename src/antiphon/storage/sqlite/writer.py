@@ -99,7 +99,7 @@ class Writer:
         while jobs := self._take():
             with self._gate:
                 results = self._commit(jobs)
-                if any(_is_of_the_disk(result) for result in results):
+                if _is_of_the_disk(results[0]):  # such an error fails all of a commit
                     self._open_again()
             _deliver(jobs, results)
             if len(jobs) > 1:

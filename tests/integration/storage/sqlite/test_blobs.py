@@ -1,14 +1,19 @@
 """The file with the content of files, when it cannot be used."""
 
+import asyncio
 import os
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from antiphon.errors import StoreError
+from antiphon.storage.sqlite import blobs as blob_files
+from antiphon.storage.sqlite import file
 from antiphon.storage.sqlite.blobs import BlobFile
+from antiphon.storage.sqlite.file import connect
 
 
 def open_files(folder: Path) -> list[str]:
@@ -22,6 +27,43 @@ async def test_a_closed_file_says_so() -> None:
     await blobs.close()
     with pytest.raises(StoreError, match=r"^The store is closed\.$"):
         await blobs.part("row_1", 0)
+
+
+async def test_content_in_memory_is_in_one_database() -> None:
+    blobs = BlobFile(None)
+    await asyncio.gather(*(blobs.put("row_1", number, b"%d" % number, is_last=True) for number in range(8)))
+
+    assert await asyncio.gather(*(blobs.part("row_1", number) for number in range(9))) == [
+        *(b"%d" % number for number in range(8)),
+        None,
+    ]
+    assert [await blobs.delete("row_1", 5) for _ in range(3)] == [5, 3, 0]
+    assert await blobs.part("row_1", 7) is None
+    await blobs.close()
+
+
+async def test_the_last_part_waits_for_the_disk_and_the_file_is_made_for_large_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[sqlite3.Connection] = []
+
+    def noted(*place: Any) -> sqlite3.Connection:
+        opened.append(connect(*place))
+        return opened[-1]
+
+    monkeypatch.setattr(blob_files, "connect", noted)
+    monkeypatch.setattr(file, "SYNCHRONOUS", "FULL")
+    blobs = BlobFile(tmp_path / "a.db")
+
+    def setting(name: str) -> object:
+        return opened[0].execute(f"PRAGMA {name}").fetchone()[0]
+
+    for number, is_last in enumerate((False, True)):
+        await blobs.put("row_1", number, b"content", is_last=is_last)
+        assert setting("synchronous") == (2 if is_last else 1)
+    settings = ("page_size", "journal_mode", "wal_autocheckpoint", "user_version", "application_id")
+    assert [setting(name) for name in settings] == [16_384, "wal", 1024, 1, file.APPLICATION_ID]
+    await blobs.close()
 
 
 async def test_a_damaged_file_says_so(tmp_path: Path) -> None:
