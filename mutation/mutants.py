@@ -163,7 +163,8 @@ class _Finder(ast.NodeVisitor):
             self.generic_visit(node)
 
     def visit_Raise(self, node: ast.Raise) -> None:
-        self._replace(node, "pass")
+        if not _asserts(node):
+            self._replace(node, "pass")
 
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
         self._replace(node, "pass")
@@ -200,6 +201,12 @@ class _Finder(ast.NodeVisitor):
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
         """Leave it: texts are no behaviour, and the places inside have no positions before Python 3.12."""
+
+
+def _asserts(node: ast.Raise) -> bool:
+    """Whether this is never reached, as it raises an `AssertionError`."""
+    raised = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
+    return isinstance(raised, ast.Name) and raised.id == "AssertionError"
 
 
 def _is_text(node: ast.expr) -> bool:

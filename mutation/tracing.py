@@ -4,6 +4,7 @@ import sys
 import threading
 import time
 from collections.abc import Collection, Iterator
+from functools import cache
 from types import FrameType
 from typing import Any
 
@@ -12,6 +13,9 @@ import pytest
 
 IMPORTED = -1
 """Stands for a test where a line runs outside of all tests: when its module is imported, or for a shared fixture."""
+
+
+_Cached = type(cache(str))
 
 
 class PassedTest(msgspec.Struct):
@@ -65,6 +69,7 @@ class Tracer:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
         self.start()  # again: a test that runs out of stack, or profiles, ends the trace
+        self._empty_caches()
         self._note(IMPORTED)
         self._has_failed, began = False, time.monotonic()
         result = yield
@@ -101,6 +106,14 @@ class Tracer:
         for statement in self._statements:
             self.trace.statements.setdefault(statement, []).append(test)
         self._clear()
+
+    def _empty_caches(self) -> None:
+        """Forget the results of cached functions: else only the first test that needs one would run its lines."""
+        for module in list(sys.modules.values()):
+            if getattr(module, "__file__", None) in self._now:
+                for value in vars(module).values():
+                    if isinstance(value, _Cached):
+                        value.cache_clear()
 
     def _clear(self) -> None:
         self._statements.clear()

@@ -3,6 +3,7 @@
 import asyncio
 import sqlite3
 import threading
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,6 +15,8 @@ from antiphon.storage.postgres import link
 from antiphon.storage.postgres.pulse import PostgresPulse
 from antiphon.storage.sql import QUERIES
 from antiphon.storage.sqlite import pulse as pulses
+from antiphon.storage.sqlite.file import connect, open_memory
+from antiphon.storage.sqlite.pulse import SqlitePulse
 from antiphon.storage.sqlite.store import SqliteStore
 from tests.support.postgres import Postgres
 
@@ -89,6 +92,35 @@ async def test_a_file_that_is_locked_for_long_fails_the_beat_and_not_the_next(
     pulse.beat()
     pulse.close()
     await store.close()
+
+
+async def test_a_file_that_is_locked_for_a_moment_delays_the_beat(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = SqliteStore.open(f"sqlite://{tmp_path}/a.db")
+    pulse = store.pulse("w")
+    assert pulse is not None
+    other = sqlite3.connect(tmp_path / "a.db", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    monkeypatch.setattr(time, "sleep", lambda _: other.execute("COMMIT"))
+    pulse.beat()
+    other.close()
+    pulse.close()
+    await store.close()
+
+
+def test_a_beat_that_fails_is_followed_by_one_over_a_new_connection() -> None:
+    broken, good = connect(":memory:"), open_memory()
+    pulse = SqlitePulse(iter([broken, good]).__next__, "w")
+    with pytest.raises(StoreError, match=r"^The store operation failed\.$"):
+        pulse.beat()
+    pulse.beat()
+
+    assert good.execute("PRAGMA synchronous").fetchone() == (1,)  # it does not wait for the disk
+    pulse.close()
+    for closed in (broken, good):
+        with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+            closed.execute("SELECT 1")
 
 
 async def test_a_process_that_is_stopped_in_the_middle_of_a_beat_can_be_declared_dead(

@@ -53,6 +53,8 @@ def test_code_is_changed(before: str, after: str) -> None:
         "if a and b:\n    log.warning('c')",
         "if a and b:\n    log.warning('c')\nelif d:\n    log.info('e')\nelse:\n    log.info('f')",
         "await asyncio.sleep(a * 2)",
+        "raise AssertionError",
+        "raise AssertionError('never reached')",
     ],
 )
 def test_what_is_no_behaviour_is_left_alone(text: str) -> None:

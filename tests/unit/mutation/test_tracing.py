@@ -4,7 +4,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -75,6 +75,21 @@ def test_each_test_has_its_statements_even_after_one_that_ended_the_trace(tmp_pa
     run(tracer, "asking", lambda: names["ask"]("put_key", 1))
 
     assert tracer.trace.statements == {"put_key": [1]}
+
+
+@pytest.mark.usefixtures("untraced")
+def test_each_test_has_the_lines_of_a_cached_function(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "a.py"
+    file.write_text(CODE)
+    module = ModuleType("cached_code")
+    module.__file__ = str(file)
+    exec(compile(f"from functools import cache\n{CODE}\nchoose = cache(choose)", str(file), "exec"), vars(module))
+    monkeypatch.setitem(sys.modules, "cached_code", module)
+    tracer = Tracer([str(file)])
+    for name in ("first", "second"):
+        run(tracer, name, lambda: module.choose(True))
+
+    assert tracer.trace.lines[str(file)][4] == [0, 1]
 
 
 @pytest.mark.usefixtures("untraced")

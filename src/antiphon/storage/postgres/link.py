@@ -134,7 +134,7 @@ def _words(cause: BaseException) -> str:
         return "The store's database role lacks a privilege."
     if isinstance(cause, TimeoutError | asyncpg.QueryCanceledError):
         return "The store did not respond in time."
-    if isinstance(cause, (*_PASSING, OSError, asyncpg.TooManyConnectionsError)):
+    if isinstance(cause, (*_PASSING, OSError)):
         return "The store is unreachable."
     return "The store operation failed."
 
@@ -185,7 +185,7 @@ def plain(url: str) -> str:
 
 async def connect(url: str, connections: int) -> tuple[str, "asyncpg.Pool[Any]"]:
     """Return the URL without its password, and a pool of connections. Raises `ConfigError`."""
-    shown = without_password(url)
+    shown = redacted(url)
     try:
         pool = await asyncpg.create_pool(
             plain(url),
@@ -213,20 +213,6 @@ async def settle(connection: Any) -> None:
 
 async def _as_it_is(connection: Any) -> None:
     """Do not reset the connection: nothing is set on it, and a reset would cost another round trip."""
-
-
-def without_password(url: str) -> str:
-    """Return a URL without its password, for logs and errors."""
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return redacted(url)
-    if "@" in parts.path:  # a password with a slash that was not escaped
-        return redacted(url)
-    user, at, host = parts.netloc.rpartition("@")
-    netloc = user.partition(":")[0] + at + host
-    query = "&".join(one for one in parts.query.split("&") if not one.lower().startswith("password="))
-    return redacted(urlunsplit((parts.scheme, netloc, parts.path, query, "")))
 
 
 def _reason(error: BaseException) -> str:

@@ -17,7 +17,7 @@ from antiphon.errors import ConfigError, StoreError
 from antiphon.storage.operations import files
 from antiphon.storage.sqlite import file, rows
 from antiphon.storage.sqlite.file import connect, foreign, make_file, mark
-from antiphon.storage.sqlite.forks import new_gate
+from antiphon.storage.sqlite.forks import forks
 from antiphon.storage.sqlite.writer import store_error
 
 READERS = 2
@@ -94,23 +94,18 @@ class BlobFile:
     def _perform(self, act: Callable[[], T]) -> T:
         gate: threading.Lock | None = getattr(self._own, "gate", None)
         if gate is None:
-            gate = self._own.gate = new_gate()
+            gate = self._own.gate = forks.new_gate()
         with gate:
             return act()
 
     def _put(self, blob: str, number: int, data: bytes, is_last: bool) -> None:
         connection = self._connection()
         connection.execute(f"PRAGMA synchronous = {file.SYNCHRONOUS if is_last else 'NORMAL'}")
-        with connection:
-            connection.execute("BEGIN IMMEDIATE")
-            rows.perform(connection, [lambda: files.put_part(blob, number, data)])
+        rows.perform(connection, [lambda: files.put_part(blob, number, data)])  # one statement, and so one transaction
 
     def _delete(self, blob: str, limit: int) -> int:
-        connection = self._connection()
-        with connection:
-            connection.execute("BEGIN IMMEDIATE")
-            (gone,) = rows.perform(connection, [lambda: files.delete_parts(blob, limit)])
-            return int(gone)
+        (gone,) = rows.perform(self._connection(), [lambda: files.delete_parts(blob, limit)])
+        return int(gone)
 
     def _connection(self) -> sqlite3.Connection:
         connection: sqlite3.Connection | None = getattr(self._own, "connection", None)

@@ -9,7 +9,7 @@ from pathlib import Path
 from antiphon.errors import ConfigError, redacted
 from antiphon.storage.schema import EARLIER, EARLIER_STORE, newer
 from antiphon.storage.sql import migrations
-from antiphon.storage.sqlite import forks
+from antiphon.storage.sqlite.forks import Connection, forks
 
 SYNCHRONOUS = "FULL"  # NORMAL would lose the last commits in a power failure
 APPLICATION_ID = 0x416E7469
@@ -212,7 +212,7 @@ def connect(name: str, busy_timeout: float = 0.0) -> sqlite3.Connection:
     """
     # Opened in one thread and used in another. The caller ensures that only one thread at a time uses it.
     connection = sqlite3.connect(
-        name, timeout=busy_timeout, isolation_level=None, check_same_thread=False, factory=forks.Connection
+        name, timeout=busy_timeout, isolation_level=None, check_same_thread=False, factory=Connection
     )
     forks.opened(connection)
     connection.execute("PRAGMA foreign_keys = ON")

@@ -23,48 +23,56 @@ class Connection(sqlite3.Connection):
     __slots__ = ("__weakref__",)
 
 
-_connections: "WeakSet[Connection]" = WeakSet()
-_gates: "WeakSet[threading.Lock]" = WeakSet()
-_forking = threading.RLock()
-_held: list[threading.Lock] = []
-_busy: list[threading.Lock] = []
-"""The locks of threads that did not leave SQLite in time."""
+class Forks:
+    """The connections and threads of a process that a fork concerns."""
+
+    def __init__(self, patience: float = PATIENCE) -> None:
+        self._patience = patience
+        self._connections: WeakSet[Connection] = WeakSet()
+        self._gates: WeakSet[threading.Lock] = WeakSet()
+        self._forking = threading.RLock()
+        self._held: list[threading.Lock] = []
+        self._busy: list[threading.Lock] = []
+        """The locks of threads that did not leave SQLite in time."""
+
+    def new_gate(self) -> threading.Lock:
+        """Return a lock that one thread holds while it is inside SQLite. Only a fork competes for it."""
+        gate = threading.Lock()
+        self._gates.add(gate)
+        return gate
+
+    def opened(self, connection: Connection) -> None:
+        """Register a connection to be closed in forked children."""
+        self._connections.add(connection)
+
+    def begin(self) -> None:
+        """Wait until no thread is inside SQLite, and let none enter until the fork ends."""
+        self._forking.acquire()
+        until = time.monotonic() + self._patience
+        for gate in list(self._gates):
+            is_free = gate.acquire(timeout=max(0.0, until - time.monotonic()))
+            (self._held if is_free else self._busy).append(gate)
+
+    def end(self) -> None:
+        """Let the threads enter SQLite again."""
+        self._busy.clear()
+        while self._held:
+            self._held.pop().release()
+        self._forking.release()
+
+    def end_in_child(self) -> None:
+        """Close the inherited connections, unless a thread of the parent was inside SQLite.
+
+        The parent's locks prevent SQLite from writing here, and closing the connection releases none of them.
+        """
+        if not self._busy:
+            for connection in list(self._connections):
+                with suppress(sqlite3.Error):
+                    connection.close()
+        self.end()
 
 
-def new_gate() -> threading.Lock:
-    """Return a lock that one thread holds while it is inside SQLite. Only a fork competes for it."""
-    gate = threading.Lock()
-    _gates.add(gate)
-    return gate
+forks = Forks()
+"""Those of this process."""
 
-
-def opened(connection: Connection) -> None:
-    """Register a connection to be closed in forked children."""
-    _connections.add(connection)
-
-
-def _close_gates() -> None:
-    _forking.acquire()
-    until = time.monotonic() + PATIENCE
-    for gate in list(_gates):
-        is_free = gate.acquire(timeout=max(0.0, until - time.monotonic()))
-        (_held if is_free else _busy).append(gate)
-
-
-def _open_gates() -> None:
-    _busy.clear()
-    while _held:
-        _held.pop().release()
-    _forking.release()
-
-
-def _leave_connections() -> None:
-    # The parent's locks prevent SQLite from writing here, and closing the connection releases none of them.
-    if not _busy:
-        for connection in list(_connections):
-            with suppress(sqlite3.Error):
-                connection.close()
-    _open_gates()
-
-
-os.register_at_fork(before=_close_gates, after_in_parent=_open_gates, after_in_child=_leave_connections)
+os.register_at_fork(before=forks.begin, after_in_parent=forks.end, after_in_child=forks.end_in_child)

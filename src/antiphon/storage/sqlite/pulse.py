@@ -4,7 +4,7 @@ import sqlite3
 import time
 from collections.abc import Callable
 
-from antiphon.storage.sqlite.forks import new_gate
+from antiphon.storage.sqlite.forks import forks
 from antiphon.storage.sqlite.marks import bound
 from antiphon.storage.sqlite.rows import statement
 from antiphon.storage.sqlite.writer import store_error
@@ -23,7 +23,7 @@ class SqlitePulse:
     def __init__(self, connect: Callable[[], sqlite3.Connection], worker: str) -> None:
         self._connect, self._worker = connect, worker
         self._connection: sqlite3.Connection | None = None
-        self._gate = new_gate()
+        self._gate = forks.new_gate()
 
     def beat(self) -> None:
         """See `Pulse.beat`."""

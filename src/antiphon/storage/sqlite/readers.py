@@ -16,7 +16,7 @@ from antiphon.sharing.scheduler import FairScheduler, NoRoomError
 from antiphon.storage.operations.step import R
 from antiphon.storage.sql_store import OVERLOADED, MakeAct
 from antiphon.storage.sqlite import rows
-from antiphon.storage.sqlite.forks import new_gate
+from antiphon.storage.sqlite.forks import forks
 
 
 class Readers:
@@ -48,7 +48,7 @@ class Readers:
     def _perform(self, make: MakeAct[R]) -> R:
         connection: sqlite3.Connection | None = getattr(self._own, "connection", None)
         if connection is None:
-            gate = self._own.gate = new_gate()
+            gate = self._own.gate = forks.new_gate()
             with gate:
                 connection = self._own.connection = self._connect()
             self._open.append(connection)

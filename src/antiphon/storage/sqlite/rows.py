@@ -131,8 +131,8 @@ def _with_seq() -> str:
 
     Replacing a response deletes its old items, because the foreign key cascades.
     """
-    text = statement("put_response").replace("INSERT INTO", "INSERT OR REPLACE INTO", 1).replace("(\n", "(seq,\n", 1)
-    return text.partition("RETURNING")[0]
+    _, _, columns = statement("put_response").partition("INSERT INTO responses (")
+    return f"INSERT OR REPLACE INTO responses (seq, {columns.removesuffix('RETURNING seq')}"
 
 
 def _insert(connection: sqlite3.Connection, query: str, rows: Sequence[tuple[Any, ...]]) -> None:

@@ -27,7 +27,7 @@ from antiphon.storage.sql_store.files import PARTS_AT_ONCE
 from antiphon.storage.sqlite import rows
 from antiphon.storage.sqlite.clock import ClockMarks
 from antiphon.storage.sqlite.file import blobs_beside, open_file, open_memory, open_reader, open_writer, path_of
-from antiphon.storage.sqlite.forks import new_gate
+from antiphon.storage.sqlite.forks import forks
 from antiphon.storage.sqlite.pulse import SqlitePulse
 from antiphon.storage.sqlite.readers import Readers
 from antiphon.storage.sqlite.writer import Writer, store_error
@@ -69,7 +69,7 @@ class SqliteStore(SqlStore):
         self._readers = readers
         self._looking: asyncio.Task[None] | None = None
         self._blobs: BlobFile | None = None
-        self._gate = new_gate()
+        self._gate = forks.new_gate()
 
     @classmethod
     def open(
@@ -85,9 +85,9 @@ class SqliteStore(SqlStore):
         """
         path = path_of(url)
         if path is None:
-            with new_gate():
+            with forks.new_gate():
                 return cls(url, open_memory(), None, now)
-        with new_gate():
+        with forks.new_gate():
             writer, reader = open_file(path, busy_timeout)
         readers = Readers(partial(open_reader, path), reads or shared_reads())
         return cls(url, writer, reader, now, partial(open_writer, path), busy_timeout, path, readers)
@@ -199,7 +199,7 @@ class SqliteStore(SqlStore):
 
     async def _read_much(self, make: MakeAct[R], tenant: str) -> R:
         if self._readers is None:
-            raise TypeError("a store in memory reads in its writing thread")
+            raise AssertionError("a store in memory reads in its writing thread")
         try:
             return await self._readers.read(make, tenant)
         except (sqlite3.Error, UnicodeError) as error:

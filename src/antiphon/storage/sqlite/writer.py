@@ -17,7 +17,7 @@ from typing import Any
 
 from antiphon.errors import StoreError
 from antiphon.storage.operations.step import R
-from antiphon.storage.sqlite.forks import new_gate
+from antiphon.storage.sqlite.forks import forks
 from antiphon.storage.sqlite.rows import A, Doing
 
 _BATCH = 256  # maximum jobs in a transaction, which bounds how long the first waits for the last
@@ -73,7 +73,7 @@ class Writer:
     def __init__(self, connection: sqlite3.Connection, renew: Callable[[], sqlite3.Connection] | None = None) -> None:
         self._connection = connection
         self._renew = renew
-        self._gate = new_gate()
+        self._gate = forks.new_gate()
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
         # A daemon thread, so that a program can exit without closing its store: acknowledged writes are on disk.
         self._thread = threading.Thread(target=self._run, name="antiphon-store", daemon=True)
@@ -99,7 +99,7 @@ class Writer:
         while jobs := self._take():
             with self._gate:
                 results = self._commit(jobs)
-                if any(_is_of_the_disk(result) for result in results):
+                if _is_of_the_disk(results[0]):  # such an error fails all of a commit
                     self._open_again()
             _deliver(jobs, results)
             if len(jobs) > 1:

@@ -32,6 +32,7 @@ async def _files_are_kept(store: Store) -> None:
     other, _ = await stored(store, T)
     more = await written(store, container, "b.csv", "c.csv")
     hold(await store.put_container_files(container.id, more, AMPLE) == more, "files are returned changed")
+    hold(await store.put_container_files(container.id, [], AMPLE) == [], "no files are not stored")
     files = [first, *more]
     for file in files:
         hold(await store.load_container_file(T, container.id, file.id) == file, "a file is not returned unchanged")

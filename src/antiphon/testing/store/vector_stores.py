@@ -161,6 +161,8 @@ async def _attached_again(store: Store) -> None:
     await store.attach_files(T, store_id, [NewStoreFile(file, b'{"a":1}')])
     found = await entry(store, store_id, file)
     hold((found.status, found.attributes) == ("completed", b'{"a":1}'), f"it is {found}")
+    hold(await store.update_store_file(T, store_id, file, b"{}") == replace(found, attributes=b"{}"), "it is changed")
+    hold(await store.update_store_file(OTHER, store_id, file, b"[]") is None, "another tenant changes its attributes")
     await store.attach_files(T, store_id, [NewStoreFile(file, b"{}", 100, 0)])
     found = await entry(store, store_id, file)
     hold((found.status, found.chunk_tokens) == ("in_progress", 100), f"with other chunk sizes it is {found}")
@@ -191,6 +193,8 @@ async def _work_is_fenced(store: Store) -> None:
     cancelled = await store.cancel_store_batch(T, store_id, batch)
     counts = cancelled.counts if cancelled else None
     hold(str(counts) == "FileCounts(in_progress=0, completed=1, failed=0, cancelled=3, total=4)", f"it has {counts}")
+    hold(await store.find_store_batch(T, store_id, batch) == cancelled, "the batch is not returned as it is")
+    hold(await store.find_store_batch(OTHER, store_id, batch) is None, "another tenant sees the batch")
     hold(not await ingested(store, old[3]), "a cancelled file is ingested")
     hold(await chunks(store, store_id) == 1, "chunks of late writes are found")
     await store.delete_vector_store(T, store_id)

@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import socket
 from collections.abc import Sequence
 from typing import Any
 
@@ -241,14 +242,51 @@ async def test_a_migration_that_fails_leaves_no_trace(postgres: Postgres) -> Non
     await connection.close()
 
 
+INVALID = "the URL is invalid; write postgresql://user@host/database"
+
+
 @pytest.mark.parametrize(
-    ("url", "words"),
+    ("place", "shown", "reason"),
     [
-        ("postgresql://u:sk-secret@127.0.0.1:1/d", "connection refused"),
-        ("postgresql://u:sk-secret@127.0.0.1:x/d", "the URL is invalid"),
+        ("127.0.0.1:1/d?password=sk-secret", "127.0.0.1:1/d?password=…", "connection refused"),
+        ("nowhere.test/d", "nowhere.test/d", "DNS lookup failed (unknown name)"),
+        ("127.0.0.1:x/d", "127.0.0.1:x/d", INVALID),
+        ("[::1/d", "[::1/d", INVALID),
     ],
 )
-async def test_a_database_that_cannot_be_used_is_said_without_its_password(url: str, words: str) -> None:
-    with pytest.raises(ConfigError, match=words) as caught:
-        await PostgresStore.open(url)
-    assert "sk-secret" not in caught.value.message
+async def test_a_database_that_cannot_be_used_is_said_without_its_password(
+    monkeypatch: pytest.MonkeyPatch, place: str, shown: str, reason: str
+) -> None:
+    def unknown(*name: object, **how: object) -> None:
+        raise socket.gaierror(socket.EAI_NONAME, "unknown name")
+
+    monkeypatch.setattr(socket, "getaddrinfo", unknown)
+    with pytest.raises(ConfigError) as refused:
+        await PostgresStore.open(f"postgresql://u:sk-secret@{place}")
+    assert refused.value.message == f"store: postgresql://u@{shown} cannot be used: {reason}"
+
+
+async def test_a_database_that_is_unknown_is_said_to_be(postgres: Postgres) -> None:
+    with pytest.raises(ConfigError, match=r'cannot be used: database "nowhere" does not exist$'):
+        await PostgresStore.open(postgres.url("nowhere"))
+
+
+async def test_saves_are_tried_again_where_it_can_help(postgres: Postgres, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of a batch alone if only one of them can be at fault, and all together after a conflict."""
+    tried: list[int] = []
+    full, bad, deadlock = asyncpg.DiskFullError(), asyncpg.NotNullViolationError(), asyncpg.DeadlockDetectedError()
+    async with postgres.store() as url:
+        store = await PostgresStore.open(url)
+        for error, count, tries in ((full, 2, [2]), (bad, 1, [1]), (bad, 2, [2, 1, 1]), (deadlock, 2, [2] * 4)):
+
+            async def fail(_: Any, responses: Sequence[StoredResponse], error: Exception = error) -> set[str]:
+                tried.append(len(responses))
+                raise error
+
+            monkeypatch.setattr(stores, "save_together", fail)
+            tried.clear()
+            saves = (store.save(response(f"resp_{number}")) for number in range(count))
+            failed = await asyncio.gather(*saves, return_exceptions=True)
+
+            assert ([type(one) for one in failed], tried) == ([StoreError] * count, tries)
+        await store.close()

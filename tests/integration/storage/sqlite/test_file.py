@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -100,6 +101,7 @@ def test_a_connection_that_cannot_replace_another_says_so(tmp_path: Path) -> Non
     path.write_bytes(b"no database any more " * 1000)
     with pytest.raises(sqlite3.DatabaseError, match="not a database"):
         open_writer(path, 0)
+    assert not [name for name in map(os.path.realpath, Path("/proc/self/fd").iterdir()) if name == str(path)]
 
 
 @pytest.mark.parametrize(
@@ -363,6 +365,19 @@ def test_a_file_that_stays_locked_is_given_up_after_twice_the_time_of_a_write(
             open_file(path, 0.05)
     assert waits.now == pytest.approx(2 * 0.05, abs=0.051)
     assert waits.now > 0.05
+
+
+def test_a_file_system_without_shared_memory_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    connect = sqlite3.connect
+
+    def without_memory(name: str, **how: Any) -> sqlite3.Connection:
+        return connect(f"file:{name}?vfs=unix-dotfile", uri=True, **how)
+
+    monkeypatch.setattr(sqlite3, "connect", without_memory)
+
+    assert refusal(tmp_path / "a.db") == (
+        "is on a file system without shared memory, which the write-ahead log requires"
+    )
 
 
 async def test_a_read_only_file_is_refused_unchanged(shared_folder: Path, mere_user: None) -> None:

@@ -1,11 +1,18 @@
 """A process that forks while it has a store open, and whose child opens the same one."""
 
 import asyncio
+import os
+import sqlite3
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from antiphon.storage.sqlite.file import connect
+from antiphon.storage.sqlite.forks import Connection, Forks
 from tests.support.command import environment
 
 URL = "import asyncio, os, signal, sys, threading\nfrom antiphon.storage.open import open_store\nURL = sys.argv[1]\n"
@@ -89,3 +96,89 @@ async def test_children_of_a_process_that_is_writing_open_the_same_file(tmp_path
 @pytest.mark.wide
 async def test_what_a_child_writes_after_its_parent_closed_the_file_is_kept(tmp_path: Path) -> None:
     assert await output_of(PARENT_CLOSES_FIRST, tmp_path) == ("row_of_the_child", "")
+
+
+@pytest.mark.filterwarnings("ignore:.* is multi-threaded:DeprecationWarning")
+def test_a_child_does_not_use_what_it_inherits(tmp_path: Path) -> None:
+    with closing(connect(f"{tmp_path}/store.db")) as connection:
+        child = os.fork()
+        if not child:
+            try:
+                connection.execute("SELECT 1")
+            except sqlite3.ProgrammingError:  # it is closed
+                os._exit(0)
+            finally:
+                os._exit(1)
+        assert os.waitpid(child, 0) == (child, 0)
+        assert connection.execute("SELECT 1").fetchone() == (1,)
+
+
+@pytest.fixture
+def connection() -> Iterator[Connection]:
+    one = sqlite3.connect(":memory:", factory=Connection)
+    yield one
+    one.close()
+
+
+def is_closed(connection: Connection) -> bool:
+    try:
+        connection.execute("SELECT 1")
+    except sqlite3.ProgrammingError:
+        return True
+    return False
+
+
+def is_held(gate: threading.Lock) -> bool:
+    is_free = gate.acquire(blocking=False)
+    if is_free:
+        gate.release()
+    return not is_free
+
+
+def test_no_thread_enters_during_a_fork_and_the_child_closes_connections(connection: Connection) -> None:
+    forks = Forks(patience=30)
+    gates = [forks.new_gate(), forks.new_gate()]
+    forks.opened(connection)
+    for end, closes in ((forks.end, False), (forks.end_in_child, True)):
+        forks.begin()
+        assert [is_held(gate) for gate in gates] == [True, True]
+        end()
+        assert [is_held(gate) for gate in gates] == [False, False]
+        assert is_closed(connection) == closes
+
+
+def test_a_fork_waits_for_a_thread_that_is_inside(connection: Connection) -> None:
+    forks = Forks(patience=30)
+    gate = forks.new_gate()
+    forks.opened(connection)
+    gate.acquire()
+    threading.Timer(0.01, gate.release).start()
+    forks.begin()
+    forks.end_in_child()
+
+    assert is_closed(connection)
+
+
+def test_a_thread_that_stays_inside_keeps_the_connections_of_the_next_child_alone(connection: Connection) -> None:
+    forks = Forks(patience=0.001)
+    gates = [forks.new_gate(), forks.new_gate()]
+    forks.opened(connection)
+    gates[0].acquire()
+    for closes in (False, True):
+        forks.begin()
+        forks.end_in_child()
+        assert is_closed(connection) == closes
+        assert [is_held(gate) for gate in gates] == [not closes, False]
+        if not closes:
+            gates[0].release()
+
+
+def test_one_thread_forks_at_a_time() -> None:
+    forks = Forks()
+    forks.begin()
+    other = threading.Thread(target=lambda: [forks.begin(), forks.end()], daemon=True)
+    other.start()
+    other.join(0.01)
+    assert other.is_alive()
+    forks.end()
+    other.join()

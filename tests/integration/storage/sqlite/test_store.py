@@ -184,12 +184,14 @@ async def test_a_file_that_is_damaged_meanwhile_gives_errors_and_no_crash(tmp_pa
     path = tmp_path / "antiphon.db"
     store = SqliteStore.open(f"sqlite://{path}")
     await store.save(response("resp_1", body=b"x" * 100_000))
+    await store.save(response("resp_large", input=[StoredItem("msg_1", b"x" * (FEW_BYTES + 1))]))
     with another_program(path) as other:
         other.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     path.write_bytes(path.read_bytes()[:4096] + b"\xff" * (path.stat().st_size - 4096))
 
-    with pytest.raises(StoreError, match=r"^The store's file is damaged\.$"):
-        await store.load("", "resp_1")
+    for name in ("resp_1", "resp_large"):
+        with pytest.raises(StoreError, match=r"^The store's file is damaged\.$"):
+            await store.load("", name)
     with pytest.raises(StoreError, match=r"^The store's file is damaged\.$"):
         await store.save(response("resp_2"))
     await store.close()
@@ -368,7 +370,12 @@ async def test_both_files_are_inspected_whole(tmp_path: Path) -> None:
     await store.close()
     damage(blobs_beside(path))
     store = SqliteStore.open(f"sqlite://{path}")
-    with pytest.raises(StoreError, match="content of files"):
+    with pytest.raises(StoreError, match=r"^The file with the content of files is damaged: "):
+        await store.inspect()
+    await store.close()
+    path.write_bytes(path.read_bytes().replace(b"resp_1", b"resp_2", 1))  # in the row, and not in the index
+    store = SqliteStore.open(f"sqlite://{path}")
+    with pytest.raises(StoreError, match=r"^The store's file is damaged: .*missing from index"):
         await store.inspect()
     await store.close()
 

@@ -9,6 +9,7 @@ import pytest
 
 from antiphon.errors import StoreError
 from antiphon.storage.sqlite import writer as writers
+from antiphon.storage.sqlite.rows import Doing
 from antiphon.storage.sqlite.writer import Writer
 
 
@@ -33,6 +34,49 @@ async def test_no_more_waits_than_may(monkeypatch: pytest.MonkeyPatch) -> None:
     await writer.close()
 
 
+async def test_an_operation_that_fails_leaves_nothing_and_a_full_disk_fails_all_that_share_its_commit() -> None:
+    database = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    database.execute("CREATE TABLE seen (number INTEGER)")
+    begun, go = threading.Event(), threading.Event()
+
+    def wait(connection: sqlite3.Connection, given: Sequence[int]) -> Sequence[int]:
+        begun.set()
+        assert go.wait(30)
+        return given
+
+    def act(connection: sqlite3.Connection, given: Sequence[int]) -> Sequence[int]:
+        for number in given:
+            connection.execute("INSERT INTO seen VALUES (?)", (number,))
+            if number < 0:
+                raise ValueError
+        return given
+
+    def fill(connection: sqlite3.Connection, given: Sequence[int]) -> Sequence[int]:
+        error = sqlite3.OperationalError()
+        error.sqlite_errorcode = sqlite3.SQLITE_FULL
+        raise error
+
+    async def together(*operations: tuple[Doing[int, int], int]) -> list[int | BaseException]:
+        begun.clear()
+        go.clear()
+        first = writer.submit(wait, 0)
+        assert await asyncio.to_thread(begun.wait, 30)
+        rest = [writer.submit(*one) for one in operations]
+        go.set()
+        await first
+        return await asyncio.gather(*rest, return_exceptions=True)
+
+    writer = Writer(database)
+    good, bad, good_too = await together((act, 1), (act, -2), (act, 3))
+    full = await together((act, 4), (act, -5), (fill, 6), (act, 7))
+    rows = await writer.submit(lambda connection, _: [connection.execute("SELECT number FROM seen").fetchall()], None)
+    await writer.close()
+
+    assert (good, str(bad), good_too) == (1, "The store operation failed.", 3)
+    assert list(map(str, full)) == ["The store's disk is full."] * 4
+    assert rows == [(1,), (3,)]
+
+
 @pytest.mark.parametrize(
     ("code", "is_of_the_disk"), [(sqlite3.SQLITE_IOERR_WRITE, True), (sqlite3.SQLITE_FULL, False), (0, False)]
 )
@@ -52,6 +96,9 @@ async def test_only_an_error_of_the_disk_renews_the_connection(code: int, is_of_
     with pytest.raises(StoreError):
         await writer.submit(fail, 0)
     assert await writer.submit(look, 0) is (second if is_of_the_disk else first)
+    if is_of_the_disk:
+        with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+            first.execute("SELECT 1")
     await writer.close()
     for connection in (first, second):
         connection.close()

@@ -1,0 +1,52 @@
+"""What a failure of PostgreSQL means for a client, and for the next attempt."""
+
+import asyncpg
+import pytest
+
+from antiphon.storage.postgres.link import is_about_data, is_pooled, is_worth_a_retry, plain, store_error
+
+FAILED, UNREACHABLE = "The store operation failed.", "The store is unreachable."
+CAUSES = [
+    (asyncpg.DiskFullError(), "The store's disk is full."),
+    (asyncpg.InsufficientPrivilegeError(), "The store's database role lacks a privilege."),
+    (TimeoutError(), "The store did not respond in time."),
+    (asyncpg.QueryCanceledError(), "The store did not respond in time."),
+    (OSError(), UNREACHABLE),
+    (asyncpg.UndefinedTableError(), FAILED),
+]
+FOR_A_MOMENT = [
+    (asyncpg.ReadOnlySQLTransactionError(), "The store is read-only."),
+    (asyncpg.TooManyConnectionsError(), UNREACHABLE),
+    (asyncpg.DeadlockDetectedError(), UNREACHABLE),
+    (asyncpg.InvalidCachedStatementError(), UNREACHABLE),
+    (ConnectionResetError(), UNREACHABLE),
+]
+OF_THE_DATA = [
+    (asyncpg.NotNullViolationError(), FAILED),
+    (asyncpg.DataError(), FAILED),
+    (UnicodeEncodeError("utf-8", "\ud800", 0, 1, "surrogate"), FAILED),
+]
+
+
+@pytest.mark.parametrize(("cause", "words"), [*CAUSES, *FOR_A_MOMENT, *OF_THE_DATA])
+def test_a_client_receives_what_happened_without_details(cause: Exception, words: str) -> None:
+    error = store_error(cause)
+
+    assert (error.message, error.__cause__) == (words, cause)
+    assert is_about_data(error) == ((cause, words) in OF_THE_DATA)
+    assert is_worth_a_retry(cause) == ((cause, words) in FOR_A_MOMENT)
+
+
+@pytest.mark.parametrize(
+    ("url", "of_the_driver", "is_behind_one"),
+    [
+        ("postgresql://u@h/d", "postgresql://u@h/d", False),
+        ("postgresql://u@h/d?pooler=transaction", "postgresql://u@h/d", True),
+        ("postgresql://u@h/d?host=/run&pooler=transaction&port=1", "postgresql://u@h/d?host=/run&port=1", True),
+        ("postgresql://u@h/d?host=pooler=transaction", "postgresql://u@h/d?host=pooler=transaction", False),
+    ],
+)
+def test_a_url_declares_a_pooler_and_the_driver_does_not_see_it(
+    url: str, of_the_driver: str, is_behind_one: bool
+) -> None:
+    assert (plain(url), is_pooled(url)) == (of_the_driver, is_behind_one)
