@@ -1,8 +1,8 @@
 """Every small change of a source file that a test of its behaviour should notice.
 
 A change replaces a piece of the text, so that its diff is one line. What is no behaviour stays as it is: docstrings,
-annotations, log lines, the texts of errors, and tuning: constants (names in capitals), whether a comparison with one
-or with the time includes it, and how long a pause is.
+annotations, log lines, the texts of errors, assertions, which say what is true anyway, and tuning: constants (names in
+capitals), whether a comparison with one or with the time includes it, and how long a pause is.
 """
 
 import ast
@@ -36,6 +36,9 @@ CALLS = {"min": "max", "max": "min", "any": "all", "all": "any"}
 
 SPOKEN = ("log", "warnings")
 """Calls through these names only say something."""
+
+LOGGED = "reportable"
+"""This function of `antiphon.errors` logs a fault of our own; a statement that drops its result only does that."""
 
 OPPOSITES = (ast.Eq, ast.NotEq, ast.Is, ast.IsNot, ast.In, ast.NotIn)
 """Changing one of these operators is the same as negating the comparison."""
@@ -158,12 +161,14 @@ class _Finder(ast.NodeVisitor):
     def visit_Expr(self, node: ast.Expr) -> None:
         if isinstance(node.value, ast.Constant):  # a docstring, or the `...` of a protocol
             return
-        if not _speaks(node.value):
+        if not _is_spoken(node):
             self._replace(node, "pass")
             self.generic_visit(node)
 
     def visit_Raise(self, node: ast.Raise) -> None:
-        self._replace(node, "pass")
+        """Leave an `AssertionError`, as an assertion."""
+        if not (isinstance(node.exc, ast.Call) and ast.unparse(node.exc.func) == "AssertionError"):
+            self._replace(node, "pass")
 
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
         self._replace(node, "pass")
@@ -228,7 +233,10 @@ def _is_spoken(statement: ast.stmt) -> bool:
     """Whether a statement only says something, whichever way it takes."""
     if isinstance(statement, ast.If):
         return all(map(_is_spoken, [*statement.body, *statement.orelse]))
-    return isinstance(statement, ast.Expr) and _speaks(statement.value)
+    if not isinstance(statement, ast.Expr):
+        return False
+    called = statement.value.func if isinstance(statement.value, ast.Call) else None
+    return _speaks(statement.value) or (isinstance(called, ast.Name) and called.id == LOGGED)
 
 
 def _speaks(node: ast.expr) -> bool:

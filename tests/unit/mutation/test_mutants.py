@@ -28,6 +28,7 @@ def changed(text: str, path: str = "a.py") -> list[str]:
         ("if a:\n    log.info('b')\nelse:\n    c()", "if not (a):\n    log.info('b')\nelse:\n    c()"),
         ("def f():\n    return a", "def f():\n    return None"),
         ("def f():\n    raise E", "def f():\n    pass"),
+        ("def f():\n    return reportable(e)", "def f():\n    return None"),
         ("x = 'ä' + a if a < b else c", "x = 'ä' + a if a <= b else c"),
     ],
 )
@@ -53,6 +54,8 @@ def test_code_is_changed(before: str, after: str) -> None:
         "if a and b:\n    log.warning('c')",
         "if a and b:\n    log.warning('c')\nelif d:\n    log.info('e')\nelse:\n    log.info('f')",
         "await asyncio.sleep(a * 2)",
+        "reportable(error)",
+        "raise AssertionError('the last attempt returns or raises')",
     ],
 )
 def test_what_is_no_behaviour_is_left_alone(text: str) -> None:
