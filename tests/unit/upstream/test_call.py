@@ -217,9 +217,22 @@ async def test_a_backend_that_was_paused_since_its_choice_is_not_asked_if_anothe
     assert field.seen.lines[0] == f"asked {upstream.target.state.name}"
 
 
+async def test_an_answer_that_is_not_read_to_its_end_ends_with_its_exchange(monkeypatch: pytest.MonkeyPatch) -> None:
+    field, answer = Field({}), Body()
+
+    async def post(path: str, body: bytes) -> Reply:
+        return Reply(200, {}, answer)
+
+    monkeypatch.setattr(field.backends[0], "post", post)
+    upstream, _ = await field.call()
+    assert not answer.is_closed
+    await upstream.close()
+    assert answer.is_closed
+
+
 @pytest.mark.parametrize(
     ("answer", "any_status", "is_lifted"),
-    [({"ok": 1}, False, True), ({"ok": 1}, True, True), ((501, "no"), True, False)],
+    [({"ok": 1}, False, True), ({"ok": 1}, True, True), ((400, "no"), True, False)],
     ids=["answers", "answers whatever is asked", "refuses"],
 )
 async def test_a_request_that_a_paused_backend_accepts_ends_its_pause(

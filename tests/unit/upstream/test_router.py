@@ -405,6 +405,23 @@ async def test_a_request_that_waited_for_a_slot_is_not_sent_to_a_backend_that_wa
     assert (field.served["a"].asked, slots.in_use, slots.waiting) == (1, 0, 0)
 
 
+async def test_a_request_that_waited_for_a_slot_is_sent_if_the_pause_is_about_another_tenant() -> None:
+    field = Field("a", a=BackendOptions(concurrency=1))
+    first = await field.route(tenant="t")
+    await first.acquire()
+    second = await field.route(tenant="u")
+    waiting = asyncio.create_task(second.acquire())
+    await let_others_run()
+    first.report_failure(LIMITED, RATE)
+    first.release()
+    async with asyncio.timeout(30):
+        await waiting
+    second.release()
+
+    slots = field.served["a"].slots
+    assert (field.served["a"].asked, slots.in_use, slots.waiting) == (2, 0, 0)
+
+
 class Slow(Listed):
     """A backend that lists its models once it may."""
 
