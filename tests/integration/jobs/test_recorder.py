@@ -74,7 +74,9 @@ async def test_work_that_is_given_up_after_a_long_silence_lets_all_other_work_go
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """There was nothing to send to readers then, and the wait for something to send never yielded."""
-    made, _, _, working = await begun(stream=True)
+    made, _, response_id, working = await begun(stream=True)
+    await until_logged(made, response_id, b"event: response.in_progress\n")
+    await let_others_run(TURNS)
     leaving, may_leave, find = asyncio.Event(), asyncio.Event(), made.store.find_job
 
     async def slow(*which: Any, **how: Any) -> Any:
