@@ -9,6 +9,7 @@ from antiphon.translation.dialects.table import DIALECTS
 from antiphon.translation.to_chat.defaults import ModelDefaults
 from antiphon.upstream.backend_state import BackendState
 from antiphon.upstream.options import BackendOptions, ModelOptions, is_listed
+from antiphon.upstream.prices import Prices
 from tests.support.engine import listed
 
 
@@ -231,3 +232,28 @@ def test_what_a_responses_api_refused_goes_to_the_other_api_unless_it_is_configu
     model.lessons.learn("web_search")
 
     assert model.api_for(request, []) == used
+
+
+def test_prices_and_reservations_of_a_general_table_hold_unless_the_particular_one_has_its_own() -> None:
+    general, own = Prices(1, 1, 1), Prices(2, 2, 2)
+    configured = [
+        ModelOptions("*", prices=general, reserved_output=10),
+        ModelOptions("m"),
+        ModelOptions("n", prices=own, reserved_output=20),
+    ]
+    one = served(BackendOptions(configured=configured), "m", "n")
+    found = [one.target(name, name) for name in "mn"]
+
+    assert [(target.prices, target.reserved_output) for target in found] == [(general, 10), (own, 20)]
+
+
+def test_a_template_opens_the_reasoning_as_measured_until_an_answer_shows_otherwise() -> None:
+    one = served(BackendOptions(), "m")
+    model = one.target("m", "m")
+    one.update(measured={"m": ModelProfile(context_window=512)})
+    assert not model.preopened
+    one.update(measured={"m": ModelProfile(thinking="preopened")})
+    assert model.preopened
+    model.preopened = False
+    one.update(measured={"m": ModelProfile(thinking="preopened")})
+    assert not model.preopened

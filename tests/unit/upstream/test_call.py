@@ -56,10 +56,11 @@ class Field:
         for name, backend in zip("abc", self.backends, strict=False):
             backend.name = name
         self.registry = ModelRegistry(self.backends, lambda: 0.0, clock=clock)
+        self.router = Router(self.registry)
         self.seen = Seen()
 
     async def route(self) -> Route:
-        return await Router(self.registry).route("m")
+        return await self.router.route("m")
 
     async def call(self, **options: Any) -> tuple[UpstreamReply[Record], bytes]:
         return await call(await self.route(), "/chat/completions", body, self.seen, record, Reply.read, **options)
@@ -88,6 +89,17 @@ async def test_an_answer_keeps_its_slot_until_it_is_closed() -> None:
     assert field.in_flight == [0]
     assert field.seen.lines == ["asked a", "spoke a", "answered a: well"]
     assert field.backends[0].requests == [{"model": "m"}]
+
+
+async def test_a_backend_that_completed_an_answer_is_preferred_for_its_chains() -> None:
+    field = Field(*[{"ok": 1}] * 3)
+    upstream, _ = await field.call()
+    upstream.succeeded("resp_1")
+    await upstream.close()
+    others = [await Router(field.registry).route("m") for _ in range(2)]
+
+    assert {(await field.router.route("m", "resp_1")).target for _ in range(3)} == {upstream.target}
+    assert upstream.target not in [one.target for one in others]
 
 
 @pytest.mark.parametrize(

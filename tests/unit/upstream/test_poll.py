@@ -143,7 +143,8 @@ class Listless(Listed):
         return await super().list_models()
 
 
-async def test_a_backend_without_a_list_of_models_is_healthy_as_soon_as_it_answers_at_all() -> None:
+@pytest.mark.parametrize("status", [400, 404])
+async def test_a_backend_without_a_list_of_models_is_healthy_as_soon_as_it_answers_at_all(status: int) -> None:
     backend = Listless("a", None)
     known = models(backend, Listed("b", ["m"]))
     watch = Poll(known, 10)
@@ -151,10 +152,11 @@ async def test_a_backend_without_a_list_of_models_is_healthy_as_soon_as_it_answe
         await watch.look()
     assert known.backends[0].health.is_ejected
 
+    assert not known.backends[0].is_reached
     backend.models, backend.status = [], 502
     await watch.look()
-    assert known.backends[0].health.is_ejected
-    backend.status = 404
+    assert (known.backends[0].health.is_ejected, known.backends[0].is_reached) == (True, True)
+    backend.status = status
     await watch.look()
     assert not known.backends[0].health.is_ejected
 
@@ -222,6 +224,7 @@ def test_vllm_has_a_slot_free_as_long_as_nobody_waits() -> None:
 
     assert of_vllm((text % "0.0").encode()).free == 1
     assert of_vllm((text % "3.0").encode()).free == 0
+    assert of_vllm((text % "3.0" + text % "0.0").encode()).free == 0
     assert of_vllm(b"other 1\n") == NO_REPORT
 
 

@@ -113,6 +113,17 @@ async def test_each_backend_has_its_own_dialect_told_or_configured() -> None:
     assert ((await known.find("x")).dialect.name, (await known.find("y")).dialect.name) == ("groq", "vllm")
 
 
+async def test_a_backend_keeps_the_dialect_that_it_told_until_another_has_its_name() -> None:
+    vllm = Listed("vllm", ["x"])
+    known = models(vllm)
+    await known.refresh()
+    known.assign([vllm])
+    assert (await known.find("x")).dialect.name == "vllm"
+
+    known.assign([Listed("vllm", ["x"])])
+    assert known.backends[0].dialect.name == "generic"
+
+
 async def test_backends_are_asked_side_by_side_and_once_for_all_who_wait() -> None:
     started, go = asyncio.Semaphore(0), asyncio.Event()
 
