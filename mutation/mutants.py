@@ -40,6 +40,9 @@ SPOKEN = ("log", "warnings")
 LOGGED = "reportable"
 """This function of `antiphon.errors` logs a fault of our own; a statement that drops its result only does that."""
 
+TIMES = ("now", "time.monotonic()")
+"""The time: no test can tell whether something holds at that very moment."""
+
 OPPOSITES = (ast.Eq, ast.NotEq, ast.Is, ast.IsNot, ast.In, ast.NotIn)
 """Changing one of these operators is the same as negating the comparison."""
 
@@ -118,6 +121,8 @@ class _Finder(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_BinOp(self, node: ast.BinOp) -> None:
+        if _is_tuning(node):
+            return
         if type(node.op) in ARITHMETIC and not _is_text(node.left) and not _is_text(node.right):
             self._between(node.left, node.right, *ARITHMETIC[type(node.op)])
         self.generic_visit(node)
@@ -216,9 +221,17 @@ def _is_for_types(node: ast.expr) -> bool:
 
 
 def _is_tuning(node: ast.expr) -> bool:
-    """Whether this is a constant or the time. Neither its value nor what differs from it by a hair is changed."""
-    if isinstance(node, ast.Call):
-        return ast.unparse(node) == "time.monotonic()"
+    """Whether this is a constant or the time. Neither its value nor what differs from it by a hair is changed.
+
+    So is a constant with a number, such as `2 * LIMIT`.
+    """
+    if isinstance(node, ast.BinOp):
+        sides = node.left, node.right
+        return any(map(_is_constant, sides)) and any(isinstance(side, ast.Constant) for side in sides)
+    return ast.unparse(node) in TIMES or _is_constant(node)
+
+
+def _is_constant(node: ast.expr) -> bool:
     return isinstance(node, ast.Name) and node.id.strip("_").isupper()
 
 
