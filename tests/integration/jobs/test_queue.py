@@ -8,6 +8,7 @@ import pytest
 from antiphon.errors import ClientError
 from antiphon.jobs.queue import cancel, end, enqueue, work
 from antiphon.protocol.validation.validate import decode_request
+from antiphon.runs.bounds import Bounds
 from antiphon.storage.contract import LockResult
 from tests.integration.jobs.test_worker import queue, status
 from tests.support.engine import engine, said
@@ -77,3 +78,10 @@ async def test_parameters_outside_the_api_reach_the_backend_of_a_background_resp
 
     assert await status(made, queued.response.id) == "completed"
     assert backend.requests[0]["top_k"] == 5
+
+
+async def test_a_response_within_the_quota_of_its_tenant_is_queued() -> None:
+    made, _ = engine()
+    made.bounds = Bounds(stored_bytes=10_000_000)
+
+    assert await status(made, await queue(made)) == "queued"

@@ -125,3 +125,4 @@ async def test_a_response_that_was_ended_elsewhere_ends_here_with_the_next_write
 
     assert await status(made, response_id) == "cancelled"
     assert (made.measures.jobs.value("lost"), made.measures.jobs.value("done")) == (1, 0)
+    assert working.cancelling() == 0
