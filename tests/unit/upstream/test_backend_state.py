@@ -7,7 +7,7 @@ from antiphon.protocol.validation.validate import decode_request
 from antiphon.translation.dialects.profile import ModelProfile
 from antiphon.translation.dialects.table import DIALECTS
 from antiphon.translation.to_chat.defaults import ModelDefaults
-from antiphon.upstream.backend_state import BackendState
+from antiphon.upstream.backend_state import BackendState, LoadReport
 from antiphon.upstream.options import BackendOptions, ModelOptions, is_listed
 from antiphon.upstream.prices import Prices
 from tests.support.engine import listed
@@ -257,3 +257,10 @@ def test_a_template_opens_the_reasoning_as_measured_until_an_answer_shows_otherw
     model.preopened = False
     one.update(measured={"m": ModelProfile(thinking="preopened")})
     assert not model.preopened
+
+
+def test_the_window_that_a_server_reported_is_of_a_loaded_model_by_its_name_or_as_the_latest_of_it() -> None:
+    one = served(BackendOptions(), "m:latest")
+    one.load = LoadReport(windows={"m:latest": 8_192})
+
+    assert [one.reported_window(name) for name in ("m", "m:latest", "x")] == [8_192, 8_192, 0]
