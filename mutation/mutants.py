@@ -1,8 +1,8 @@
 """Every small change of a source file that a test of its behaviour should notice.
 
 A change replaces a piece of the text, so that its diff is one line. What is no behaviour stays as it is: docstrings,
-annotations, log lines, the texts of errors, and tuning: constants (names in capitals), whether a comparison with one
-or with the time includes it, and how long a pause is.
+annotations, log lines, the texts of errors, assertions, which say what is true anyway, and tuning: constants (names in
+capitals), whether a comparison with one or with the time includes it, and how long a pause is.
 """
 
 import ast
@@ -36,6 +36,12 @@ CALLS = {"min": "max", "max": "min", "any": "all", "all": "any"}
 
 SPOKEN = ("log", "warnings")
 """Calls through these names only say something."""
+
+LOGGED = "reportable"
+"""This function of `antiphon.errors` logs a fault of our own; a statement that drops its result only does that."""
+
+TIMES = ("now", "time.monotonic()")
+"""The time: no test can tell whether something holds at that very moment."""
 
 OPPOSITES = (ast.Eq, ast.NotEq, ast.Is, ast.IsNot, ast.In, ast.NotIn)
 """Changing one of these operators is the same as negating the comparison."""
@@ -115,6 +121,8 @@ class _Finder(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_BinOp(self, node: ast.BinOp) -> None:
+        if _is_tuning(node):
+            return
         if type(node.op) in ARITHMETIC and not _is_text(node.left) and not _is_text(node.right):
             self._between(node.left, node.right, *ARITHMETIC[type(node.op)])
         self.generic_visit(node)
@@ -158,7 +166,7 @@ class _Finder(ast.NodeVisitor):
     def visit_Expr(self, node: ast.Expr) -> None:
         if isinstance(node.value, ast.Constant):  # a docstring, or the `...` of a protocol
             return
-        if not _speaks(node.value):
+        if not _is_spoken(node):
             self._replace(node, "pass")
             self.generic_visit(node)
 
@@ -218,9 +226,17 @@ def _is_for_types(node: ast.expr) -> bool:
 
 
 def _is_tuning(node: ast.expr) -> bool:
-    """Whether this is a constant or the time. Neither its value nor what differs from it by a hair is changed."""
-    if isinstance(node, ast.Call):
-        return ast.unparse(node) == "time.monotonic()"
+    """Whether this is a constant or the time. Neither its value nor what differs from it by a hair is changed.
+
+    So is a constant with a number, such as `2 * LIMIT`.
+    """
+    if isinstance(node, ast.BinOp):
+        sides = node.left, node.right
+        return any(map(_is_constant, sides)) and any(isinstance(side, ast.Constant) for side in sides)
+    return ast.unparse(node) in TIMES or _is_constant(node)
+
+
+def _is_constant(node: ast.expr) -> bool:
     return isinstance(node, ast.Name) and node.id.strip("_").isupper()
 
 
@@ -235,7 +251,10 @@ def _is_spoken(statement: ast.stmt) -> bool:
     """Whether a statement only says something, whichever way it takes."""
     if isinstance(statement, ast.If):
         return all(map(_is_spoken, [*statement.body, *statement.orelse]))
-    return isinstance(statement, ast.Expr) and _speaks(statement.value)
+    if not isinstance(statement, ast.Expr):
+        return False
+    called = statement.value.func if isinstance(statement.value, ast.Call) else None
+    return _speaks(statement.value) or (isinstance(called, ast.Name) and called.id == LOGGED)
 
 
 def _speaks(node: ast.expr) -> bool:

@@ -119,7 +119,6 @@ class KnownKeys:
         """Read whether keys existed from `memory`, and write it there. Logs an error if the store has lost its keys."""
         self._memory = memory
         if memory.had_keys:
-            self._has_any = True
             with suppress(StoreError):
                 await self._check_readable()
 

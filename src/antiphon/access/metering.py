@@ -132,7 +132,7 @@ class Meter:
     now: Clock
     _responses: FairScheduler = field(default_factory=FairScheduler)
     tariff: Tariff | None = None
-    """The prices of the server; None without prices, and then budgets are rejected."""
+    """The prices of the server, without which no key has a budget."""
     currency: str = "USD"
     _at_once: dict[str, int] = field(default_factory=dict)
     """Running requests of each key."""
@@ -229,10 +229,10 @@ class Meter:
             log.warning(text, LAST_TRY)
 
     def _enter(self, key: ApiKey) -> None:
-        most, now = key.limits.concurrency, self._at_once.get(key.id, 0)
-        if most is not None and now >= most:
+        most, running = key.limits.concurrency, self._at_once.get(key.id, 0)
+        if most is not None and running >= most:
             raise too_many_at_once(most)
-        self._at_once[key.id] = now + 1
+        self._at_once[key.id] = running + 1
 
     async def _wait(self, tenant: str, attend: Attend) -> None:
         """Wait for a slot. Raises `ClientError` (503) if too many requests wait, and what `attend` raises."""
@@ -253,7 +253,8 @@ class Meter:
         taken = Reservation(key.id, limits.fit(sum(weight)) if has_tokens else 0)
         claim = None
         if is_budgeted and model is not None:
-            claim = await self._claim(key, model, weight)
+            assert self.tariff is not None  # noqa: S101 - an engine has one: without prices, it rejects budgets
+            claim = await self.tariff.claim(key, model, weight)
             taken = replace(taken, cost=claim.fit())
         level = await self._reserve(key, taken, claim)
         now = self.now()
@@ -268,11 +269,6 @@ class Meter:
         if self.tariff is None or model is None:
             return weight.bounded(RESERVED)
         return await self.tariff.bounded(model, weight)
-
-    async def _claim(self, key: ApiKey, model: str, weight: Weight) -> MoneyClaim:
-        if self.tariff is None:
-            raise ValueError("a budget needs a tariff")
-        return await self.tariff.claim(key, model, weight)
 
     def _refusal(self, key: ApiKey, level: BucketState, tokens: int, now: float) -> ClientError:
         if level.exhausted is not None:

@@ -17,6 +17,8 @@ from antiphon.sharing.scheduler import SHARE, FairScheduler
 from antiphon.storage.contract import INGESTIONS, Ingestion
 from antiphon.telemetry.context import About, begin
 
+Ingest = Callable[[Engine, Ingestion], Awaitable[None]]
+
 LOOK_EVERY = 1.0
 """Seconds between two checks whether this worker still owns its files."""
 
@@ -42,7 +44,7 @@ class Ingester:
     _loop: "asyncio.Task[None] | None" = None
     _pending: "asyncio.Future[Ingestion | None] | None" = None
     """The claim that was made last."""
-    _ingest: Callable[[Engine, Ingestion], Awaitable[None]] | None = None
+    _ingest: Ingest | None = None
     """Loaded once a file waits."""
 
     def start(self) -> None:
@@ -77,9 +79,10 @@ class Ingester:
             await self._look_at_own()
         if not await store.has_ingestions():
             return
-        if self._ingest is None:
+        ingest = self._ingest
+        if ingest is None:
             self.engine.shared.add("ingestion", self._slots)
-            self._ingest = (await load("antiphon.jobs.ingestion")).ingest
+            ingest = self._ingest = (await load("antiphon.jobs.ingestion")).ingest
         while not self._slots.is_full:
             here = int(SHARE * self._slots.free)  # the scheduler's limit for one tenant
             self._pending = asyncio.ensure_future(store.claim_ingestion(worker, here))
@@ -89,22 +92,20 @@ class Ingester:
             if not self._slots.take(ingestion.file.tenant):  # a file that it lost here has not ended yet
                 await store.release_ingestion(worker, ingestion.seq)
                 return
-            self._begin(ingestion)
+            self._begin(ingestion, ingest)
 
-    def _begin(self, ingestion: Ingestion) -> None:
+    def _begin(self, ingestion: Ingestion, ingest: Ingest) -> None:
         self.engine.holding.add(_lease(ingestion))
         _, older = self._running.get(ingestion.seq, (0, None))
         if older is not None:  # it ingests a replaced version
             _stop(older)
-        task = asyncio.create_task(self._work(ingestion))
+        task = asyncio.create_task(self._work(ingestion, ingest))
         self._running[ingestion.seq] = ingestion.file.version, task
 
-    async def _work(self, ingestion: Ingestion) -> None:
+    async def _work(self, ingestion: Ingestion, ingest: Ingest) -> None:
         begin(About(api_key_id=ingestion.key_id))  # this task may have been created within a request
-        if self._ingest is None:
-            raise TypeError("no file is claimed before the code is loaded")
         try:
-            await self._ingest(self.engine, ingestion)
+            await ingest(self.engine, ingestion)
         except StoreError as error:
             log.warning("Cannot ingest the file %s; retrying: %s", ingestion.file.file_id, error)
             await asyncio.sleep(LOOK_EVERY)  # this worker may claim the file again at once

@@ -80,8 +80,7 @@ async def _ingest(engine: Engine, ingestion: Ingestion) -> None:
         count = await _write(engine, ingestion, file, memory)
     finally:
         memory.close()
-    if not await engine.store.complete_ingestion(ingestion, count, MOST_CHUNKS):
-        raise LostError
+    await engine.store.complete_ingestion(ingestion, count, MOST_CHUNKS)
 
 
 async def _write(engine: Engine, ingestion: Ingestion, file: StoredFile, memory: Account) -> int:

@@ -154,6 +154,5 @@ class ProfileKeeper(Periodic):
         finally:
             if not is_done:
                 await self._store.delete_profile(place, model)
-        self._stale.pop((place, model), None)
         await self.load()
         log.info("Probed the model '%s' at '%s': %s.", model, state.name, summary(found.profile))

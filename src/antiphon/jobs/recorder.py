@@ -181,6 +181,7 @@ class BackgroundRecorder:
     async def _wait(self) -> None:
         """Wait for events, and a moment longer for those that follow immediately."""
         while not self._pending:
+            self._news.clear()
             try:
                 async with asyncio.timeout(SHOWN_AFTER if self._half_made else PULSE_AFTER):
                     await self._news.wait()
@@ -192,7 +193,6 @@ class BackgroundRecorder:
 
     async def _flush(self) -> None:
         batch, self._pending = self._pending, []
-        self._news.clear()
         kept = self._note(batch)
         for events, keep in ((batch[:kept], True), (batch[kept:], False)):
             if events:

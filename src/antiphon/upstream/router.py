@@ -196,8 +196,8 @@ class Route:
 
     def lift(self) -> None:
         """The target accepted the request that probed its pause."""
-        if self.probed is not None and self._held is not None:
-            self._held.health.lift(self.probed)
+        if self.probed is not None:
+            self.target.state.health.lift(self.probed)
             self.probed = None
 
     def succeeded(self, *chains: str) -> None:

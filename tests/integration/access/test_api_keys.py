@@ -112,6 +112,20 @@ async def test_a_rotated_key_is_taken_over_soon(store: Asked) -> None:
     assert await keys.find(await keys.digest(new.encode())) == renewed
 
 
+async def test_what_this_process_changed_is_in_force_at_once(store: Asked) -> None:
+    keys, _ = known(store)
+    assert not await keys.are_needed()
+    key, kept = await issued(store)
+    keys.forget()
+    assert await keys.are_needed()
+    digest = await keys.digest(key.encode())
+    assert await keys.find(digest) == kept
+    await store.put_api_key(replace(kept, revoked_at=1))
+    keys.forget()
+
+    assert await keys.find(digest) is None
+
+
 async def test_many_who_come_with_one_key_at_once_ask_the_store_once(store: Asked) -> None:
     keys, _ = known(store)
     key, kept = await issued(store)

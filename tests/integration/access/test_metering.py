@@ -18,6 +18,7 @@ from antiphon.upstream.options import BackendOptions, ModelOptions
 from antiphon.upstream.prices import Prices
 from antiphon.upstream.registry import ModelRegistry
 from tests.support.keys import issued
+from tests.support.waiting import let_others_run
 
 
 class Slow(SqliteStore):
@@ -50,6 +51,46 @@ async def test_what_is_reserved_for_a_client_that_left_meanwhile_is_given_back()
     assert leaving.cancelled()
     assert [row.requests for row in await store.usage(key.tenant, 0, 2**40)] == [0]
     await store.close()
+
+
+@pytest.mark.parametrize(
+    "result",
+    [StoreError("The disk is full."), BucketState(False, 0.0, 0.0, 0)],
+    ids=["the store fails", "nothing was left"],
+)
+async def test_what_was_not_reserved_for_a_client_that_left_meanwhile_is_not_given_back(
+    result: StoreError | BucketState, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Refuses(Slow):
+        async def take(self, *asked: Any) -> BucketState:
+            await super().take(*asked)
+            if isinstance(result, StoreError):
+                raise result
+            return result
+
+    store = Refuses.open("sqlite://")
+    store.taken, store.go = asyncio.Event(), asyncio.Event()
+    _, key = await issued(store, tokens_per_day=100)
+    meter = Meter(store, time.time)
+
+    leaving = asyncio.create_task(meter.admit(key, "m", lambda: Weight(100)))
+    await store.taken.wait()
+    leaving.cancel()
+    await asyncio.wait({leaving})
+    store.go.set()
+    await let_others_run(20)
+    await meter.settle()
+
+    assert list(await store.usage(key.tenant, 0, 2**40)) == []
+    assert caplog.messages == []
+    await store.close()
+
+
+async def test_a_request_without_a_key_is_not_metered() -> None:
+    meter = Meter(SqliteStore.open("sqlite://"), time.time)
+
+    with await meter.admit(None, "m", lambda: Weight(100)) as lease:
+        assert (lease.headers, meter.in_progress) == ({}, 0)
 
 
 async def test_a_key_without_a_limit_of_tokens_reserves_none() -> None:
@@ -296,6 +337,32 @@ async def test_usage_that_the_store_does_not_accept_is_reported(
     await meter.close()
 
     failed, lost = caplog.messages
+    assert {task for task in asyncio.all_tasks() if not task.done() and not task.cancelling()} == {
+        asyncio.current_task()
+    }
     assert failed.endswith("; retrying: The disk is full.")
     assert " is lost: " in lost and lost.endswith(" within 0.01 s.")
+    await store.close()
+
+
+async def test_usage_that_the_store_did_not_accept_at_first_is_stored_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Recovers(SqliteStore):
+        failures = 2
+
+        async def charge(self, *asked: Any) -> None:
+            self.failures -= 1
+            if self.failures >= 0:
+                raise StoreError("The disk is full.")
+            await super().charge(*asked)
+
+    monkeypatch.setattr("antiphon.access.metering.TRY_AGAIN", 0.0)
+    store = Recovers.open("sqlite://")
+    _, key = await issued(store, tokens_per_day=100)
+    meter = Meter(store, time.time)
+    with await meter.admit(key, "m", lambda: Weight(10)) as lease:
+        lease.tell(Spent(20, 10))
+    await meter.close()
+
+    (row,) = await store.usage(key.tenant, 0, 2**40)
+    assert (row.requests, row.input_tokens, row.output_tokens) == (1, 20, 10)
     await store.close()

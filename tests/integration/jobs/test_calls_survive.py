@@ -303,7 +303,7 @@ async def test_a_response_that_was_cancelled_while_its_tool_ran_ends_there_and_i
     await one.worker.close()
 
     assert response["status"] == "cancelled"
-    assert len(one.backend.requests) == 1
+    assert (len(one.backend.requests), one.engine.measures.jobs.value("lost")) == (1, 1)
     assert "fault" not in caplog.text
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from antiphon.errors import ClientError
 from antiphon.jobs.queue import cancel
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.testing import assert_event_stream
@@ -161,3 +162,12 @@ async def test_a_response_that_is_cancelled_while_code_runs_ends_there(tool: Any
     assert response["status"] == "cancelled"
     assert [item["status"] for item in response["output"]] == ["incomplete"]
     assert len(notebooks.used) == len(one.backend.requests) == 1
+
+
+async def test_a_response_for_a_container_that_does_not_exist_is_not_queued() -> None:
+    store = SqliteStore.open("sqlite://", now=lambda: NOW)
+    one = worker(store, Notebooks())
+    with pytest.raises(ClientError, match="Container not found"):
+        await queue(one.engine, tools=[{"type": "code_interpreter", "container": "cntr_unknown"}])
+
+    assert await store.claim("any", 10) is None

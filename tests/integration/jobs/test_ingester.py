@@ -1,7 +1,7 @@
 """Ingestion of files: its bounds, what fails it, who works on what, and that nothing is lost."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -9,11 +9,17 @@ import pytest
 from antiphon.documents.reader import Document, DocumentError, DocumentReader
 from antiphon.errors import BackendError, StoreError
 from antiphon.ids import new_id
+from antiphon.jobs import ingester as ingesters
 from antiphon.jobs import ingestion
+from antiphon.jobs.ingester import Ingester
 from antiphon.runs.bounds import Bounds
-from antiphon.storage.contract import NewStoreFile, StoredFile, StoreFile, VectorStore
+from antiphon.runs.engine import Engine
+from antiphon.sharing.scheduler import FairScheduler
+from antiphon.storage.contract import INGESTIONS, Ingestion, NewStoreFile, StoredFile, StoreFile, VectorStore
+from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.testing.store.files import AMPLE, new_file
 from antiphon.upstream.http import HttpBackend
+from tests.support.engine import engine
 from tests.support.replay import ReplayBackend
 from tests.support.server import Served, serve
 from tests.support.waiting import eventually, until
@@ -313,3 +319,149 @@ async def test_the_same_content_in_many_stores_is_read_once(stateful: Served, mo
     other = await stateful.sdk.files.create(file=("a.csv", TEXT.encode()), purpose="assistants")
     await stateful.sdk.vector_stores.files.create_and_poll(other.id, vector_store_id=store)
     assert names == ["a.txt", "a.csv"]
+
+
+class Watched(SqliteStore):
+    """Counts claims; with `forgets`, it does not tell a worker which files it owns, and none is known as a stray."""
+
+    claims = 0
+    forgets = False
+
+    async def claim_ingestion(self, worker: str, here: int) -> Ingestion | None:
+        claimed = await super().claim_ingestion(worker, here)
+        self.claims += 1
+        return claimed
+
+    async def owned_ingestions(self, worker: str) -> Mapping[int, int]:
+        if self.forgets:
+            raise StoreError("The store is unreachable.")
+        return await super().owned_ingestions(worker)
+
+
+async def waiting() -> tuple[Engine, Watched, NewStoreFile]:
+    """An engine without a server, and a file that waits in its store."""
+    store = Watched.open("sqlite://")
+    assert isinstance(store, Watched)
+    made, _ = engine(store=store)
+    file = new_file("", TEXT.encode())
+    await store.begin_blob("", file.blob, 600)
+    await store.put_file(file, AMPLE)
+    new = NewStoreFile(file.id, b"{}", 100, 0)
+    await store.create_vector_store(VectorStore("vs_1", "", 1), [new])
+    return made, store, new
+
+
+async def claimed_by_another(store: Watched) -> Ingestion:
+    claimed = await eventually(lambda: store.claim_ingestion("other", 10))
+    assert claimed is not None
+    return claimed
+
+
+async def test_a_file_for_which_a_process_has_no_place_waits_for_others() -> None:
+    made, store, file = await waiting()
+    slots = FairScheduler(10, leaves_room=True)
+    assert all(slots.take("") for _ in range(8))  # by files that it lost, and whose work has not ended yet
+    ingester = Ingester(made, slots)
+    ingester.start()
+    await until(lambda: store.claims)
+
+    assert (await claimed_by_another(store)).file.file_id == file.file_id
+    await ingester.close()
+
+
+async def test_a_file_waits_again_after_the_store_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    made, store, file = await waiting()
+    store.forgets = True
+    monkeypatch.setattr(ingesters, "LOOK_EVERY", 0.0)
+
+    async def fails(engine: Engine, ingestion: Ingestion) -> None:
+        raise StoreError("The disk is full.")
+
+    monkeypatch.setattr(ingestion, "ingest", fails)
+    ingester = Ingester(made)
+    ingester.start()
+    await until(lambda: store.claims)
+
+    assert (await claimed_by_another(store)).file.file_id == file.file_id
+    await ingester.close()
+
+
+async def test_work_on_an_older_version_of_a_file_is_stopped_by_the_newer_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where the change came between the look at what it owns and the claim."""
+    made, store, _ = await waiting()
+    begun, stopped = list[int](), list[int]()
+
+    async def slow(engine: Engine, ingestion: Ingestion) -> None:
+        begun.append(ingestion.file.version)
+        try:
+            await asyncio.Event().wait()
+        finally:
+            stopped.append(ingestion.file.version)
+
+    monkeypatch.setattr(ingestion, "ingest", slow)
+    ingester = Ingester(made)
+    ingester.start()
+    await until(lambda: begun)
+    (owned,) = [dict(await store.owned_ingestions(made.worker))]
+
+    async def as_before(worker: str) -> Mapping[int, int]:
+        return owned
+
+    monkeypatch.setattr(store, "owned_ingestions", as_before)
+    await store.reindex_vector_store("", "vs_1", "")
+    made.wakes.wake(INGESTIONS)
+    await until(lambda: len(begun) == 2)
+    await until(lambda: stopped)
+    assert stopped[0] == begun[0]
+    await ingester.close()
+
+
+@pytest.mark.parametrize("is_busy", [True, False], ids=["the readers are busy", "another has the file"])
+async def test_a_file_that_cannot_be_ingested_now_is_left_as_it_is(
+    served: Served, monkeypatch: pytest.MonkeyPatch, is_busy: bool
+) -> None:
+    monkeypatch.setattr(ingestion, "AT_ONCE", 2)
+    monkeypatch.setattr(ingestion, "BUSY", 0.0)
+    await served.house.ingester.close()
+    engine, written = served.engine, list[Any]()
+    store, file = await attached(served)
+    claimed = await engine.store.claim_ingestion(engine.worker, 10)
+    assert claimed is not None
+
+    async def busy(*given: Any) -> Any:
+        raise DocumentError("invalid_file", "Too many files are being read.", "busy")
+
+    async def refuse(*given: Any) -> bool:
+        written.append(given)
+        return False
+
+    if is_busy:
+        monkeypatch.setattr(engine.documents, "read", busy)
+    else:
+        monkeypatch.setattr(engine.store, "write_chunks", refuse)
+    await ingestion.ingest(engine, claimed)
+
+    found = await engine.store.find_store_file("", store, file)
+    assert found is not None
+    assert (found.status, len(written)) == ("in_progress", 0 if is_busy else 1)
+    assert (await engine.store.claim_ingestion("other", 10) is not None) is is_busy
+
+
+async def test_a_store_that_fails_is_reported_and_fails_no_file(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await served.house.ingester.close()
+    store, file = await attached(served)
+    claimed = await served.engine.store.claim_ingestion(served.engine.worker, 10)
+    assert claimed is not None
+
+    async def fail(*given: Any) -> bool:
+        raise StoreError("The disk is full.")
+
+    monkeypatch.setattr(served.engine.store, "write_chunks", fail)
+    with pytest.raises(StoreError, match="full"):
+        await ingestion.ingest(served.engine, claimed)
+
+    found = await served.engine.store.find_store_file("", store, file)
+    assert found is not None
+    assert found.status == "in_progress"

@@ -1,5 +1,6 @@
 """A server uses the profiles in its store, drops those of models that changed, and probes models where it is to."""
 
+import asyncio
 import logging
 import time
 from collections.abc import AsyncIterator
@@ -19,6 +20,7 @@ from antiphon.upstream.probing.measurement import Measurement
 from antiphon.upstream.registry import ModelRegistry
 from tests.support.engine import NOW
 from tests.support.probed_model import ProbedModel
+from tests.support.waiting import let_others_run
 
 TAGS = {"models": [{"name": "m:latest", "digest": "d1"}]}
 
@@ -108,8 +110,12 @@ async def test_the_profile_of_a_model_that_has_changed_is_not_used(caplog: pytes
         await one.keeper.look()
         model.stated = {"/api/tags": {"models": [{"name": "m", "digest": "d2"}]}}
 
+        await one.put(ModelProfile(context_window=512), model="other")
+        await one.keeper.load()
         with caplog.at_level(logging.WARNING):
             await one.later()
+            assert target.profile is None
+            assert one.registry.backends[0].measured.keys() == {"other"}
             await one.later()
 
         assert target.profile is None
@@ -121,6 +127,32 @@ async def test_the_profile_of_a_model_that_has_changed_is_not_used(caplog: pytes
         await one.put(ModelProfile(context_window=4096), "d2")
         await one.later()
         assert target.profile == ModelProfile(context_window=4096)
+
+
+async def test_the_profile_of_a_model_that_is_again_what_it_was_is_used_again() -> None:
+    model = ProbedModel(stated={"/api/tags": TAGS})
+    async with house(model) as one:
+        target = await one.target()
+        await one.put(ModelProfile(context_window=8192))
+        model.stated = {"/api/tags": {"models": [{"name": "m", "digest": "d2"}]}}
+        await one.later()
+        assert target.profile is None
+        model.stated = {"/api/tags": TAGS}
+        await one.later()
+        await one.later()
+
+        assert target.profile == ModelProfile(context_window=8192)
+
+
+async def test_a_keeper_that_was_closed_looks_no_more() -> None:
+    async with house(ProbedModel(stated={"/api/tags": TAGS})) as one:
+        before = asyncio.all_tasks()
+        one.keeper.start()
+        await let_others_run()
+        assert asyncio.all_tasks() > before
+        await one.keeper.close()
+
+        assert asyncio.all_tasks() <= before
 
 
 async def test_a_model_is_not_looked_at_again_at_once() -> None:
@@ -161,6 +193,21 @@ async def test_a_model_is_probed_after_its_first_use_and_not_before() -> None:
         assert (target.profile.json_held, target.profile.tools) == (False, "native")
         (record,) = await one.store.profiles()
         assert (record.model, record.digest, record.probed_at) == ("m", "d1", NOW)
+
+
+async def test_other_processes_know_from_the_store_which_model_is_being_probed() -> None:
+    async with house(ProbedModel(stated={"/api/tags": TAGS}), probes=True) as one:
+        await one.target()
+        put, bodies = one.store.put_profile, list[bool]()
+
+        async def spied(profile: StoredProfile) -> None:
+            bodies.append(bool(profile.body))
+            await put(profile)
+
+        one.store.put_profile = spied  # type: ignore[method-assign]
+        await one.keeper.look()
+
+        assert bodies == [False, True]
 
 
 async def test_a_model_is_probed_once() -> None:
@@ -232,11 +279,13 @@ async def test_a_lesson_survives_a_restart_and_reaches_other_processes() -> None
         await one.keeper.close()
 
         other = ModelRegistry([one.backend], lambda: NOW, {"b": "ollama"})
+        (await other.find("m")).learn("top_k", "No top_k.")
         await ProfileKeeper(one.store, other, time.time).load()
+        assert len(await one.store.lessons(0)) == 3
 
         found = other.backends[0].lessons_of("m")
-        assert (found.of("someone"), found.of("other")) == ({"top_p", "tools.plain:1"}, {"top_p"})
-        assert [lesson.said for lesson in found.known] == ["No top_p.", "No."]
+        assert (found.of("someone"), found.of("other")) == ({"top_p", "top_k", "tools.plain:1"}, {"top_p", "top_k"})
+        assert {lesson.said for lesson in found.known} == {"No top_p.", "No top_k.", "No."}
 
 
 async def test_a_lesson_that_is_deleted_is_forgotten_at_the_next_look() -> None:

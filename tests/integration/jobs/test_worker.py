@@ -3,6 +3,7 @@
 import asyncio
 import json
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from functools import partial
@@ -450,7 +451,81 @@ async def test_a_job_that_too_many_workers_lost_fails_and_is_done() -> None:
     assert (made.measures.jobs.value("done"), backend.requests) == (1, [])
 
 
-async def test_work_waits_for_a_store_that_fails_and_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("meanwhile", ["in_progress", "cancelled"])
+async def test_a_fault_fails_a_response_unless_it_belongs_to_another_by_then(
+    meanwhile: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    made, response_id = await after_a_fault_at_its_end(meanwhile)
+
+    assert await status(made, response_id) == meanwhile
+    assert [record.getMessage() for record in caplog.records if record.name == "antiphon"] == ["A fault in Antiphon"]
+
+
+async def test_a_fault_at_the_end_of_a_response_fails_it() -> None:
+    made, response_id = await after_a_fault_at_its_end("failed")
+    stored = await made.store.load("", response_id)
+
+    assert stored is not None
+    assert (stored.status, json.loads(stored.body)["error"]["code"]) == ("failed", "server_error")
+
+
+async def after_a_fault_at_its_end(meanwhile: str) -> tuple[Engine, str]:
+    """A response whose store failed by a fault of our own, after it was ended elsewhere or given to another worker."""
+
+    class Breaks(SqliteStore):
+        is_broken = True
+
+        async def finish(self, *how: Any, **also: Any) -> bool:
+            if not self.is_broken:
+                return await super().finish(*how, **also)
+            self.is_broken = False
+            if meanwhile == "cancelled":
+                await cancel(made, "", response_id)
+            elif meanwhile == "in_progress":
+                await self.release_job(made.worker, response_id)
+                assert await self.claim("other", 10) is not None
+            raise RuntimeError("a bug")
+
+    made, _ = engine(said("Hi"), store=Breaks.open("sqlite://", now=lambda: NOW))
+    response_id = await queue(made)
+    worker = Worker(made, concurrency=1)
+    worker.start()
+    await until(lambda: made.measures.jobs.value("claimed"))
+    await until(lambda: not made.shared.usage()["background_jobs"].in_use)
+    await worker.close()
+    return made, response_id
+
+
+async def test_a_worker_with_a_job_beats_and_spares_its_thread_that(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "BEAT_EVERY", 0.005)
+    calls: Counter[str] = Counter()
+
+    class Spy:
+        def __init__(self, *given: Any) -> None:
+            """Count what is said to the thread."""
+
+        def __getattr__(self, name: str) -> Callable[[], None]:
+            return lambda: calls.update([name])
+
+    monkeypatch.setattr(workers, "Heartbeat", Spy)
+    store = Watched.open("sqlite://", now=lambda: NOW)
+    store.pulse = lambda worker: object()  # type: ignore[assignment, return-value]
+    made, backend = engine(said("Hi"), store=store)
+    gate = Gate(backend)
+    worker = Worker(made)
+    worker.start()
+    await queue(made)
+    await gate.until(1)
+    await until(lambda: calls["beaten"] >= 2)
+    await worker.close()
+
+    assert store.beats >= 2
+    assert (calls["need"], calls["close"]) == (1, 1)
+
+
+async def test_work_waits_for_a_store_that_fails_and_loses_nothing(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("antiphon.jobs.recorder.TRY_AGAIN", 0.01)
 
     class Failing(SqliteStore):
@@ -470,3 +545,4 @@ async def test_work_waits_for_a_store_that_fails_and_loses_nothing(monkeypatch: 
     await worker.close()
 
     assert await status(made, response_id) == "completed"
+    assert len([text for text in caplog.messages if "Cannot store a background response" in text]) == 1

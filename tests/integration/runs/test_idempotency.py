@@ -36,6 +36,22 @@ async def test_a_large_body_that_differs_is_another_request() -> None:
     assert refused.value.code == "idempotency_key_reused"
 
 
+@pytest.mark.parametrize("size", [1, LARGE], ids=["small", "large"])
+async def test_a_body_that_is_only_written_differently_is_the_same_request(
+    size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(idempotency, "PATIENCE", 0.0)
+    made, _ = engine()
+    text = b"x" * size
+    one = b'{"input":"%b","metadata":{"a":"1","b":"2"}}' % text
+    other = b'{"metadata": {"b": "2", "a": "1"}, "input": "%b"}' % text
+    await admit(made, "", "key", "/v1/responses", one, "resp")
+    with pytest.raises(ClientError) as refused:
+        await admit(made, "", "key", "/v1/responses", other, "resp")
+
+    assert refused.value.code == "idempotency_in_progress"
+
+
 async def test_the_same_request_waits_for_the_first_for_so_long_and_no_longer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(idempotency, "LOOK_AGAIN", 0.005)
     monkeypatch.setattr(idempotency, "PATIENCE", 0.02)

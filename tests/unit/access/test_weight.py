@@ -50,7 +50,9 @@ def test_an_image_and_a_sound_weigh_the_same_whatever_their_size(size: int, fiel
     assert weight_of(b'{"%b":"data:%b"}' % (field, b"A" * size)).input_tokens - MEDIUM in range(5)
 
 
-def test_a_file_weighs_by_its_size() -> None:
+@pytest.mark.parametrize("window", [weight.WINDOW, 10_000_000], ids=["in steps", "at once"])
+def test_a_file_weighs_by_its_size(window: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(weight, "WINDOW", window)
     body = b'{"file_data": "data:text/plain;base64,%b"}' % (b"A" * 3 * MEDIUM_DATA)
     assert weight_of(body).input_tokens - 4 * MEDIUM in range(10)
 

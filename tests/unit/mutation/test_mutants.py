@@ -21,6 +21,8 @@ def changed(text: str, path: str = "a.py") -> list[str]:
         ("x = a + b", "x = a - b"),
         ("x = f(is_on=True)", "x = f(is_on=False)"),
         ("x = f(1)", "x = f(2)"),
+        ("x = LIMIT * a", "x = LIMIT // a"),
+        ("x = now - 1", "x = now + 1"),
         ("x = min(a)", "x = max(a)"),
         ("f(a)", "pass"),
         ("x += a", "pass"),
@@ -28,6 +30,7 @@ def changed(text: str, path: str = "a.py") -> list[str]:
         ("if a:\n    log.info('b')\nelse:\n    c()", "if not (a):\n    log.info('b')\nelse:\n    c()"),
         ("def f():\n    return a", "def f():\n    return None"),
         ("def f():\n    raise E", "def f():\n    pass"),
+        ("def f():\n    return reportable(e)", "def f():\n    return None"),
         ("x = 'ä' + a if a < b else c", "x = 'ä' + a if a <= b else c"),
     ],
 )
@@ -49,12 +52,16 @@ def test_code_is_changed(before: str, after: str) -> None:
         "if TYPE_CHECKING:\n    f()",
         "x = a < LIMIT",
         "x = time.monotonic() > until",
+        "x = until <= now",
+        "x = a >= LIMIT + 2",
+        "x = f(2 * LIMIT)",
         "x = zip(a, b, strict=True)",
         "if a and b:\n    log.warning('c')",
         "if a and b:\n    log.warning('c')\nelif d:\n    log.info('e')\nelse:\n    log.info('f')",
         "await asyncio.sleep(a * 2)",
         "raise AssertionError",
         "raise AssertionError('never reached')",
+        "reportable(error)",
     ],
 )
 def test_what_is_no_behaviour_is_left_alone(text: str) -> None:

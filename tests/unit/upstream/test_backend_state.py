@@ -1,12 +1,15 @@
+import json
 from typing import Any
 
 import pytest
 
+from antiphon.protocol.validation.validate import decode_request
 from antiphon.translation.dialects.profile import ModelProfile
 from antiphon.translation.dialects.table import DIALECTS
 from antiphon.translation.to_chat.defaults import ModelDefaults
-from antiphon.upstream.backend_state import BackendState
+from antiphon.upstream.backend_state import BackendState, LoadReport
 from antiphon.upstream.options import BackendOptions, ModelOptions, is_listed
+from antiphon.upstream.prices import Prices
 from tests.support.engine import listed
 
 
@@ -192,3 +195,72 @@ def test_the_window_of_a_model_is_that_of_its_profile_where_nothing_else_sets_it
 
     assert (one.target("m", "m").window, one.target("x", "x").window) == (4_096, None)
     assert ollama(api="ollama", configured=configured).target("m", "m").window is None  # until it was asked
+
+
+@pytest.mark.parametrize(
+    ("json_held", "has_broken", "is_loose"),
+    [(None, False, False), (True, False, False), (False, False, True), (None, True, True), (True, True, True)],
+)
+def test_a_model_may_break_a_schema_once_it_did_or_a_probe_has_found_so(
+    json_held: bool | None, has_broken: bool, is_loose: bool
+) -> None:
+    configured = [ModelOptions("m", ModelProfile(json_held=json_held))]
+    model = served(BackendOptions(configured=configured), "m").target("m", "m")
+    unknown = served(BackendOptions(), "m").target("m", "m")
+    model.breaks_schemas = unknown.breaks_schemas = has_broken
+
+    assert (model.is_loose, unknown.is_loose) == (is_loose, has_broken)
+
+
+@pytest.mark.parametrize(
+    ("api", "tools", "used"),
+    [
+        ("auto", [{"type": "web_search"}], "chat"),
+        ("auto", [], "responses"),
+        ("responses", [{"type": "web_search"}], "responses"),
+    ],
+    ids=["it refused the tool", "it refused another request", "it was configured"],
+)
+def test_what_a_responses_api_refused_goes_to_the_other_api_unless_it_is_configured(
+    api: Any, tools: list[dict[str, str]], used: str
+) -> None:
+    one = served(BackendOptions(api=api), "m")
+    one.update(probed="responses")
+    model = one.target("m", "m")
+    request = decode_request(json.dumps({"model": "m", "input": "Hi", "tools": tools}).encode())
+    assert model.api_for(request, []) == "responses"
+    model.lessons.learn("web_search")
+
+    assert model.api_for(request, []) == used
+
+
+def test_prices_and_reservations_of_a_general_table_hold_unless_the_particular_one_has_its_own() -> None:
+    general, own = Prices(1, 1, 1), Prices(2, 2, 2)
+    configured = [
+        ModelOptions("*", prices=general, reserved_output=10),
+        ModelOptions("m"),
+        ModelOptions("n", prices=own, reserved_output=20),
+    ]
+    one = served(BackendOptions(configured=configured), "m", "n")
+    found = [one.target(name, name) for name in "mn"]
+
+    assert [(target.prices, target.reserved_output) for target in found] == [(general, 10), (own, 20)]
+
+
+def test_a_template_opens_the_reasoning_as_measured_until_an_answer_shows_otherwise() -> None:
+    one = served(BackendOptions(), "m")
+    model = one.target("m", "m")
+    one.update(measured={"m": ModelProfile(context_window=512)})
+    assert not model.preopened
+    one.update(measured={"m": ModelProfile(thinking="preopened")})
+    assert model.preopened
+    model.preopened = False
+    one.update(measured={"m": ModelProfile(thinking="preopened")})
+    assert not model.preopened
+
+
+def test_the_window_that_a_server_reported_is_of_a_loaded_model_by_its_name_or_as_the_latest_of_it() -> None:
+    one = served(BackendOptions(), "m:latest")
+    one.load = LoadReport(windows={"m:latest": 8_192})
+
+    assert [one.reported_window(name) for name in ("m", "m:latest", "x")] == [8_192, 8_192, 0]

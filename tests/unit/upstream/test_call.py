@@ -1,7 +1,8 @@
 """One request to an upstream, whatever comes of it: who is called, what is observed, and that no slot is lost."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +13,7 @@ from antiphon.upstream.backend import Reply
 from antiphon.upstream.backend_state import Target
 from antiphon.upstream.call import Refusal, UpstreamReply, attempt, call
 from antiphon.upstream.registry import ModelRegistry
+from antiphon.upstream.retry_policy import LONGEST_PAUSE, Failure
 from antiphon.upstream.router import Route, Router
 from antiphon.upstream.scripted import ScriptedBackend
 
@@ -49,15 +51,16 @@ class Seen:
 class Field:
     """Backends `a`, `b`, …, each with one answer to whatever is sent."""
 
-    def __init__(self, *answers: Any) -> None:
+    def __init__(self, *answers: Any, clock: Callable[[], float] = time.monotonic) -> None:
         self.backends = [ScriptedBackend(lambda _, answer=answer: answer, models=["m"]) for answer in answers]  # type: ignore[misc]
         for name, backend in zip("abc", self.backends, strict=False):
             backend.name = name
-        self.registry = ModelRegistry(self.backends, lambda: 0.0)
+        self.registry = ModelRegistry(self.backends, lambda: 0.0, clock=clock)
+        self.router = Router(self.registry)
         self.seen = Seen()
 
     async def route(self) -> Route:
-        return await Router(self.registry).route("m")
+        return await self.router.route("m")
 
     async def call(self, **options: Any) -> tuple[UpstreamReply[Record], bytes]:
         return await call(await self.route(), "/chat/completions", body, self.seen, record, Reply.read, **options)
@@ -86,6 +89,17 @@ async def test_an_answer_keeps_its_slot_until_it_is_closed() -> None:
     assert field.in_flight == [0]
     assert field.seen.lines == ["asked a", "spoke a", "answered a: well"]
     assert field.backends[0].requests == [{"model": "m"}]
+
+
+async def test_a_backend_that_completed_an_answer_is_preferred_for_its_chains() -> None:
+    field = Field(*[{"ok": 1}] * 3)
+    upstream, _ = await field.call()
+    upstream.succeeded("resp_1")
+    await upstream.close()
+    others = [await Router(field.registry).route("m") for _ in range(2)]
+
+    assert {(await field.router.route("m", "resp_1")).target for _ in range(3)} == {upstream.target}
+    assert upstream.target not in [one.target for one in others]
 
 
 @pytest.mark.parametrize(
@@ -162,3 +176,86 @@ async def test_a_request_that_is_cancelled_gives_its_slot_back(monkeypatch: pyte
 
     assert field.in_flight == [0]
     assert field.seen.lines == ["asked a", "answered a: well"]
+
+
+class Body:
+    """The body of a reply, which knows whether its exchange was ended."""
+
+    is_closed = False
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        yield b"no"
+
+    async def aclose(self) -> None:
+        self.is_closed = True
+
+
+async def test_an_answer_inside_a_refusal_is_the_reply_and_keeps_its_slot(monkeypatch: pytest.MonkeyPatch) -> None:
+    field, refusal = Field({}), Body()
+
+    async def post(path: str, body: bytes) -> Reply:
+        return Reply(400, {}, refusal)
+
+    monkeypatch.setattr(field.backends[0], "post", post)
+    route = await field.route()
+    await route.acquire()
+    made = record(route.target)
+    sent = await attempt(route, "/x", b"{}", field.seen, made, on_refusal=lambda refusal: b'{"answer": 1}')
+
+    assert sent is not None
+    assert (refusal.is_closed, field.in_flight) == (True, [1])
+    assert (sent.reply.status, sent.reply.content_type, await sent.reply.read()) == (
+        200,
+        "application/json",
+        b'{"answer": 1}',
+    )
+    await sent.close()
+    assert (field.in_flight, field.seen.lines) == ([0], ["asked a", "answered a: well"])
+
+
+LIMITED = Failure(429, "rate_limit_exceeded", 600)
+RATE = ClientError("Slow down.", status=429, type="requests", code="rate_limit_exceeded")
+
+
+async def test_a_backend_that_was_paused_since_its_choice_is_not_asked_if_another_can_be() -> None:
+    field = Field({"ok": 1}, {"ok": 1})
+    route = await field.route()
+    first = route.target
+    route.report_failure(LIMITED, RATE)
+    upstream, _ = await call(route, "/chat/completions", body, field.seen, record, Reply.read)
+    await upstream.close()
+
+    assert upstream.target is not first
+    assert field.seen.lines[0] == f"asked {upstream.target.state.name}"
+
+
+async def test_an_answer_that_is_not_read_to_its_end_ends_with_its_exchange(monkeypatch: pytest.MonkeyPatch) -> None:
+    field, answer = Field({}), Body()
+
+    async def post(path: str, body: bytes) -> Reply:
+        return Reply(200, {}, answer)
+
+    monkeypatch.setattr(field.backends[0], "post", post)
+    upstream, _ = await field.call()
+    assert not answer.is_closed
+    await upstream.close()
+    assert answer.is_closed
+
+
+@pytest.mark.parametrize(
+    ("answer", "any_status", "is_lifted"),
+    [({"ok": 1}, False, True), ({"ok": 1}, True, True), ((400, "no"), True, False)],
+    ids=["answers", "answers whatever is asked", "refuses"],
+)
+async def test_a_request_that_a_paused_backend_accepts_ends_its_pause(
+    answer: Any, any_status: bool, is_lifted: bool
+) -> None:
+    now = 1000.0
+    field = Field(answer, clock=lambda: now)
+    route = await field.route()
+    route.report_failure(LIMITED, RATE)
+    now += LONGEST_PAUSE
+    upstream, _ = await call(route, "/chat/completions", body, field.seen, record, Reply.read, any_status=any_status)
+
+    assert bool(route.target.state.health.pauses) is not is_lifted
+    await upstream.close()

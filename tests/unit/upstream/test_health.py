@@ -128,6 +128,15 @@ def test_a_pause_says_how_long_and_why_and_the_longest_one_holds() -> None:
     assert health.failures == 0
 
 
+def test_a_backend_rests_as_long_as_its_longest_pause() -> None:
+    health = Health()
+    assert health.rest(0.0) == 0.0
+    for model, wait in (("m", 20.0), ("n", 10.0)):
+        health.failed(Failure(429, "rate_limit_exceeded", wait), ERROR, 0.0, model)
+
+    assert [health.rest(now) for now in (0.0, 15.0, 25.0)] == [20.0, 5.0, 0.0]
+
+
 def test_without_a_wait_a_limit_of_rate_pauses_nothing() -> None:
     assert not limited(wait=None).pauses
 

@@ -1,6 +1,7 @@
 import asyncio
 import json
 import logging
+from collections.abc import AsyncIterator
 
 import pytest
 from hypothesis import given
@@ -17,20 +18,32 @@ from antiphon.upstream.scripted import ScriptedBackend
 from tests.support.engine import Listed
 
 
+class Body:
+    """The body of a reply, which knows whether its exchange was ended."""
+
+    is_closed = False
+
+    def __init__(self, body: bytes) -> None:
+        self._body = body
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        yield self._body
+
+    async def aclose(self) -> None:
+        self.is_closed = True
+
+
 class Telling(Listed):
     """A backend that tells something of itself at one path."""
 
     def __init__(self, name: str, path: str, body: bytes, status: int = 200) -> None:
         super().__init__(name, ["m"])
-        self.path, self.body, self.status = path, body, status
+        self.path, self.body, self.status = path, Body(body), status
 
     async def get(self, path: str) -> Reply:
         if path != self.path:
             raise BackendError("Not this path.", status=503)
-        return Reply(self.status, {}, self._parts())
-
-    async def _parts(self):  # type: ignore[no-untyped-def]
-        yield self.body
+        return Reply(self.status, {}, self.body)
 
 
 def models(*backends: Listed, **dialects: str) -> ModelRegistry:
@@ -38,22 +51,27 @@ def models(*backends: Listed, **dialects: str) -> ModelRegistry:
 
 
 async def test_each_family_is_asked_where_it_tells_what_it_has_loaded_and_what_is_free() -> None:
-    known = models(
+    telling = [
         Telling("o", "/../api/ps", b'{"models": [{"name": "m:latest", "context_length": 8192}]}'),
         Telling("l", "/../slots", b'[{"is_processing": true}]'),
         Telling("v", "/../metrics", b"vllm:num_requests_waiting 0\n"),
-        *(Listed("g", ["m"]), Telling("off", "/../slots", b"{}", 501)),
+        Telling("off", "/../slots", b"{}", 501),
+    ]
+    known = models(
+        *(*telling, Listed("g", ["m"]), Listed("down", ["m"])),
         o="ollama",
         l="llamacpp",
         v="vllm",
         off="llamacpp",
+        down="vllm",
     )
     await Poll(known, 10).look()
     seen = [served.load for served in known.backends]
 
     assert seen[0].loaded == {"m:latest"}
     assert seen[0].windows == {"m:latest": 8192}
-    assert [one.free for one in seen] == [None, 0, 1, None, None]
+    assert [one.free for one in seen] == [None, 0, 1, None, None, None]
+    assert all(one.body.is_closed for one in telling)
 
 
 async def test_a_backend_that_is_not_there_is_taken_out_and_comes_back_when_it_is() -> None:
@@ -125,7 +143,8 @@ class Listless(Listed):
         return await super().list_models()
 
 
-async def test_a_backend_without_a_list_of_models_is_healthy_as_soon_as_it_answers_at_all() -> None:
+@pytest.mark.parametrize("status", [400, 404])
+async def test_a_backend_without_a_list_of_models_is_healthy_as_soon_as_it_answers_at_all(status: int) -> None:
     backend = Listless("a", None)
     known = models(backend, Listed("b", ["m"]))
     watch = Poll(known, 10)
@@ -133,10 +152,11 @@ async def test_a_backend_without_a_list_of_models_is_healthy_as_soon_as_it_answe
         await watch.look()
     assert known.backends[0].health.is_ejected
 
+    assert not known.backends[0].is_reached
     backend.models, backend.status = [], 502
     await watch.look()
-    assert known.backends[0].health.is_ejected
-    backend.status = 404
+    assert (known.backends[0].health.is_ejected, known.backends[0].is_reached) == (True, True)
+    backend.status = status
     await watch.look()
     assert not known.backends[0].health.is_ejected
 
@@ -204,6 +224,7 @@ def test_vllm_has_a_slot_free_as_long_as_nobody_waits() -> None:
 
     assert of_vllm((text % "0.0").encode()).free == 1
     assert of_vllm((text % "3.0").encode()).free == 0
+    assert of_vllm((text % "3.0" + text % "0.0").encode()).free == 0
     assert of_vllm(b"other 1\n") == NO_REPORT
 
 

@@ -113,6 +113,17 @@ async def test_each_backend_has_its_own_dialect_told_or_configured() -> None:
     assert ((await known.find("x")).dialect.name, (await known.find("y")).dialect.name) == ("groq", "vllm")
 
 
+async def test_a_backend_keeps_the_dialect_that_it_told_until_another_has_its_name() -> None:
+    vllm = Listed("vllm", ["x"])
+    known = models(vllm)
+    await known.refresh()
+    known.assign([vllm])
+    assert (await known.find("x")).dialect.name == "vllm"
+
+    known.assign([Listed("vllm", ["x"])])
+    assert known.backends[0].dialect.name == "generic"
+
+
 async def test_backends_are_asked_side_by_side_and_once_for_all_who_wait() -> None:
     started, go = asyncio.Semaphore(0), asyncio.Event()
 
@@ -220,9 +231,10 @@ async def test_what_is_no_model_in_a_list_is_passed_over() -> None:
 async def test_names_that_clients_make_up_do_not_pile_up() -> None:
     known = models(Listed("a", []))
     for number in range(5000):
-        await known.find(f"made-up-{number}")
+        (await known.find(f"made-up-{number}")).lessons.learn("top_k")
 
-    assert len(known.known) + len(known.backends[0].targets) < 5000
+    state = known.backends[0]
+    assert max(len(kept) for kept in (known.known, state.targets, state.lessons)) < 2500
 
 
 async def test_a_name_that_clients_insist_on_is_left_to_the_only_backend_there_is() -> None:

@@ -405,6 +405,23 @@ async def test_a_request_that_waited_for_a_slot_is_not_sent_to_a_backend_that_wa
     assert (field.served["a"].asked, slots.in_use, slots.waiting) == (1, 0, 0)
 
 
+async def test_a_request_that_waited_for_a_slot_is_sent_if_the_pause_is_about_another_tenant() -> None:
+    field = Field("a", a=BackendOptions(concurrency=1))
+    first = await field.route(tenant="t")
+    await first.acquire()
+    second = await field.route(tenant="u")
+    waiting = asyncio.create_task(second.acquire())
+    await let_others_run()
+    first.report_failure(LIMITED, RATE)
+    first.release()
+    async with asyncio.timeout(30):
+        await waiting
+    second.release()
+
+    slots = field.served["a"].slots
+    assert (field.served["a"].asked, slots.in_use, slots.waiting) == (2, 0, 0)
+
+
 class Slow(Listed):
     """A backend that lists its models once it may."""
 
@@ -570,6 +587,23 @@ async def test_a_full_queue_refuses_and_background_work_waits_all_the_same() -> 
         assert who(await field.route(is_patient=True)) == "a"
 
 
+async def test_a_queue_that_is_full_by_the_time_of_the_call_refuses_it() -> None:
+    field = Field("a", a=BackendOptions(concurrency=1, queue=1))
+    routes = [await field.route() for _ in range(3)]
+    await routes[0].acquire()
+    waiting = asyncio.create_task(routes[1].acquire())
+    await let_others_run()
+    with pytest.raises(BackendError) as caught:
+        await routes[2].acquire()
+    assert (caught.value.status, caught.value.code) == (503, "server_is_overloaded")
+
+    routes[0].release()
+    await waiting
+    routes[1].release()
+    slots = field.served["a"].slots
+    assert (field.served["a"].asked, slots.in_use, slots.waiting) == (2, 0, 0)
+
+
 async def test_background_work_waits_for_the_backend_of_its_chain_where_all_queues_are_full() -> None:
     field = Field("a", "b", **{name: BackendOptions(concurrency=1, queue=0) for name in "ab"})
     field.router.follow(["resp_1"], "b")
@@ -700,6 +734,16 @@ async def test_a_choice_is_made_again_at_the_moment_of_the_call() -> None:
     route.reselect()
 
     assert who(route) == "b"
+
+
+async def test_a_late_choice_of_the_only_backend_is_that_one_unless_it_takes_no_more() -> None:
+    field = Field("a", a=BackendOptions(concurrency=1, queue=0))
+    route = await field.router.route("m", is_late=True)
+    route.reselect()
+    assert who(route) == "a"
+    async with slot(await field.route()):
+        with pytest.raises(BackendError):
+            route.reselect()
 
 
 async def test_a_backend_that_was_away_does_not_make_up_for_it() -> None:

@@ -53,6 +53,19 @@ async def _dead_workers_free_their_keys(store: Store) -> None:
     hold(await store.save(other, reply=Reply(T, key, False, b"reply")) is True, "the new owner cannot answer the key")
 
 
+async def _expired_worker_that_reserves_is_active(store: Store) -> None:
+    """A worker that had expired and reserves a key is active again: no other worker takes the key over."""
+    first, key, worker = new_id("key"), new_id("key"), new_id("worker")
+    await store.reserve(T, first, b"print", "resp_1", worker)
+    await store.expire_worker(worker, (await store.heartbeats())[worker])
+    await store.reserve(T, key, b"print", "resp_2", worker)
+    hold(worker in await store.heartbeats(), "a worker that reserved a key after it expired is not watched")
+    found = await store.reserve(T, key, b"print", "resp_3", new_id("worker"))
+    hold(found.response_id == "resp_2", "the key of an active worker is reserved again")
+    for response_id in ("resp_1", "resp_2"):
+        await store.release(worker, response_id)
+
+
 async def _late_worker_keeps_its_key(store: Store) -> None:
     """An expired worker can answer a key that no other request reserved; then the answer is final."""
     key, late, one = new_id("key"), new_id("worker"), new_response()
@@ -96,6 +109,7 @@ PROMISES: tuple[Promise, ...] = (
     _is_reserved_once,
     _reply_comes_with_the_response,
     _dead_workers_free_their_keys,
+    _expired_worker_that_reserves_is_active,
     _late_worker_keeps_its_key,
     _unstored_replies,
     _what_is_held_can_be_freed,

@@ -1,0 +1,87 @@
+"""What a background response is refused for, and that it is ended once, whoever writes to it meanwhile."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from antiphon.errors import ClientError
+from antiphon.jobs.queue import cancel, end, enqueue, work
+from antiphon.protocol.validation.validate import decode_request
+from antiphon.runs.bounds import Bounds
+from antiphon.storage.contract import LockResult
+from tests.integration.jobs.test_worker import queue, status
+from tests.support.engine import engine, said
+
+LARGE = "x" * 600_000
+"""The input of a job of which a worker reads the large parts later."""
+
+
+@pytest.mark.parametrize(
+    ("result", "refused"),
+    [
+        (LockResult.UNKNOWN, (404, None, "conversation")),
+        (LockResult.BUSY, (400, "conversation_locked", "conversation")),
+        (LockResult.FULL, (429, "background_queue_full", "background")),
+    ],
+)
+async def test_what_the_store_does_not_queue_is_refused(result: LockResult, refused: tuple[Any, ...]) -> None:
+    made, _ = engine()
+
+    async def refuse(*what: Any, **how: Any) -> LockResult:
+        return result
+
+    made.store.enqueue = refuse  # type: ignore[method-assign]
+    with pytest.raises(ClientError) as caught:
+        await queue(made)
+
+    assert (caught.value.status, caught.value.code, caught.value.param) == refused
+
+
+@pytest.mark.parametrize("text", ["Hi", LARGE], ids=["read whole", "read in part"])
+async def test_a_job_to_which_another_wrote_meanwhile_is_not_ended_again(text: str) -> None:
+    made, _ = engine()
+    response_id = await queue(made, input=text)
+    job = await made.store.claim(made.worker, 1)
+    assert job is not None
+    assert job.is_partial is (text == LARGE)
+    await cancel(made, "", response_id)
+
+    assert not await end(made, job)
+    assert await status(made, response_id) == "cancelled"
+    await work(made, job)
+    assert (made.measures.jobs.value("lost"), made.measures.jobs.value("done")) == (1, 0)
+
+
+async def test_a_job_of_another_version_is_not_ended_by_what_was_read_of_an_older_one() -> None:
+    made, _ = engine()
+    response_id = await queue(made, input=LARGE)
+    job = await made.store.claim(made.worker, 1)
+    assert job is not None
+    await made.store.release_job(made.worker, response_id)
+    newer = await made.store.claim(made.worker, 1)
+    assert newer is not None
+
+    assert not await end(made, job)
+    assert await status(made, response_id) == "in_progress"
+    assert await end(made, newer)
+    assert await status(made, response_id) == "cancelled"
+
+
+async def test_parameters_outside_the_api_reach_the_backend_of_a_background_response() -> None:
+    made, backend = engine(said("Hi"), dialect="vllm")
+    raw = msgspec.json.encode({"model": "m", "input": "Hi", "background": True, "top_k": 5})
+    queued = await enqueue(made, decode_request(raw, made.models.accepts), raw)
+    job = await made.store.claim(made.worker, 1)
+    assert job is not None
+    await work(made, job)
+
+    assert await status(made, queued.response.id) == "completed"
+    assert backend.requests[0]["top_k"] == 5
+
+
+async def test_a_response_within_the_quota_of_its_tenant_is_queued() -> None:
+    made, _ = engine()
+    made.bounds = Bounds(stored_bytes=10_000_000)
+
+    assert await status(made, await queue(made)) == "queued"

@@ -1,0 +1,66 @@
+"""The stream of a background response, read from its log by a reader that begins anywhere in it."""
+
+import json
+from typing import Any
+
+import pytest
+
+from antiphon.jobs import replay as module
+from antiphon.jobs.queue import work
+from antiphon.jobs.replay import CutOff, replay
+from antiphon.storage.contract import Tail
+from tests.integration.jobs.test_worker import queue
+from tests.support.engine import Engine, engine, said
+
+
+async def made_stream() -> tuple[Engine, str]:
+    """A streamed background response that has ended."""
+    made, _ = engine(said("Once ", "upon ", "a time"))
+    response_id = await queue(made, stream=True)
+    job = await made.store.claim(made.worker, 1)
+    assert job is not None
+    await work(made, job)
+    return made, response_id
+
+
+async def read(made: Engine, response_id: str, after: int = -1, *, padding: bool = True) -> list[dict[str, Any]]:
+    body = b"".join([part async for part in replay(made, "", response_id, after, padding=padding)])
+    assert not body or body.endswith(b"\n\n")
+    return [json.loads(line[6:]) for line in body.splitlines() if line.startswith(b"data: ")]
+
+
+@pytest.mark.parametrize("padding", [True, False])
+@pytest.mark.parametrize("large", [module.LARGE, 10], ids=["small events", "large events"])
+async def test_a_reader_receives_the_events_that_it_has_not_seen(
+    padding: bool, large: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, response_id = await made_stream()
+    whole = await read(made, response_id)
+    expected = whole if padding else [{k: v for k, v in event.items() if k != "obfuscation"} for event in whole]
+    monkeypatch.setattr(module, "LARGE", large)
+
+    assert any("obfuscation" in event for event in whole)
+    assert [event["sequence_number"] for event in whole] == list(range(len(whole)))
+    for after in (-1, 0, 4, len(whole) - 2, len(whole) - 1):
+        assert await read(made, response_id, after, padding=padding) == expected[after + 1 :]
+
+
+@pytest.mark.parametrize(
+    ("status", "generation", "is_over"),
+    [("unknown", 0, False), ("in_progress", 1, False), ("in_progress", 0, True)],
+    ids=["it was deleted", "it begins again", "the server ends"],
+)
+async def test_a_reader_is_cut_off_where_what_follows_does_not_fit_what_it_has(
+    status: str, generation: int, is_over: bool
+) -> None:
+    made, _ = engine()
+    response_id = await queue(made, stream=True)
+    reading = replay(made, "", response_id)
+    assert b"response.queued" in await anext(reading)
+
+    async def tail(*which: Any) -> Tail | None:
+        return None if status == "unknown" else Tail(status, True, generation, [])
+
+    made.store.tail, made.is_over = tail, is_over  # type: ignore[method-assign]
+    with pytest.raises(CutOff):
+        await anext(reading)

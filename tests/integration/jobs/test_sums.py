@@ -1,0 +1,24 @@
+"""Responses are summed up as long as there are some that are ready."""
+
+from typing import Any
+
+from antiphon.jobs.sums import Summing
+from tests.support.waiting import until
+
+
+class Ready:
+    """A store with so many portions of responses that are ready."""
+
+    portions = 3
+
+    async def sum_up(self) -> bool:
+        self.portions -= 1
+        return self.portions > 0
+
+
+async def test_one_look_sums_up_all_responses_that_are_ready() -> None:
+    store: Any = Ready()
+    summing = Summing(store)
+    summing.start()
+    await until(lambda: store.portions == 0)
+    await summing.close()

@@ -1,0 +1,62 @@
+"""What a request costs by the prices of the backends, and who is warned of models without one."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from antiphon.access.spending import highest_cost, warn_of_unpriced
+from antiphon.protocol.response import InputTokensDetails, Usage
+from antiphon.storage.contract import Budget, Limits
+from antiphon.upstream.options import BackendOptions, ModelOptions
+from antiphon.upstream.prices import Prices
+from antiphon.upstream.registry import ModelRegistry
+from tests.support.engine import Listed
+
+CHEAP, DEAR = Prices(1_000_000, 500_000, 2_000_000), Prices(3_000_000, 0, 4_000_000)
+BUDGET = Budget(per_day=1_000)
+USAGE = Usage(input_tokens=10, input_tokens_details=InputTokensDetails(cached_tokens=4), output_tokens=5)
+
+
+def served(*priced: tuple[str, Prices | None]) -> ModelRegistry:
+    """Backends that each list this model at this price."""
+    backends = [Listed(name, [model]) for name, (model, _) in zip("abc", priced, strict=False)]
+    options = {
+        name: BackendOptions(configured=[ModelOptions(model, prices=prices)])
+        for name, (model, prices) in zip("abc", priced, strict=False)
+    }
+    return ModelRegistry(backends, lambda: 0.0, options=options)
+
+
+@pytest.mark.parametrize(
+    ("prices", "cost"),
+    [([CHEAP], 18), ([CHEAP, DEAR], 38), ([DEAR, CHEAP], 38), ([None, CHEAP], 18), ([None], 0)],
+    ids=["one", "the second is dearer", "the first is dearer", "one without a price", "none with a price"],
+)
+async def test_tokens_cost_what_the_dearest_backend_asks_that_may_have_reported_them(
+    prices: list[Prices | None], cost: int
+) -> None:
+    models = served(*(("m", one) for one in prices))
+
+    assert highest_cost(await models.candidates("m"), USAGE) == cost
+    assert highest_cost((), USAGE) == 0
+
+
+@pytest.mark.parametrize("has_budget", [True, False])
+async def test_a_model_without_a_price_at_one_of_its_backends_is_reported_where_a_key_has_a_budget(
+    has_budget: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    key = SimpleNamespace(revoked_at=None, tenant_budget=None, limits=Limits(budget=BUDGET if has_budget else None))
+    revoked = SimpleNamespace(revoked_at=1, tenant_budget=BUDGET, limits=Limits(budget=BUDGET))
+
+    async def api_keys() -> list[Any]:
+        return [key, revoked]
+
+    store: Any = SimpleNamespace(api_keys=api_keys)
+    models = served(("n", CHEAP), ("m", DEAR), ("m", None))
+    await models.refresh()
+    await warn_of_unpriced(store, models)
+
+    assert [message[:70] for message in caplog.messages] == (
+        ["API keys with a budget cannot use 1 of 2 models, such as 'm': these ha"] if has_budget else []
+    )
