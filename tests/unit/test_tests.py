@@ -34,6 +34,7 @@ PRIVATE = {
 """The uses of Antiphon's private names, by file, each with its reason."""
 
 OF_OTHERS = {
+    "integration/storage/sqlite/test_forks.py": ("_exit", "_exit"),  # the end of a forked process, without pytest's
     "support/e2b.py": ("_transport",),  # asyncio closes the pipes of a process only with its last reader
     "support/mcp_server.py": ("_send",),  # the MCP SDK's own example passes the request's `_send`
     "support/watched.py": ("_current_frames",),  # the documented way to a thread's stack
@@ -57,6 +58,7 @@ SENTENCES = {
     "system/clients/test_ai_sdk.py": ("Error retrieving tool list",),  # OpenAI's text, as a client shows it
     "system/test_examples.py": ("Agent: The tool returned",),  # the whole dialogue of an example
     "unit/protocol/validation/test_schema_rules.py": ("Invalid schema for response_format",),  # OpenAI's text
+    "unit/translation/tool_mapping/test_choice.py": ("Be kind.", "Answer with a call"),  # what the model reads
     "unit/translation/to_chat/test_messages.py": ("[Something stood here",),  # a prompt: what the model reads
     "unit/translation/to_chat/test_prompt_tools.py": ("write your answer as a JSON",),  # a prompt: what the model reads
     "unit/translation/to_chat/test_request.py": ("Tool choice 'g' not found",),  # OpenAI's text

@@ -1,7 +1,7 @@
 """The turn machine: the next step for one response. It decides, `step_loop.py` performs.
 
 CallModel ── refused(error) ──> CallModel, without the parameter or with less history
-     └────── answered(ending) ──> Finish
+     └────── answered(ending) ──> [CallModel once more, for a call that it owes ──>] Finish
 
 `agentic_turn.py` has the turns with more steps.
 """
@@ -41,6 +41,7 @@ class Turn:
         self._is_optional = False
         """The response is complete without this call."""
         self._cap = builder.request.max_output_tokens
+        """The tokens that the model can generate in all its answers for the client."""
         self.steps: Steps | None = None
         """The decision logic, if more than a model call is needed; closed when no decision remains."""
 

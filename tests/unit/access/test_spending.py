@@ -57,6 +57,4 @@ async def test_a_model_without_a_price_at_one_of_its_backends_is_reported_where_
     await models.refresh()
     await warn_of_unpriced(store, models)
 
-    assert [message[:70] for message in caplog.messages] == (
-        ["API keys with a budget cannot use 1 of 2 models, such as 'm': these ha"] if has_budget else []
-    )
+    assert ["1 of 2 models, such as 'm'" in message for message in caplog.messages] == [True] * has_budget

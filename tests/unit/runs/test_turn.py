@@ -120,6 +120,24 @@ def test_a_backend_that_takes_over_is_asked_for_the_missing_call_only_if_it_cann
     assert isinstance(one.next(), FinishRun)
 
 
+def test_a_demand_for_a_call_that_is_too_long_for_the_window_fails_no_response() -> None:
+    to = known(256, "ollama")
+    to.learn("tools.auto", "no")
+    tools = [{"type": "function", "name": "look", "parameters": None}]
+    fitting = None
+    for words in range(5, 400, 5):  # up to the longest prompt that fits
+        one = turn(to, "word " * words, tools=tools, tool_choice="required")
+        try:
+            called(one)
+        except ClientError:
+            break
+        fitting = one
+
+    assert fitting is not None
+    fitting.answered(Finish("completed", None))
+    assert fitting.next() == FinishRun(Finish("completed", None))
+
+
 def test_the_models_defaults_are_sent_and_not_told_to_the_client() -> None:
     to = target()
     to.defaults = ModelDefaults(system_prompt="Be kind.", parameters={"top_k": 20})

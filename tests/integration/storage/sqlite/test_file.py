@@ -375,9 +375,7 @@ def test_a_file_system_without_shared_memory_is_refused(tmp_path: Path, monkeypa
 
     monkeypatch.setattr(sqlite3, "connect", without_memory)
 
-    assert refusal(tmp_path / "a.db") == (
-        "is on a file system without shared memory, which the write-ahead log requires"
-    )
+    assert "shared memory" in refusal(tmp_path / "a.db")
 
 
 async def test_a_read_only_file_is_refused_unchanged(shared_folder: Path, mere_user: None) -> None:

@@ -370,7 +370,7 @@ async def test_both_files_are_inspected_whole(tmp_path: Path) -> None:
     await store.close()
     damage(blobs_beside(path))
     store = SqliteStore.open(f"sqlite://{path}")
-    with pytest.raises(StoreError, match=r"^The file with the content of files is damaged: "):
+    with pytest.raises(StoreError, match="content of files"):
         await store.inspect()
     await store.close()
     path.write_bytes(path.read_bytes().replace(b"resp_1", b"resp_2", 1))  # in the row, and not in the index
