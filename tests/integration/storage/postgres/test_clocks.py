@@ -14,6 +14,7 @@ from antiphon.storage.contract import (
     Store,
     StoredAnswer,
     StoredCompletion,
+    StoredLesson,
     StoredProfile,
     StoredUpload,
     VectorStore,
@@ -127,9 +128,19 @@ async def a_profile(wrong: Store, right: Store, now: int) -> list[int | None]:
     return [one.probed_at for one in await right.profiles()]
 
 
+async def a_lesson(wrong: Store, right: Store, now: int) -> list[int | None]:
+    one, other = (StoredLesson("http://a", "m", T, name, "refused", now) for name in ("a", "b"))
+    await right.put_lessons([replace(other, learned_at=now - DAY)], 0)
+    await wrong.put_lessons([one], now - 60)  # deletes what was learned before, which is nothing
+    found = await right.lessons(now - 60 - DAY)
+    assert await wrong.lessons(now - 60) == found
+    assert len(found) == 2
+    return [each.learned_at for each in found]
+
+
 KINDS = (
     *(a_response, a_background_response, a_chat_completion, a_file, an_upload, a_session, a_container),
-    *(a_vector_store, a_prompt, a_profile),
+    *(a_vector_store, a_prompt, a_profile, a_lesson),
 )
 
 

@@ -14,7 +14,8 @@ import pytest
 from antiphon.errors import StoreError
 from antiphon.ids import new_id
 from antiphon.storage.contract import Reservation, StoredItem, StoredResponse
-from antiphon.storage.operations.step import FEW_BYTES, FEW_ITEMS, ask
+from antiphon.storage.operations import clock
+from antiphon.storage.operations.step import FEW_BYTES, FEW_ITEMS, Operation, ask
 from antiphon.storage.sql import QUERIES
 from antiphon.storage.sqlite.file import blobs_beside
 from antiphon.storage.sqlite.marks import bound
@@ -290,6 +291,20 @@ async def test_many_or_large_items_are_not_read_with_their_response(
         found = perform_alone(connection, lambda: ask("load", "resp_1", "", 0, FEW_ITEMS, FEW_BYTES, FEW_BYTES))
 
     assert len(found) == rows
+
+
+async def test_all_statements_of_a_read_see_the_same_moment(store: SqliteStore, tmp_path: Path) -> None:
+    path = tmp_path / "antiphon.db"
+    with another_program(path) as reader, another_program(path) as writer:
+
+        def twice() -> Operation[list[tuple[float, str, int]]]:
+            before = yield from clock.read()
+            writer.execute("UPDATE clock SET asked = asked + 1")
+            return [before, (yield from clock.read())]
+
+        before, after = perform_alone(reader, twice)
+        assert before == after
+        assert perform_alone(reader, clock.read) != before
 
 
 async def test_a_longer_queue_takes_no_more_steps_to_find_the_next_job(store: SqliteStore, tmp_path: Path) -> None:
