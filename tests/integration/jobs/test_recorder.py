@@ -12,7 +12,7 @@ from antiphon.upstream.backend import Reply
 from tests.integration.jobs.test_worker import TURNS, queue, status
 from tests.support.engine import Engine, engine, said
 from tests.support.replay import delta, sse
-from tests.support.waiting import LoopClock, eventually, let_others_run
+from tests.support.waiting import LoopClock, eventually, let_others_run, until
 
 
 class Talks:
@@ -121,7 +121,7 @@ async def test_a_response_that_was_ended_elsewhere_ends_here_with_the_next_write
     made, model, response_id, working = await begun(stream=stream)
     await cancel(made, "", response_id)
     model.say(*said, done=is_done)
-    await asyncio.wait_for(working, 30)
+    await until(working.done)
 
     assert await status(made, response_id) == "cancelled"
     assert (made.measures.jobs.value("lost"), made.measures.jobs.value("done")) == (1, 0)
