@@ -118,7 +118,9 @@ def _run_chosen(chosen: list[str], seconds: float) -> int:
             items[:] = sorted((item for item in items if item.nodeid in ranks), key=lambda item: ranks[item.nodeid])
 
     files = dict.fromkeys(test.partition("::")[0] for test in chosen)
-    code = int(pytest.main([*FLAGS, "-x", "--timeout", str(seconds), *files], [Chosen()]))
+    # By a thread, which ends the process: the exception of a signal ends only the task that never pauses.
+    limit = ("--timeout", str(seconds), "--timeout-method", "thread")
+    code = int(pytest.main([*FLAGS, "-x", *limit, *files], [Chosen()]))
     return PASSED if code == NOTHING_SELECTED else code
 
 
