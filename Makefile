@@ -51,7 +51,7 @@ screenshots: $(VENV)/.installed-test ## render every page of the console in both
 	$(BIN)/python -m tests.system.console.screenshots $(ARGS)
 
 # ANTIPHON_SEED=… chooses other examples, and the header of every run names its seed. A path in ARGS runs all tests of it.
-test: $(VENV)/.installed-test ## run the unit and integration tests that are cheap, for less than 240 CPU seconds
+test: $(VENV)/.installed-test ## run the unit and integration tests that are cheap, for less than 265 CPU seconds
 	$(call level,-n 4)
 
 # Tests that need more than 0.2 CPU seconds, and what repeats on PostgreSQL although no replicas race for it.

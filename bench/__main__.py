@@ -5,18 +5,19 @@ import itertools
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
 from bench import console, containers, figures, files, ingestion, machines, retrieval, search
+from bench.agents import figures as agents
 from bench.attacks.measure import attacked
 from bench.attacks.table import not_load
 from bench.nginx import find, nginx
 from bench.postgres import is_installed, postgres
 from bench.report import Reading, figures_table, machine, medians
-from bench.server import Served, antiphon, module
-from bench.targets import relative, targets, verdicts
+from bench.server import antiphon, module
+from bench.targets import of_attacks, targets, verdicts
 
 ROUNDS, SECONDS = 3, 2.0
 QUICK_SECONDS = 0.5
@@ -35,9 +36,11 @@ def main() -> None:
         metavar="NAME",
         help="only what a tenant notices while another attacks; with a name, of the attacks whose names have it",
     )
+    parser.add_argument("--only", metavar="NAME", help="only the groups of figures with this in their names")
     arguments = parser.parse_args()
     quick: bool = arguments.quick
     attacks: str | None = arguments.attacks
+    only: str | None = arguments.only
     if not Path("/proc/self/stat").exists():
         sys.exit("The bench reads processor time and memory from /proc, so it runs on Linux only.")
     print(machine(), flush=True)
@@ -46,20 +49,25 @@ def main() -> None:
         place = Path(folder)
         readings: list[Reading] = []
         if attacks is None:
-            readings += measure_all(place, 1 if quick else ROUNDS, QUICK_SECONDS if quick else SECONDS)
-        if attacks is not None or not quick:
+            readings += measure_all(place, 1 if quick else ROUNDS, QUICK_SECONDS if quick else SECONDS, only)
+        if attacks is not None or not (quick or only):
             readings += _measured(attacked(place, ATTACKED_QUICKLY if quick else ATTACKED, attacks or ""))
             print(not_load(), end="\n\n")
     figures_measured = medians(readings)
-    judged = list(relative(figures_measured)) if attacks is not None else targets(figures_measured)
+    judged = list(of_attacks(figures_measured)) if attacks is not None else targets(figures_measured)
+    if only:
+        judged = [target for target in judged if target.measured is not None]
     print(f"{figures_table(figures_measured)}\n\n{verdicts(judged)}")
     print(f"{time.monotonic() - began:.0f} s in all")
     if arguments.strict and not all(target.is_met for target in judged):
         sys.exit(1)
 
 
-def measure_all(folder: Path, rounds: int, seconds: float) -> Iterator[Reading]:
-    """Give every reading; a round measures everything once, so that a busy minute spoils one of each."""
+def measure_all(folder: Path, rounds: int, seconds: float, only: str | None) -> Iterator[Reading]:
+    """Give every reading; a round measures everything once, so that a busy minute spoils one of each.
+
+    With `only`, the groups whose names have it. Raises `SystemExit` where none has.
+    """
     program = find()
     if program is None:
         print("nginx is not installed, so nothing is measured beside it (Debian: apt-get install nginx-light).")
@@ -74,38 +82,55 @@ def measure_all(folder: Path, rounds: int, seconds: float) -> Iterator[Reading]:
             nginx=stack.enter_context(nginx(program, backend.port, folder)) if program else None,
             stores=stores,
         )
-        for _ in range(rounds):
-            for group in _groups(servers, backend, folder, seconds):
+        for number in range(rounds):
+            groups = _groups(servers, folder, seconds)
+            if number == rounds - 1 and (rounds > 1 or only):
+                groups |= _long_groups(servers, folder)  # once, since they take long; a short run leaves them out
+            chosen = [group for name, group in groups.items() if not only or only in name]
+            if number == rounds - 1 and not chosen:
+                sys.exit(f"There is no group {only!r}; there are: {', '.join(groups)}.")
+            for group in itertools.chain.from_iterable(chosen):
                 yield from _measured(group)
-        # Once, since it takes long; a short run leaves it out.
-        for kept in stores if rounds > 1 else ():
-            yield from _measured(figures.large_state(kept, backend, folder))
-            yield from _measured(ingestion.ingestion(kept.name, kept.served))
-            yield from _measured(files.uploads(kept.name, kept.served))
-            yield from _measured(console.reading(kept.name, kept.new()))
-        if rounds > 1:
-            yield from _measured(search.reading(stores[0].new()))
-            yield from _measured(containers.reading(stores[0].new()))
 
 
-def _groups(servers: figures.Servers, backend: Served, folder: Path, seconds: float) -> Iterator[Iterator[Reading]]:
-    yield figures.translation()
-    yield figures.rates(servers, seconds)
-    yield figures.routed(servers, seconds)
-    yield figures.drip(servers, seconds)
-    yield figures.first_delta(servers, seconds / 4)
-    yield figures.latency(servers, seconds * 4)
-    yield figures.blocking()
-    yield console.facts()
-    yield search.indexing()
-    yield retrieval.reading()
-    yield machines.reading()
-    for kept in servers.stores:
-        yield figures.hits(kept, seconds)
-        yield figures.turns(kept)
-        yield figures.background(kept)
-        yield figures.resumed(kept)
-    yield figures.start(backend, folder, servers.stores[0].new())
+Groups = dict[str, Sequence[Iterator[Reading]]]
+"""What is measured, by name. Nothing is before its readings are asked for."""
+
+
+def _groups(servers: figures.Servers, folder: Path, seconds: float) -> Groups:
+    stores, backend = servers.stores, servers.backend
+    return {
+        "translation": [figures.translation()],
+        "rates": [figures.rates(servers, seconds)],
+        "routed": [figures.routed(servers, seconds)],
+        "drip": [figures.drip(servers, seconds)],
+        "first delta": [figures.first_delta(servers, seconds / 4)],
+        "latency": [figures.latency(servers, seconds * 4)],
+        "agents": [agents.costs(servers.antiphon, backend, servers.nginx, seconds / 4)],
+        "growth": [agents.growth(servers.antiphon, seconds / 4)],
+        "blocking": [figures.blocking()],
+        "facts": [console.facts()],
+        "indexing": [search.indexing()],
+        "retrieval": [retrieval.reading()],
+        "machines": [machines.reading()],
+        "cache hits": [figures.hits(kept, seconds) for kept in stores],
+        "turns": [figures.turns(kept) for kept in stores],
+        "background": [figures.background(kept) for kept in stores],
+        "readers": [figures.resumed(kept) for kept in stores],
+        "start": [figures.start(backend, folder, stores[0].new())],
+    }
+
+
+def _long_groups(servers: figures.Servers, folder: Path) -> Groups:
+    stores = servers.stores
+    return {
+        "large state": [figures.large_state(kept, servers.backend, folder) for kept in stores],
+        "ingestion": [ingestion.ingestion(kept.name, kept.served) for kept in stores],
+        "uploads": [files.uploads(kept.name, kept.served) for kept in stores],
+        "console": [console.reading(kept.name, kept.new()) for kept in stores],
+        "search": [search.reading(stores[0].new())],
+        "containers": [containers.reading(stores[0].new())],
+    }
 
 
 def _measured(group: Iterator[Reading]) -> Iterator[Reading]:

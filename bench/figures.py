@@ -9,6 +9,7 @@ from pathlib import Path
 import uvloop
 
 from bench import chain, counting, jobs, keys, long_chain, readers, routing, translator
+from bench.agents.tools import functions
 from bench.backend import EVENTS
 from bench.latency import RATE, percentiles
 from bench.load import Load
@@ -123,7 +124,7 @@ def rates(servers: Servers, seconds: float) -> Iterator[Reading]:
 def hits(kept: Kept, seconds: float) -> Iterator[Reading]:
     """Answers from the cache: the backend is asked once."""
     for name, stream in (("plain", False), ("streamed", True)):
-        load = responses(kept.served.port, "burst", PLAIN_CONNECTIONS, seconds, stream=stream, cache=True)
+        load = responses(kept.served.port, "burst", PLAIN_CONNECTIONS, seconds, stream=stream, antiphon={"cache": True})
         yield from _rate(f"cache hits, {name}, {kept.name}", OURS, measure(load, kept.served))
 
 
@@ -152,6 +153,8 @@ def drip(servers: Servers, seconds: float) -> Iterator[Reading]:
     name = f"delta alone, {DRIP_STREAMS} streams, CPU µs"
     load = responses(servers.antiphon.port, "drip", DRIP_STREAMS, seconds, stream=True)
     yield name, OURS, measure(load, servers.antiphon).cpu_a_delta
+    load = responses(servers.antiphon.port, "drip", DRIP_STREAMS, seconds, stream=True, tools=functions(1))
+    yield f"{name}, one tool", OURS, measure(load, servers.antiphon).cpu_a_delta
     if servers.nginx:
         relay = _passed_on(servers.relay, seconds)
         nginx = _passed_on(servers.nginx, seconds)

@@ -42,12 +42,10 @@ class Measured:
 
 
 def responses(
-    port: int, model: str, connections: int, seconds: float, *, stream: bool, store: bool = False, cache: bool = False
+    port: int, model: str, connections: int, seconds: float, *, stream: bool, store: bool = False, **fields: object
 ) -> Load:
-    """Return the load of requests to `/v1/responses`."""
-    body: dict[str, object] = {"model": model, "input": "Hello!", "stream": stream, "store": store}
-    if cache:
-        body["antiphon"] = {"cache": True}
+    """Return the load of requests to `/v1/responses`, with `fields` of their body besides."""
+    body = {"model": model, "input": "Hello!", "stream": stream, "store": store, **fields}
     path, delta, end = RESPONSES if stream else PLAIN_RESPONSES
     return Load(port, path, _compact(body), connections, seconds, delta, end)
 

@@ -18,6 +18,8 @@ error_log stderr error;
 events {{ worker_connections 8192; }}
 http {{
     access_log off;
+    client_max_body_size 0;
+    client_body_buffer_size 32m;
     client_body_temp_path {folder}/body;
     proxy_temp_path {folder}/proxy;
     fastcgi_temp_path {folder}/fastcgi;

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TypeVar
 
 ROOT = Path(__file__).parents[1]
-_TICKS = os.sysconf("SC_CLK_TCK")
 
 Program = subprocess.Popen[str]
 
@@ -60,9 +59,12 @@ def line(program: Program) -> str:
 
 
 def cpu(pid: int) -> float:
-    """Return the seconds of processor time that a process took until now, all its threads together."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / _TICKS
+    """Return the seconds of processor time that a process took until now, all its threads together.
+
+    Every process of Linux has a clock of it that counts nanoseconds (`clock_getcpuclockid`); `/proc` counts hundredths
+    of a second.
+    """
+    return time.clock_gettime(~pid << 3 | 2)
 
 
 def memory(pid: int) -> int:
@@ -89,6 +91,11 @@ def cpu_of_all(pid: int) -> float:
 def memory_of_all(pid: int) -> int:
     """Return the memory of a process and of all that it has started."""
     return _sum_of_all(memory, pid)
+
+
+def processes_of_all(pid: int) -> int:
+    """Return the number of a process and of all that it has started."""
+    return _sum_of_all(lambda _: 1, pid)
 
 
 def _sum_of_all(figure: Callable[[int], T], pid: int) -> T:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from antiphon.search.contract import Embeddings
+from antiphon.search.contract import QueryEmbeddings
 from antiphon.search.searching import Searching, search_turns
 from antiphon.sharing.offload import Offload
 from antiphon.storage.contract import Store
@@ -11,7 +11,7 @@ from antiphon.storage.records import VectorStore
 TENANT, STORE = "t0", "vs_bench"
 
 
-def searching_of(store: Store, embeddings: Embeddings, offload: Offload, now: Callable[[], float]) -> Searching:
+def searching_of(store: Store, embeddings: QueryEmbeddings, offload: Offload, now: Callable[[], float]) -> Searching:
     """Return what searches the vector store and embeds queries by this model."""
     return Searching(store, _Known(embeddings.model), lambda _: embeddings, search_turns(), offload, now)
 

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from bench.agents.history import SEAL_KEYS
 from bench.process import Program, free_port, line, running, wait_until
 
 
@@ -45,6 +46,7 @@ def antiphon(
     # Its bytecode is kept, as it is where the package was installed: else each start would compile everything.
     environment = {name: value for name, value in os.environ.items() if not name.startswith("ANTIPHON_")}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    environment["ANTIPHON_SEAL_KEYS"] = SEAL_KEYS  # it opens the reasoning that the bench sends back to it
     if python != sys.executable:
         environment.pop("PYTHONPATH", None)  # another Antiphon than this checkout's
     began = time.perf_counter()

@@ -21,6 +21,17 @@ def whole(content_type: bytes, body: bytes) -> bytes:
     return head % (content_type, len(body)) + body
 
 
+def request(method: str, path: str, content: bytes = b"") -> bytes:
+    """Return a request with this body, which is JSON or empty."""
+    head = f"{method} {path} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n"
+    return b"%bcontent-length: %d\r\n\r\n%b" % (head.encode(), len(content), content)
+
+
+def id_in(answer: bytes) -> str:
+    """Return the id of the response in the body of an answer, whole or streamed: it comes before all other ids."""
+    return answer.partition(b'"id":"')[2].partition(b'"')[0].decode()
+
+
 def content_length(head: bytes) -> int:
     """Return the length of the body behind this head, 0 where it names none."""
     _, found, rest = head.lower().partition(b"\r\ncontent-length:")
@@ -33,7 +44,9 @@ class Requests(asyncio.Protocol):
     transport: asyncio.Transport
 
     def __init__(self) -> None:
-        self._buffer = b""
+        self._buffer = bytearray()
+        self._needed = 0
+        """Bytes of the request, 0 until its head has come."""
 
     def connection_made(self, transport: Any) -> None:
         """See asyncio.Protocol."""
@@ -42,10 +55,13 @@ class Requests(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         """See asyncio.Protocol."""
         self._buffer += data
-        head, found, rest = self._buffer.partition(b"\r\n\r\n")
-        if found and len(rest) >= content_length(head):
-            self._buffer = b""
-            self.answer(head, rest)
+        if not self._needed and (end := self._buffer.find(b"\r\n\r\n")) >= 0:
+            self._needed = end + 4 + content_length(bytes(self._buffer[:end]))
+        if self._needed and len(self._buffer) >= self._needed:
+            head, _, body = bytes(self._buffer).partition(b"\r\n\r\n")
+            self._buffer.clear()
+            self._needed = 0
+            self.answer(head, body)
 
     def answer(self, head: bytes, body: bytes) -> None:
         """Answer a request."""

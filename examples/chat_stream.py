@@ -2,7 +2,8 @@
 
 import itertools
 
-from antiphon import ChatStream, Response, ResponseWriter, conclude, decode_chunk, encode
+from antiphon.translation import ChatStream, ResponseWriter, conclude, decode_chunk, encode
+from antiphon.types import Response
 
 CHUNKS = [
     b'{"choices": [{"delta": {"reasoning_content": "A greeting."}}]}',

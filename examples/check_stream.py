@@ -3,8 +3,8 @@
 import json
 from urllib.request import Request, urlopen
 
-from antiphon import EventDecoder
 from antiphon.testing import check_event_stream
+from antiphon.translation import EventDecoder
 
 request = Request(
     "http://127.0.0.1:8321/v1/responses",

@@ -13,9 +13,9 @@ with Antiphon() as client:
     ) as stream:
         for event in stream:
             match event:
-                case types.ReasoningTextDelta(delta=delta):
+                case types.ResponseReasoningTextDeltaEvent(delta=delta):
                     print(f"({delta})", end="")
-                case types.OutputTextDelta(delta=delta):
+                case types.ResponseTextDeltaEvent(delta=delta):
                     print(delta, end="")
         second = stream.get_final_response()
 

@@ -2,8 +2,9 @@
 
 import json
 
-from antiphon import ClientError, decode_request, find_dialect, normalise_input, to_chat
+from antiphon import ClientError
 from antiphon.ids import new_id
+from antiphon.translation import decode_request, find_dialect, normalise_input, to_chat
 
 BODY = {
     "model": "m",
@@ -23,4 +24,4 @@ for url in ("https://api.openai.com/v1", "http://127.0.0.1:11434/v1", "https://a
 try:
     decode_request(json.dumps({**BODY, "temprature": 0.2}).encode())
 except ClientError as error:
-    print(error.status, error.code, error.param, error.message)
+    print(error.status_code, error.code, error.param, error.message)

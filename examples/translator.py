@@ -3,7 +3,7 @@
 import json
 from urllib.request import Request, urlopen
 
-from antiphon import Translator
+from antiphon.translation import Translator
 
 translator = Translator({"model": "demo", "input": "Hello!", "stream": True})
 

@@ -21,6 +21,9 @@ from mutation.worker import Order, Outcome, TraceOrder
 LEAST_TEST_TIME, LEAST_TIME, TIMES = 15.0, 30.0, 4.0
 """A test, and all tests of a mutant, may take four times as long as without it, and so many seconds at least."""
 
+MOST_TEST_TIME = 60.0
+"""Seconds that a test may take at most: on a busy machine some took minutes without a mutant, and hung for an hour."""
+
 
 class Copy:
     """A copy of the repository, and the process that runs tests in it."""
@@ -57,7 +60,7 @@ class Copy:
 
     def judge(self, mutant: Mutant, text: str, tests: Sequence[PassedTest]) -> Outcome:
         """Run tests on a mutant of a text until one fails."""
-        test_limit = max(LEAST_TEST_TIME, TIMES * max(test.seconds for test in tests))
+        test_limit = min(MOST_TEST_TIME, max(LEAST_TEST_TIME, TIMES * max(test.seconds for test in tests)))
         limit = max(LEAST_TIME, TIMES * sum(test.seconds for test in tests))
         return self._ask(Order(mutant.path, mutant.apply(text), [test.id for test in tests], test_limit, limit))
 

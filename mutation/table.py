@@ -67,6 +67,7 @@ AREAS: Mapping[str, Area] = {
         + _code("storage/sql/api_keys.sql", "storage/sql/budgets.sql"),
         (
             "tests/unit/access",
+            "tests/unit/storage",
             "tests/integration/access",
             "tests/integration/storage",
             f"{SERVER}/test_limits.py",

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.support.cpu.budgets import BUDGETS, is_too_dear
-from tests.support.cpu.calibration import Calibration, factor
+from tests.support.cpu.calibration import Calibration
 
 from versions import choice, debian, pins
 from versions.environments import Environment, Interpreter, interpreter
@@ -31,14 +31,14 @@ SECONDS_OF_CALIBRATION = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What the tests of an environment did: pytest's code, its last line, and CPU seconds, children included."""
+    """What the tests of an environment did: pytest's code, its summary, and CPU seconds, children included."""
 
     code: int
     summary: str
     seconds: float
 
     def count(self, word: str) -> int:
-        """Return a number of the last line, such as that of `passed`."""
+        """Return a number of the summary, such as that of `passed`."""
         match = re.search(rf"(\d+) {word}", self.summary)
         return int(match[1]) if match else 0
 
@@ -63,7 +63,7 @@ def main() -> int:
             speed.run(SECONDS_OF_CALIBRATION)
             results.append(result)
     _print(found, results)
-    spent = sum(result.seconds for result in results) / factor(speed.rounds, speed.seconds)
+    spent = sum(result.seconds for result in results) / speed.slowness
     print(f"CPU of versions: {spent:.0f} s of {BUDGETS['versions'][0]:.0f}, without the installation")
     return int(any(result.code for result in results) or is_too_dear("versions", spent))
 
@@ -114,7 +114,13 @@ def tested(environment: Environment) -> Result:
         output.seek(0)
         text = output.read()
     print(f"\n== {environment.name}: Python {environment.python.version} ==\n{text}", flush=True)
-    return Result(code, text.strip().rpartition("\n")[2], seconds)
+    return Result(code, summary_of(text), seconds)
+
+
+def summary_of(text: str) -> str:
+    """Return the line in which pytest counts its tests; the last line if there is none. Others can follow it."""
+    lines = text.strip().splitlines() or [""]
+    return next((line for line in reversed(lines) if re.search(r"\d [a-z]+ in \d", line)), lines[-1])
 
 
 def _run(command: list[str], programs: Path, output: int) -> tuple[int, float]:

@@ -28,6 +28,29 @@ TINY_ITEMS = 19_990
 LARGE_ITEMS = 6
 """Of 10 MB, as many as a conversation may have (`max_conversation_bytes`)."""
 
+LIGATURES = "\ufdfa" * 5_000_000
+"""15 MB and 5 M tokens, the most that a vector store takes. Each letter has 18 letters in the index."""
+
+PROCESSES = 58
+SESSIONS = """
+import os, time
+begun, begin = os.pipe()
+for _ in range({count}):
+    if os.fork() == 0:
+        try:
+            os.setsid()
+        except OSError:
+            pass
+        os.close(begin)
+        os.read(begun, 1)
+        while True:
+            pass
+os.close(begin)
+time.sleep({seconds})
+"""
+"""Code in so many processes that spin, each in a session if it can have one. All begin together,
+and go on when the call has ended."""
+
 _HEAD = b"POST /v1/responses HTTP/1.1\r\nhost: x\r\n"
 _UPGRADE = b"connection: Upgrade, HTTP2-Settings\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABkAARAAAAAAAIAAAAA\r\n"
 _BODY = b'19\r\n{"model":"m","input":"x"}\r\n0\r\n\r\n'
@@ -124,6 +147,29 @@ class Attacker:
         for _ in range(400):
             self._begin(self._ask("/v1/responses", {"model": "m", "input": "hang", "stream": True}))
         await asyncio.sleep(1)
+
+    async def document(self) -> None:
+        """The document whose index costs most, in vector stores: one is ingested after the other."""
+        form = aiohttp.FormData({"purpose": "assistants"})
+        form.add_field("file", LIGATURES.encode(), filename="ligatures.txt")
+        async with self._http.post("/v1/files", data=form) as reply:
+            made = await reply.json()
+        for _ in range(4):
+            await self._ask("/v1/vector_stores", {"name": "x", "file_ids": [made["id"]]})
+        await asyncio.sleep(2)
+
+    async def spinning(self) -> None:
+        """Code that spins in sessions, while its call runs."""
+        self._begin(self._run_code(SESSIONS.format(count=PROCESSES, seconds=1000)))
+        await asyncio.sleep(2)
+
+    async def spun(self) -> None:
+        """Code that would go on spinning after its call."""
+        await self._run_code(SESSIONS.format(count=PROCESSES, seconds=0.5))
+
+    async def _run_code(self, code: str) -> None:
+        tool = {"type": "code_interpreter", "container": {"type": "auto"}}
+        await self._ask("/v1/responses", {"model": "m", "input": code, "tools": [tool]})
 
     def _begin(self, work: Awaitable[Any]) -> None:
         self._tasks.add(asyncio.ensure_future(work))

@@ -21,6 +21,9 @@ TOOLS = {"tools": [{"name": "look", "inputSchema": {"type": "object"}}]}
 FOUND = "found it"
 """What the quick MCP server and the small page say."""
 
+CODE = "python"
+"""The function by which a model runs code."""
+
 LARGE = b"<p>word <b>bold</b> <a href=/x>link</a></p>"
 PAGE_BYTES = 4_900_000
 
@@ -90,8 +93,10 @@ async def _answer(request: web.Request) -> web.StreamResponse:
 
 
 def _calls(body: dict[str, Any], text: str) -> list[_Call]:
-    """Return the calls that the model makes: of the web tool for each URL of the text, of any other tool once."""
+    """Return the calls that the model makes: the text as code, each URL of it as a page, any other tool once."""
     names = [tool["function"]["name"] for tool in body.get("tools", ())]
+    if CODE in names:
+        return [(CODE, {"code": text})]
     if "open_page" in names:
         return [("open_page", {"url": url}) for url in re.findall(r"http\S+", text)]
     return [(name, {}) for name in names[:1]]

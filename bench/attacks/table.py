@@ -1,14 +1,21 @@
-"""The attacks of one tenant on another, and where each is shown. Ten of the twelve are load, which is measured here."""
+"""The attacks of one tenant on another, and where each is shown. Those that are load are measured here."""
 
 import os
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
-from bench.report import table
+from bench.attacks import disk, memory
+from bench.attacks.attackers import PROCESSES
+from bench.report import Reading, table
 
 
 @dataclass(frozen=True, slots=True)
 class Attack:
-    """An attack: the method of `Attacker` that performs it, or the test that shows it where it is no load."""
+    """An attack: the method of `Attacker` that performs it, or the test that shows it where it is no load.
+
+    `measure` gives the figures of an attack that is not about B's requests.
+    """
 
     name: str
     method: str = ""
@@ -16,6 +23,11 @@ class Attack:
     workers: int = 1
     readers: int = 0
     """Page readers that the tenant may use at once; each has a memory limit of its own."""
+    has_times: bool = False
+    """Whether the median and the slowest of B's requests have targets of their own (`bench.targets`)."""
+    processes: int = 0
+    """Processes of code that the server must have started, for which it needs bubblewrap."""
+    measure: Callable[[Path], Iterator[Reading]] | None = None
 
 
 TWELVE = (
@@ -34,12 +46,19 @@ TWELVE = (
 )
 """The twelve known attacks, in their order."""
 
-MORE = (Attack("streams that never end", "running"),)
+MORE = (
+    Attack("streams that never end", "running"),
+    Attack("code that takes memory", measure=memory.reading),
+    Attack("worst document in a vector store", "document", has_times=True),
+    Attack("code that spins in 58 processes", "spinning", has_times=True, processes=PROCESSES),
+    Attack("code that spun in 58 processes", "spun", has_times=True, processes=PROCESSES),
+    Attack("a full disk", measure=disk.reading),
+)
 
 ATTACKS = (*TWELVE, *MORE)
 
 
 def not_load() -> str:
-    """Return which of the twelve are not measured, and the tests that show them."""
-    rows = [(f"{number}. {attack.name}", attack.test) for number, attack in enumerate(TWELVE, 1) if not attack.method]
+    """Return which attacks are not measured, and the tests that show them."""
+    rows = [(f"{number}. {attack.name}", attack.test) for number, attack in enumerate(ATTACKS, 1) if attack.test]
     return table([("no load, so not measured", "shown by"), *rows])

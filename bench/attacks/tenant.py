@@ -6,7 +6,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from statistics import quantiles
+from statistics import median, quantiles
 from typing import Any
 
 import aiohttp
@@ -38,6 +38,16 @@ class Outcome:
     def p99(self) -> float:
         """Milliseconds."""
         return quantiles(self.taken, n=100)[98]
+
+    @property
+    def median(self) -> float:
+        """Milliseconds."""
+        return median(self.taken)
+
+    @property
+    def worst(self) -> float:
+        """Milliseconds."""
+        return max(self.taken)
 
 
 class Tenant:

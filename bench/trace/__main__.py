@@ -9,9 +9,11 @@ from pathlib import Path
 import uvloop
 
 from bench.report import table
+from bench.trace.agents import trace_agents
 from bench.trace.budgets import BUDGETS, is_within
 from bench.trace.counter import by_package, files_of_ours
-from bench.trace.scenarios import DELTA, PLAIN, Costs, figures, trace
+from bench.trace.scenarios import DELTA, PLAIN, Costs, figures, sums, trace
+from bench.trace.shares import Shares, shares
 
 
 def main() -> None:
@@ -19,16 +21,23 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.trace", description=__doc__)
     parser.add_argument("--json", action="store_true", help="print the figures that have a budget, as JSON")
     parser.add_argument("--functions", metavar="PATH", help="print the functions of the path whose name begins so")
+    parser.add_argument("--shares", metavar="PATH", help="print where the CPU time of a path of agents goes, by part")
     parser.add_argument("--files", action="store_true", help="print the files of ours that are touched")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="antiphon-trace-") as folder:
+        if arguments.shares:
+            print(_shares(uvloop.run(shares(Path(folder), arguments.shares))))
+            return
         costs = uvloop.run(trace(Path(folder)))
+        agents = uvloop.run(trace_agents(Path(folder)))
+    counted = {**figures(costs), **sums(agents)}
     if arguments.json:
-        print(json.dumps(figures(costs)))
+        print(json.dumps(counted))
     elif arguments.functions:
-        print(_functions(costs, arguments.functions))
+        print(_functions({**costs, **agents}, arguments.functions))
     else:
-        print("\n\n".join([_packages(costs), *([_files(costs)] if arguments.files else []), _budgets(costs)]))
+        files = [_files(costs)] if arguments.files else []
+        print("\n\n".join([_packages(costs), _agents(agents), *files, _budgets(counted)]))
 
 
 def _packages(costs: dict[str, Costs]) -> str:
@@ -44,9 +53,28 @@ def _packages(costs: dict[str, Costs]) -> str:
     return table([tuple(map(_cell, row)) for row in rows])
 
 
-def _budgets(costs: dict[str, Costs]) -> str:
+def _agents(costs: dict[str, Costs]) -> str:
+    """Return a line for each path of agents: there are too many for columns."""
+    lines = {path: by_package(calls) for path, calls in costs.items()}
+    ours = sorted({name for line in lines.values() for name in line if name.startswith("antiphon")})
+    rows: list[tuple[object, ...]] = [
+        ("Python calls of agents", *(name.removeprefix("antiphon.") for name in ours), "libraries", "all")
+    ]
+    for path, line in lines.items():
+        counts = [line.get(name, 0) for name in ours]
+        rows.append((path, *counts, sum(line.values()) - sum(counts), sum(line.values())))
+    return table([tuple(map(_cell, row)) for row in rows])
+
+
+def _shares(found: Shares) -> str:
+    parts = found.microseconds.items()
+    rows = [("part", "CPU µs", "share"), *((part, f"{used:,.0f}", f"{used / found.total:.0%}") for part, used in parts)]
+    return table([*rows, ("all", f"{found.total:,.0f}", f"{found.samples:,} samples")])
+
+
+def _budgets(counted: dict[str, float]) -> str:
     rows: list[tuple[str, ...]] = [("per request", "counted", "budget", "")]
-    for name, count in figures(costs).items():
+    for name, count in counted.items():
         budget = BUDGETS.get(name)
         verdict = "" if budget is None else "within" if is_within(name, count) else "EXCEEDED"
         rows.append((name, _cell(count), "" if budget is None else _cell(budget), verdict))

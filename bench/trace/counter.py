@@ -1,8 +1,9 @@
-"""Counts the Python calls of this thread by the module of the called function."""
+"""Counts the Python calls of this thread, and of others, by the module of the called function."""
 
 import sys
+import threading
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any
@@ -18,32 +19,55 @@ Calls = Counter[Function]
 
 class CallCounter:
     """Counts `call` events of `sys.setprofile`: each start of a Python function, and each resumption of a generator or
-    coroutine. Functions written in C, and other threads, are not counted.
+    coroutine. Functions written in C are not counted, nor are other threads, except those that start `in_threads`.
     """
 
     def __init__(self) -> None:
-        self.calls: Calls = Counter()
+        self._counts = [Calls()]
+        """Of this thread, and then of each other: two threads that add to one count would lose calls."""
+        self._is_counting = False
 
     @contextmanager
     def counting(self) -> Iterator[None]:
         """Count inside the block."""
-        sys.setprofile(self._count)
+        self._is_counting = True
+        sys.setprofile(self._profile(self._counts[0]))
         try:
             yield
         finally:
             sys.setprofile(None)
+            self._is_counting = False
+
+    @contextmanager
+    def in_threads(self) -> Iterator[None]:
+        """Count the calls of each thread that starts inside the block, whenever this counts, as long as it runs."""
+        threading.setprofile(self._begin_thread)
+        try:
+            yield
+        finally:
+            threading.setprofile(None)
 
     def take(self) -> Calls:
         """Return what was counted since the last time."""
-        calls, self.calls = self.calls, Counter()
+        calls = sum(self._counts, Calls())
+        for counts in self._counts:
+            counts.clear()
         return calls
 
-    def _count(self, frame: FrameType, event: str, arg: Any) -> None:
-        if event == "call":
-            # Not the file: a generated method (a dataclass's) has none, and its globals are those of its module.
-            module: str = frame.f_globals.get("__name__", "?")
-            if not is_harness(module):
-                self.calls[module, frame.f_code.co_name] += 1
+    def _begin_thread(self, frame: FrameType, event: str, arg: Any) -> None:
+        """Get the first event of a new thread; those that follow go to a count of its own."""
+        self._counts.append(Calls())
+        sys.setprofile(self._profile(self._counts[-1]))
+
+    def _profile(self, calls: Calls) -> Callable[[FrameType, str, Any], None]:
+        def count(frame: FrameType, event: str, arg: Any) -> None:
+            if event == "call" and self._is_counting:
+                # Not the file: a generated method (a dataclass's) has none, and its globals are those of its module.
+                module: str = frame.f_globals.get("__name__", "?")
+                if not is_harness(module):
+                    calls[module, frame.f_code.co_name] += 1
+
+        return count
 
 
 def is_harness(module: str) -> bool:

@@ -1,6 +1,7 @@
 """The two ends of the trace: a scripted backend and a client, both on this process's loop, over real sockets."""
 
 import asyncio
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -48,11 +49,15 @@ class SteppedBackend(Replay):
 class Client(asyncio.Protocol):
     """A client's connection, which is kept for all requests."""
 
+    first = 0.0
+    """Seconds from the last request to the first byte of its answer."""
+
     _transport: asyncio.Transport
     _on_delta: Callable[[], None]
 
     def __init__(self) -> None:
         self._received = b""
+        self._began = 0.0
         self._answer: asyncio.Future[bytes] | None = None
 
     def connection_made(self, transport: Any) -> None:
@@ -63,11 +68,14 @@ class Client(asyncio.Protocol):
         """Send a request; return a future of the body of the answer. `on_delta` is called for each delta."""
         self._received, self._on_delta = b"", on_delta
         self._answer = asyncio.get_running_loop().create_future()
+        self._began = time.perf_counter()
         self._transport.write(request)
         return self._answer
 
     def data_received(self, data: bytes) -> None:
         """See asyncio.Protocol."""
+        if not self._received:
+            self.first = time.perf_counter() - self._began
         self._received += data
         for _ in range(data.count(_DELTA)):
             self._on_delta()

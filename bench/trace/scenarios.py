@@ -1,7 +1,8 @@
 """The paths that are traced, and the calls of each."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from bench.backend import DELTAS
 from bench.trace.counter import CallCounter, Calls, Function, files_of_ours
 from bench.trace.loopback import STEPS, Client, SteppedBackend, settle
 from bench.trace.server import served
+from bench.wire import id_in, request
 
 WARM_UP = 5
 """Requests of each path before any is counted: imports, caches and connections are made then."""
@@ -40,66 +42,89 @@ Scenario = Callable[[], Awaitable[None]]
 
 def figures(costs: dict[str, Costs]) -> dict[str, float]:
     """Return the figures that have a budget."""
-    sums = {path: round(sum(calls.values()), 2) for path, calls in costs.items()}
     files = {PLAIN_FILES: files_of_ours(costs[PLAIN]), DELTA_FILES: files_of_ours(costs[DELTA])}
-    return {**sums, **{name: float(len(modules)) for name, modules in files.items()}}
+    return {**sums(costs), **{name: float(len(modules)) for name, modules in files.items()}}
+
+
+def sums(costs: dict[str, Costs]) -> dict[str, float]:
+    """Return all calls of each path."""
+    return {path: round(sum(calls.values()), 2) for path, calls in costs.items()}
 
 
 async def trace(folder: Path) -> dict[str, Costs]:
     """Return what each path costs, with a store in this folder."""
+    costs: dict[str, Costs] = {}
+    for facts, paths in ((False, _trace), (True, _trace_facts)):
+        async with connected(folder, facts=facts) as client:
+            # In a task of its own: whatever runs this one is Python too, and would be counted each time it goes on.
+            costs |= await asyncio.create_task(paths(Requests(client), costs))
+    return costs
+
+
+@asynccontextmanager
+async def connected(folder: Path, *, facts: bool) -> AsyncIterator[Client]:
+    """Serve a stepped backend with a store in this folder; give a connection to the server. `facts` is the setting."""
     loop = asyncio.get_running_loop()
     backend = await loop.create_server(SteppedBackend, "127.0.0.1", 0)
     url = f"http://127.0.0.1:{backend.sockets[0].getsockname()[1]}/v1"
-    costs: dict[str, Costs] = {}
-    for facts, paths in ((False, _trace), (True, _trace_facts)):
-        async with served(url, f"sqlite://{folder}/trace.db", facts=facts) as port:
-            _, client = await loop.create_connection(Client, "127.0.0.1", port)
-            async with asyncio.timeout(PATIENCE):
-                # In a task of its own: whatever runs this one is Python too, and would be counted each time it goes on.
-                costs |= await asyncio.create_task(paths(Requests(client), costs))
+    async with served(url, f"sqlite://{folder}/trace.db", facts=facts) as port:
+        _, client = await loop.create_connection(Client, "127.0.0.1", port)
+        async with asyncio.timeout(PATIENCE):
+            yield client
     backend.close()
-    return costs
 
 
 async def _trace(requests: "Requests", _: dict[str, Costs]) -> dict[str, Costs]:
-    costs: dict[str, Costs] = {
-        PLAIN: await _cheapest(requests.plain),
-        STORED: await _cheapest(requests.stored),
-        BURST: await _cheapest(requests.burst),
-        STEPPED: await _cheapest(partial(requests.stepped, DELTAS)),
+    return {
+        PLAIN: await cheapest(requests.plain),
+        STORED: await cheapest(requests.stored),
+        BURST: await cheapest(requests.burst),
+        STEPPED: await cheapest(partial(requests.stepped, DELTAS)),
+        DELTA: await lone_delta(requests.stepped),
+        BACKGROUND: await cheapest(requests.background),
     }
-    few, many = [await _cheapest(partial(requests.stepped, deltas)) for deltas in (FEW, MANY)]
-    costs[DELTA] = {name: cost for name in many if (cost := (many[name] - few.get(name, 0)) / (MANY - FEW))}
-    costs[BACKGROUND] = await _cheapest(requests.background)
-    return costs
 
 
 async def _trace_facts(requests: "Requests", without: dict[str, Costs]) -> dict[str, Costs]:
     """Return what the facts and the timeline of a response cost, beside the same request without them."""
     costs: dict[str, Costs] = {}
-    for path, base, request in (
+    for path, base, sent in (
         (FACTS, PLAIN, requests.plain),
         (FACTS_STORED, STORED, requests.stored),
         (FACTS_STREAMED, BURST, requests.burst),
     ):
-        found, before = await _cheapest(request), without[base]
+        found, before = await cheapest(sent), without[base]
         costs[path] = {name: cost for name in {*found, *before} if (cost := found.get(name, 0) - before.get(name, 0))}
     return costs
 
 
-async def _cheapest(scenario: Scenario) -> Costs:
-    counter = CallCounter()
-    for _ in range(WARM_UP):
-        await scenario()
-        await settle()
-    samples: list[Calls] = []
-    for _ in range(SAMPLES):
-        with counter.counting():
+async def lone_delta(stepped: Callable[[int], Awaitable[None]]) -> Costs:
+    """Return what each delta costs of a stream with so many that come one by one."""
+    few, many = [await cheapest(partial(stepped, deltas)) for deltas in (FEW, MANY)]
+    return {name: cost for name in many if (cost := (many[name] - few.get(name, 0)) / (MANY - FEW))}
+
+
+async def cheapest(
+    scenario: Scenario,
+    counter: CallCounter | None = None,
+    *,
+    before: Scenario | None = None,
+    warm_up: int = WARM_UP,
+    samples: int = SAMPLES,
+) -> Costs:
+    """Return what the scenario costs; `before` comes before each, and is not counted."""
+    counter = counter or CallCounter()
+    counted: list[Calls] = []
+    for number in range(warm_up + samples):
+        if before is not None:
+            await before()
+            await settle()
+        with counter.counting() if number >= warm_up else nullcontext():
             await scenario()
             await settle()
-        samples.append(counter.take())
-    cheapest: Calls = min(samples, key=Calls.total)
-    return {**cheapest}
+        counted.append(counter.take())
+    fewest: Calls = min(counted[warm_up:], key=Calls.total)
+    return {**fewest}
 
 
 class Requests:
@@ -128,7 +153,7 @@ class Requests:
     async def background(self) -> None:
         """A background response whose events are followed to the end, read as it stands, and replayed."""
         events = await self._create(model="word", background=True, stream=True)
-        response_id = events.partition(b'"id":"')[2].partition(b'"')[0].decode()
+        response_id = id_in(events)
         await self._send("GET", f"/v1/responses/{response_id}")
         await self._send("GET", f"/v1/responses/{response_id}?stream=true")
 
@@ -136,11 +161,5 @@ class Requests:
         return await self._send("POST", "/v1/responses", {"input": "Hello!", **fields})
 
     async def _send(self, method: str, path: str, body: Any = None) -> bytes:
-        return await self._client.send(request(method, path, body), SteppedBackend.step)
-
-
-def request(method: str, path: str, body: Any = None) -> bytes:
-    """Return an HTTP request with this JSON value, or without a body."""
-    content = b"" if body is None else msgspec.json.encode(body)
-    head = f"{method} {path} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n"
-    return b"%bcontent-length: %d\r\n\r\n%b" % (head.encode(), len(content), content)
+        content = b"" if body is None else msgspec.json.encode(body)
+        return await self._client.send(request(method, path, content), SteppedBackend.step)

@@ -12,6 +12,7 @@ from antiphon.cli.settings import read_settings
 from antiphon.hosting import limits_of
 from antiphon.server.application import create_app
 from antiphon.server.uvicorn.host import Host
+from bench.agents.history import SEAL_KEYS
 
 
 @asynccontextmanager
@@ -19,6 +20,7 @@ async def served(backend: str, store: str, *, facts: bool = True) -> AsyncIterat
     """Serve the backend at this URL with a store at that one; gives the port. `facts` is the setting."""
     settings = read_settings(None, [backend], host="127.0.0.1", port=0, store=store, workers=None)
     settings.facts = facts
+    settings.seal_keys = [SEAL_KEYS]  # it opens the reasoning in the bodies of agents
     begin_log(settings)
     house = await build(settings, {})
     limits = limits_of(settings)

@@ -29,10 +29,18 @@ from sphinx.pycode import ModuleAnalyzer
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 from sphinx.util.typing import stringify_annotation
 
+NAMES = (
+    *("responses", "conversations", "models", "files", "vector_stores", "vector_store_files", "containers"),
+    *("prompts", "embeddings", "images"),
+)
+"""Modules of resources, of either client."""
 RESOURCES = (
     "antiphon.library.sync_client",
     "antiphon.library.async_client",
-    "antiphon.library.conversations",
+    *(f"antiphon.library.sync_resources.{name}" for name in NAMES),
+    *(f"antiphon.library.resources.{name}" for name in NAMES),
+    "antiphon.library.contents",
+    "antiphon.library.file_parameters",
     "antiphon.library.streams",
     "antiphon.library.pages",
     "antiphon.library.parameters",
@@ -221,7 +229,13 @@ def resolve_name(app: Sphinx, env: BuildEnvironment, node: pending_xref, content
     objects = env.get_domain("py").objects  # type: ignore[attr-defined]
     last = target.rsplit(".", 1)[-1]
     known = target.startswith("antiphon.") or "." not in target
-    candidates = (target, f"antiphon.{last}", f"antiphon.types.{last}", f"antiphon.testing.{last}")
+    candidates = (
+        target,
+        f"antiphon.{last}",
+        f"antiphon.types.{last}",
+        f"antiphon.testing.{last}",
+        f"antiphon.translation.{last}",
+    )
     homes = (f"{home}.{last}" for home in RESOURCES)
     entry = next((objects[name] for name in (*candidates, *homes) if name in objects), None) if known else None
     if entry is None or (last.islower() and entry.objtype == "attribute"):

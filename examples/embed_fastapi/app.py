@@ -41,7 +41,7 @@ def create_app(backend: str | ScriptedBackend | None = BACKEND, store: str = "sq
     @app.exception_handler(AntiphonError)
     async def failed(request: Request, error: AntiphonError) -> JSONResponse:
         """Return an error of the model or of the request with its status, in the form of the Responses API."""
-        return JSONResponse({"error": error.body()}, error.status, error.headers)
+        return JSONResponse({"error": error.body()}, error.status_code, error.headers)
 
     @app.post("/ask")
     async def ask(question: Question) -> Answer:
@@ -58,7 +58,7 @@ def create_app(backend: str | ScriptedBackend | None = BACKEND, store: str = "sq
         async def texts() -> AsyncIterator[str]:
             async with client.responses.stream(model=MODEL, input=question.text) as events:
                 async for event in events:
-                    if isinstance(event, types.OutputTextDelta):
+                    if isinstance(event, types.ResponseTextDeltaEvent):
                         yield event.delta
 
         return StreamingResponse(texts(), media_type="text/plain")

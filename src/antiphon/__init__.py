@@ -7,9 +7,7 @@
 | serve the API, or mount it in another application | `asgi` |
 | configure it | `Settings`, `BackendConfig`, `McpServerConfig`, `ModelConfig`, `PromptConfig`, `load_settings` |
 | match items and stream events by type | `types` |
-| translate one request and its answer, without I/O | `Translator` |
-| translate chunks to events, by pieces | `decode_chunk`, `EventDecoder`, `ChatStream`, `ResponseWriter`, `encode` |
-| translate requests to Chat Completions, by pieces | `decode_request`, `normalise_input`, `find_dialect`, `to_chat` |
+| translate requests and answers, without I/O | `antiphon.translation.Translator`, and its parts |
 | test your program with answers that you write | `ScriptedBackend` |
 | check any server's event stream | `antiphon.testing.check_event_stream` |
 
@@ -27,79 +25,79 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from antiphon import types
     from antiphon.config import BackendConfig, McpServerConfig, ModelConfig, PromptConfig, Settings, load_settings
-    from antiphon.errors import AntiphonError, BackendError, ClientError, ConfigError, StoreError
+    from antiphon.errors import (
+        AntiphonError,
+        APITimeoutError,
+        AuthenticationError,
+        BackendError,
+        BadRequestError,
+        ClientError,
+        ConfigError,
+        ConflictError,
+        NotFoundError,
+        PermissionDeniedError,
+        RateLimitError,
+        StoreError,
+        UnprocessableEntityError,
+    )
     from antiphon.library.asgi_app import asgi
     from antiphon.library.async_client import AsyncAntiphon
     from antiphon.library.sync_client import Antiphon
     from antiphon.library.transport import async_http_client, http_client
-    from antiphon.protocol.requests import CreateResponse
-    from antiphon.protocol.response import Response
-    from antiphon.protocol.validation.validate import decode_request
-    from antiphon.translate import Translator
-    from antiphon.translation.dialects.dialect import Dialect
-    from antiphon.translation.dialects.table import find_dialect
-    from antiphon.translation.from_chat.decode import decode_chunk
-    from antiphon.translation.from_chat.reader import ChatStream
-    from antiphon.translation.to_chat.request import normalise_input, to_chat
-    from antiphon.translation.wire import EventDecoder, conclude, encode
-    from antiphon.translation.writer import ResponseWriter
     from antiphon.upstream.scripted import ScriptedBackend
     from antiphon.version import __version__
 
 __all__ = [
+    "APITimeoutError",
     "Antiphon",
     "AntiphonError",
     "AsyncAntiphon",
+    "AuthenticationError",
     "BackendConfig",
     "BackendError",
-    "ChatStream",
+    "BadRequestError",
     "ClientError",
     "ConfigError",
-    "CreateResponse",
-    "Dialect",
-    "EventDecoder",
+    "ConflictError",
     "McpServerConfig",
     "ModelConfig",
+    "NotFoundError",
+    "PermissionDeniedError",
     "PromptConfig",
-    "Response",
-    "ResponseWriter",
+    "RateLimitError",
     "ScriptedBackend",
     "Settings",
     "StoreError",
-    "Translator",
+    "UnprocessableEntityError",
     "__version__",
     "asgi",
     "async_http_client",
-    "conclude",
-    "decode_chunk",
-    "decode_request",
-    "encode",
-    "find_dialect",
     "http_client",
     "load_settings",
-    "normalise_input",
-    "to_chat",
     "types",
 ]
 
 _HOMES = {
     "antiphon.config": ("BackendConfig", "McpServerConfig", "ModelConfig", "PromptConfig", "Settings", "load_settings"),
-    "antiphon.errors": ("AntiphonError", "BackendError", "ClientError", "ConfigError", "StoreError"),
+    "antiphon.errors": (
+        "APITimeoutError",
+        "AntiphonError",
+        "AuthenticationError",
+        "BackendError",
+        "BadRequestError",
+        "ClientError",
+        "ConfigError",
+        "ConflictError",
+        "NotFoundError",
+        "PermissionDeniedError",
+        "RateLimitError",
+        "StoreError",
+        "UnprocessableEntityError",
+    ),
     "antiphon.library.asgi_app": ("asgi",),
     "antiphon.library.async_client": ("AsyncAntiphon",),
     "antiphon.library.sync_client": ("Antiphon",),
     "antiphon.library.transport": ("async_http_client", "http_client"),
-    "antiphon.protocol.requests": ("CreateResponse",),
-    "antiphon.protocol.response": ("Response",),
-    "antiphon.protocol.validation.validate": ("decode_request",),
-    "antiphon.translate": ("Translator",),
-    "antiphon.translation.dialects.dialect": ("Dialect",),
-    "antiphon.translation.dialects.table": ("find_dialect",),
-    "antiphon.translation.from_chat.decode": ("decode_chunk",),
-    "antiphon.translation.from_chat.reader": ("ChatStream",),
-    "antiphon.translation.to_chat.request": ("normalise_input", "to_chat"),
-    "antiphon.translation.wire": ("EventDecoder", "conclude", "encode"),
-    "antiphon.translation.writer": ("ResponseWriter",),
     "antiphon.upstream.scripted": ("ScriptedBackend",),
     "antiphon.version": ("__version__",),
 }

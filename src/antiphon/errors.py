@@ -2,9 +2,19 @@
 
     AntiphonError
     ├── ClientError          the request is invalid: 4xx, with `param`
+    │   ├── BadRequestError              400
+    │   ├── AuthenticationError          401
+    │   ├── PermissionDeniedError        403
+    │   ├── NotFoundError                404
+    │   ├── ConflictError                409
+    │   ├── UnprocessableEntityError     422
+    │   └── RateLimitError               429
     ├── BackendError         the backend failed: 502 or 503, in a stream `error` and `response.failed`
     ├── StoreError           the store failed: 503, worth a retry
+    ├── APITimeoutError      a call of the library took longer than its `timeout`
     └── ConfigError          the settings are invalid: the command ends with code 2
+
+A `ClientError` is created in the class of its status (`BY_STATUS`), so code that raises one names the status alone.
 
 On the wire each is one envelope, `{"error": {"message", "type", "param", "code"}}`, always with all four keys
 (specification section 13). `status`, `type` and `code` are HTTP status, error type and error code.
@@ -21,7 +31,9 @@ log = logging.getLogger("antiphon")
 class AntiphonError(Exception):
     """Something went wrong. `message` is for the client; `str(error)` is for the operator, and can have more details.
 
-    - `status` is the HTTP status of the error, `type` its group, and `code` its code for programs, or None.
+    - `status_code` (in this package also `status`) is the HTTP status of the error, `type` its group, and `code` its
+      code for programs, or None.
+    - `request_id` is the id of the request, as in the log; None if the error belongs to no request of the library.
     - `param` is the place in the request, such as `tools[0].name`, or None.
     - `headers` are the headers of an HTTP reply with this error, such as `retry-after`.
     - `detail` is the text of `str(error)`, with details such as the URL of a backend and what to do about it.
@@ -31,7 +43,7 @@ class AntiphonError(Exception):
     ...     try:
     ...         client.responses.retrieve("resp_none")
     ...     except AntiphonError as error:
-    ...         print(error.status, error.message)
+    ...         print(error.status_code, error.message)
     404 Response with id 'resp_none' not found.
     """
 
@@ -58,6 +70,12 @@ class AntiphonError(Exception):
         self.code = code
         self.param = param
         self.headers = headers or {}
+        self.request_id: str | None = None
+
+    @property
+    def status_code(self) -> int:
+        """The HTTP status of the error."""
+        return self.status
 
     @classmethod
     def overloaded(cls, message: str, headers: dict[str, str] | None = None, detail: str | None = None) -> Self:
@@ -79,22 +97,129 @@ class AntiphonError(Exception):
 class ClientError(AntiphonError):
     """The request is wrong, or a limit rejects it. The message can quote the request, or the error of a backend.
 
+    Most statuses have a class of their own, such as `NotFoundError`; any other 4xx is a plain `ClientError`.
+
     >>> from antiphon import Antiphon, ClientError
     >>> with Antiphon() as client:
     ...     try:
     ...         client.responses.create(model="demo", input="Hi", temperature=9)
     ...     except ClientError as error:
-    ...         print(error.status, error.param)
-    400 temperature
+    ...         print(type(error).__name__, error.status_code, error.param)
+    BadRequestError 400 temperature
     """
 
     status = 400
     type = "invalid_request_error"
 
+    def __new__(cls, *args: Any, status: int | None = None, **fields: Any) -> Self:
+        """Return an error of the class of its status."""
+        kind: type[Self] = BY_STATUS.get(status or cls.status, cls) if cls is ClientError else cls
+        return super().__new__(kind)
+
     @property
     def gist(self) -> str:
         """See `AntiphonError.gist`."""
         return f"The request was rejected with status {self.status}." if self._gist is None else self._gist
+
+
+class BadRequestError(ClientError):
+    """A parameter is invalid, missing or unknown; `param` names it.
+
+    >>> from antiphon import Antiphon, BadRequestError
+    >>> with Antiphon() as client:
+    ...     try:
+    ...         client.responses.create(model="demo", input="Hi", max_output_tokens=-1)
+    ...     except BadRequestError as error:
+    ...         print(error.param, error.code)
+    max_output_tokens integer_below_min_value
+    """
+
+    status = 400
+
+
+class AuthenticationError(ClientError):
+    """The API key of the request, or that of a backend, is missing, wrong or expired.
+
+    >>> from antiphon import ClientError, AuthenticationError
+    >>> isinstance(ClientError("Rejected.", status=401), AuthenticationError)
+    True
+    """
+
+    status = 401
+
+
+class PermissionDeniedError(ClientError):
+    """The caller may not do this.
+
+    >>> from antiphon import ClientError, PermissionDeniedError
+    >>> isinstance(ClientError("Rejected.", status=403), PermissionDeniedError)
+    True
+    """
+
+    status = 403
+
+
+class NotFoundError(ClientError):
+    """The object, or the model, does not exist.
+
+    >>> from antiphon import Antiphon, NotFoundError
+    >>> with Antiphon() as client:
+    ...     try:
+    ...         client.models.retrieve("none")
+    ...     except NotFoundError as error:
+    ...         print(error.status_code, error.code)
+    404 model_not_found
+    """
+
+    status = 404
+
+
+class ConflictError(ClientError):
+    """The state of the object does not allow this now.
+
+    >>> from antiphon import ClientError, ConflictError
+    >>> isinstance(ClientError("Rejected.", status=409), ConflictError)
+    True
+    """
+
+    status = 409
+
+
+class UnprocessableEntityError(ClientError):
+    """The request contradicts an earlier one, such as another body with the same idempotency key.
+
+    >>> from antiphon import ClientError, UnprocessableEntityError
+    >>> isinstance(ClientError("Rejected.", status=422), UnprocessableEntityError)
+    True
+    """
+
+    status = 422
+
+
+class RateLimitError(ClientError):
+    """A limit is reached. `headers` has `retry-after` if it is known when to retry.
+
+    >>> from antiphon import ClientError, RateLimitError
+    >>> isinstance(ClientError("Rejected.", status=429), RateLimitError)
+    True
+    """
+
+    status = 429
+
+
+BY_STATUS: dict[int, Any] = {
+    kind.status: kind
+    for kind in (
+        BadRequestError,
+        AuthenticationError,
+        PermissionDeniedError,
+        NotFoundError,
+        ConflictError,
+        UnprocessableEntityError,
+        RateLimitError,
+    )
+}
+"""The class of a rejected request by its status."""
 
 
 class BackendError(AntiphonError):
@@ -105,7 +230,7 @@ class BackendError(AntiphonError):
     ...     try:
     ...         client.responses.create(model="qwen3", input="Hi")
     ...     except BackendError as error:
-    ...         print(error.status)
+    ...         print(error.status_code)
     503
     """
 
@@ -134,9 +259,29 @@ class StoreError(AntiphonError):
 
     status = 503
     type = "server_error"
+    is_disk_full = False
+    """Whether it failed because the store's disk is full."""
 
     def __init__(self, message: str, **fields: Any) -> None:
         super().__init__(message, code="server_error", headers={"retry-after": "1"}, **fields)
+
+
+class APITimeoutError(AntiphonError, TimeoutError):
+    """A call took longer than its `timeout`, and was ended.
+
+    >>> from antiphon import Antiphon, APITimeoutError
+    >>> with Antiphon() as client:
+    ...     try:
+    ...         client.responses.create(model="demo", input="Hi", timeout=1e-9)
+    ...     except APITimeoutError as error:
+    ...         print(error.code)
+    request_timeout
+    """
+
+    status = 504
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(f"The call took longer than its timeout of {seconds:g} seconds.", code="request_timeout")
 
 
 class ConfigError(AntiphonError):
@@ -161,7 +306,9 @@ _PACKAGE = re.compile(r"@[a-z0-9-]+/[a-z0-9-]+")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _PASSWORD_CUT_OFF = re.compile(r"^([^/\[:]*):(?!\d*[.,;:]?(?:/|$))[^/]*")
 """Replaces host and port if the text ends within the password, as at a space."""
-_SHOWN_OPTIONS = {"mode", "host", "port", "user", "dbname", "sslmode", "pooler", "application_name"}
+_EXAMPLES = {"postgresql://user@host/database"}
+"""URLs of our own advice."""
+_SHOWN_OPTIONS = {"mode", "host", "port", "dbname", "sslmode", "pooler", "application_name"}
 """Parameters of a URL's query with values that are shown: all others can be secret."""
 
 
@@ -173,19 +320,20 @@ def without_secrets(text: str) -> str:
 def redacted(url: str) -> str:
     """Return a URL, valid or not, without the parts that can be secret.
 
-    These are passwords, users that can be tokens, values in the query, and fragments. The user of a database and
-    harmless options stay.
+    These are user information, values in the query, and fragments. Harmless options stay. If an unencoded password and
+    a query with `@` look alike, as in `http://a:b?c@d`, everything after the scheme is omitted.
     """
-    if url.startswith(("/", "~", "./")) or _PACKAGE.fullmatch(url):
+    is_path = url.startswith(("/", "~", "./")) and not url.startswith("//")
+    if is_path or url.rstrip(".,;") in _EXAMPLES or _PACKAGE.fullmatch(url):
         return url  # a path, or an npm package, in which these characters have no meaning
     scheme = found[0] if (found := _SCHEME.match(url)) else ""
     rest, user, at = url[len(scheme) :], "", ""
     if not (scheme == "sqlite://" and rest.startswith("/")):
         # A password can contain anything that ends a host, so the last @ counts.
-        user, at, rest = rest.rpartition("@")
-        user = user.partition(":")[0]
-        if at and not (scheme.startswith("postgres") and user.replace("_", "").isalnum()):
-            user = "…"
+        hidden, at, rest = rest.rpartition("@")
+        if "?" in hidden or "#" in hidden:
+            return f"{scheme}…"
+        user = "…" if at else ""
     rest, fragment, _ = rest.partition("#")
     rest, mark, query = rest.partition("?")
     if scheme and not at:

@@ -21,8 +21,8 @@ from antiphon.runs.prepare import open_response, view_of
 from antiphon.runs.turn import output_text
 from antiphon.translation.dialects.table import find_dialect
 from antiphon.translation.from_chat.reader import ChatStream
-from antiphon.translation.to_chat.quotations import mentions
-from antiphon.translation.to_chat.request import configured, normalise_input, to_chat
+from antiphon.translation.to_chat_completions.quotations import mentions
+from antiphon.translation.to_chat_completions.request import configured, normalise_input, to_chat
 from antiphon.translation.tool_mapping.choice import allowed_names
 from antiphon.translation.tool_mapping.offering import toolbox_of
 from antiphon.translation.wire import AnswerReader, conclude
@@ -41,7 +41,7 @@ class Translator:
     Raises `ClientError` for a request that the API rejects, and for one with `previous_response_id`, because nothing is
     stored here. Nothing that a backend sends raises an error.
 
-    >>> from antiphon import Translator
+    >>> from antiphon.translation import Translator
     >>> translator = Translator({"model": "m", "input": "Hi"}, is_json=True)
     >>> translator.chat_request["messages"]
     [{'role': 'user', 'content': 'Hi'}]

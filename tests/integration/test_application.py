@@ -24,7 +24,7 @@ from antiphon.storage.open import open_store
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.tools.base import Use
 from antiphon.translation.dialects.profile import ModelProfile
-from antiphon.translation.to_chat.defaults import ModelDefaults
+from antiphon.translation.to_chat_completions.defaults import ModelDefaults
 from antiphon.upstream.demo.backend import DemoBackend
 from antiphon.upstream.http import HttpBackend
 from antiphon.upstream.prices import NANO

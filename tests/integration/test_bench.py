@@ -1,11 +1,19 @@
 """The bench runs: its stand-ins still have what is looked at. How fast anything is says `make bench` alone."""
 
 import math
+from pathlib import Path
 
 import pytest
 from bench import containers, figures, machines, retrieval, search
+from bench.agents import measure as agents
+from bench.agents.scenarios import SCENARIOS
+from bench.attacks import disk, memory
+from bench.attacks.attackers import Attacker
+from bench.attacks.table import ATTACKS
 from bench.report import NGINX, OURS, TARGET, medians
-from bench.targets import FRACTIONS, TARGETS, targets, verdicts
+from bench.server import antiphon, module
+from bench.targets import ATTACKS as ATTACK_TARGETS
+from bench.targets import FRACTIONS, TARGETS, of_attacks, targets, verdicts
 
 from tests.support.code import skip_without_machines
 from tests.support.sandboxes import why_not
@@ -48,6 +56,18 @@ def test_machines_can_be_measured() -> None:
 
 
 @pytest.mark.wide
+def test_what_an_agent_sends_can_be_measured(tmp_path: Path) -> None:
+    with module("bench.backend") as backend, antiphon(backend.port, tmp_path, "sqlite://") as served:
+        for name in ("codex, later turn", "chained"):
+            taken = agents.of_scenario(served, SCENARIOS[name](), 0, stream=True, store=True)
+            assert taken.first > 0
+            assert taken.cpu > 0
+        direct = agents.of_chat(backend, 100_000, 0, stream=True)
+        assert direct.first > 0
+        assert direct.cpu > 0
+
+
+@pytest.mark.wide
 async def test_nearly_every_query_finds_its_passage_first_in_both_databases(store_url: str) -> None:
     ranks = await retrieval.ranks(store_url)
     assert ranks["keywords"] > 0.95
@@ -76,6 +96,28 @@ def test_a_fraction_is_of_what_nginx_did_in_the_same_run() -> None:
 def test_a_target_may_follow_from_another_figure() -> None:
     assert met(("x", OURS, 1), ("x", TARGET, 2))["x"]
     assert not met(("x", OURS, 3), ("x", TARGET, 2))["x"]
+
+
+def test_an_attack_that_was_not_measured_has_no_verdict() -> None:
+    (judged,) = of_attacks(medians([(disk.FIGURE, OURS, 1)]))
+    assert (judged.name, judged.value, judged.is_met) == (disk.FIGURE, 0, False)
+
+
+def test_every_attack_is_measured_or_names_its_test() -> None:
+    for attack in ATTACKS:
+        assert attack.measure or attack.test or hasattr(Attacker, attack.method), attack.name
+        later = [f"{figure} of B later, {attack.name}, ms" in ATTACK_TARGETS for figure in ("median", "worst")]
+        assert later == [attack.has_times] * 2
+
+
+def test_memory_that_code_takes_can_be_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    skip_without_machines()
+    name = "shared memory"
+    monkeypatch.setattr(memory, "KINDS", {name: memory.KINDS[name]})
+    monkeypatch.setattr(memory, "PROCESSES", 2)
+    ((figure, _, value),) = memory.reading(tmp_path)
+    assert figure in ATTACK_TARGETS
+    assert -memory.LIMITS.memory - memory.LIMITS.disk < value * 1e6 < 64e6
 
 
 def test_what_was_not_measured_is_not_met() -> None:

@@ -38,6 +38,12 @@ def repeated(member: bytes, size: int) -> bytes:
     return b"[" + b",".join([member] * ((size - 1) // (len(member) + 1))) + b"]"
 
 
+EDGE = b"1.7976931348623157e308"
+"""The largest double: msgspec takes 20 µs to read it."""
+
+ARGUED = b'{"type":"function_call","call_id":"call_1","name":"f","arguments":"%b"}'
+
+
 def create(value: bytes, **more: Any) -> bytes:
     """Return the body of a response with this JSON as its input."""
     return b'{"model":"m",%b"input":%b}' % ((json.dumps(more)[1:-1] + ",").encode() if more else b"", value)
@@ -70,6 +76,9 @@ def inputs() -> Mapping[str, bytes]:
         "a long name": b'[{"%b":1}]' % (b"a" * IMAGE_SIZE),
         "escapes": b'"%b"' % (b"\\u00e9" * (10 * MEGABYTE // 6)),
         "long decimals": repeated(b"1.2345678901234567890123e-300", 2 * MEGABYTE),
+        "numbers at the edge": repeated(EDGE, 60_000),
+        "many numbers at the edge": repeated(EDGE, 2 * MEGABYTE),
+        "a call with numbers at the edge": b"[%b,%b]" % (ARGUED % repeated(EDGE, 60_000), OUTPUT % 1),
         "long integers": repeated(b"9" * 4000, 2 * MEGABYTE),
         "empty objects": repeated(b"{}", LARGEST),
         "a deep array": b"[" * 400_000 + b"]" * 400_000,

@@ -16,6 +16,9 @@ from pathlib import Path
 
 from tests.support.forked import Forked, fork
 
+STALL = re.compile(r"^\S+ WARNING antiphon: The event loop was blocked .*\n(?:[ \t].*\n|\n)*", re.MULTILINE)
+"""What a server logs when the machine stands still for a second, as one does that runs many tests at once."""
+
 PATIENCE = 30.0
 """Seconds that a command has for what it is asked; a busy machine may need some of them."""
 
@@ -57,7 +60,7 @@ class Serving:
             said = b"\n".join(saying.result()).decode() if saying.done() else "nothing that can be read"
             raise AssertionError(f"{GRACE + PATIENCE:g} s after signal {signal} the server {state}. It said: {said}")
         out, err = saying.result()
-        return Done(self.process.returncode or 0, out.decode(), err.decode())
+        return Done(self.process.returncode or 0, out.decode(), STALL.sub("", err.decode()))
 
     def send_signal(self, signal: int) -> None:
         self.process.send_signal(signal)

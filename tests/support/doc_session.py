@@ -201,7 +201,7 @@ def read_json(text: str) -> None:
     """JSON must parse, and a request must be one that the API accepts."""
     value = json.loads(text)
     if isinstance(value, dict) and "input" in value and "model" in value and "object" not in value:
-        from antiphon import decode_request  # noqa: PLC0415 - as above
+        from antiphon.translation import decode_request  # noqa: PLC0415 - as above
 
         decode_request(text.encode())
 

@@ -52,7 +52,11 @@ def relations(targets: Mapping[str, str]) -> str:
 
 
 def xlsx(
-    sheets: Mapping[str, str | Iterable[Sequence[str]]], *, strings: Sequence[str] = (), styles: str = ""
+    sheets: Mapping[str, str | Iterable[Sequence[str]]],
+    *,
+    strings: Sequence[str] = (),
+    styles: str = "",
+    is_1904: bool = False,
 ) -> bytes:
     """A workbook: each sheet's rows, cells as inline strings; or the XML of its rows."""
     files, names = {}, list(sheets)
@@ -66,7 +70,9 @@ def xlsx(
     if styles:
         files["xl/styles.xml"], targets["rId99"] = f"<styleSheet {S}>{styles}</styleSheet>", "/xl/styles.xml"
     inside = "".join(f"<sheet name='{escape(name)}' sheetId='{n}' r:id='rId{n}'/>" for n, name in enumerate(names, 1))
-    files["xl/workbook.xml"] = f"<workbook {S} {R}><sheets>{inside}</sheets></workbook>"
+    files["xl/workbook.xml"] = (
+        f"<workbook {S} {R}><workbookPr date1904='{is_1904:d}'/><sheets>{inside}</sheets></workbook>"
+    )
     files["xl/_rels/workbook.xml.rels"] = relations(targets)
     return zipped(files)
 

@@ -23,7 +23,7 @@ from antiphon.storage.contract import Store
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.tools.registry import Toolset
 from antiphon.translation.dialects.table import DIALECTS
-from antiphon.translation.to_chat.prefix import Conversation
+from antiphon.translation.to_chat_completions.prefix import Conversation
 from antiphon.upstream.backend import Backend, Listing, Reply
 from antiphon.upstream.backend_state import BackendState, Target
 from antiphon.upstream.options import BackendOptions
@@ -106,7 +106,7 @@ def turn_for(
         items=items,
         response=open_response(request, "resp_1", NOW),
         view=view_of(request),
-        route=Route(Router(ModelRegistry([], lambda: NOW)), [to or target()], "", "", is_patient=True),
+        route=Route(Router(ModelRegistry([], lambda: NOW)), [to or target()], "", "", is_patient=True, is_late=False),
         chains=(),
         unseal=Unsealer(Keyring(), "", refuses=False),
         recorder=None,

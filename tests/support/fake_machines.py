@@ -14,13 +14,14 @@ from antiphon.sandbox.contract import (
     FoundFile,
     MachineLimits,
     SandboxError,
+    Spent,
 )
 
 PNG = b"\x89PNG\r\n\x1a\n a figure"
 
 
 class FakeMachine:
-    """Code sees `files`, its files by name; `show(png)`; and `end(ending)`, which ends the machine.
+    """Code sees `files`, its files by name; `show(png)`; `spend(cpu, paused)`; `end(ending)` ends the machine.
 
     Code that is `wait()` runs until `gate` is set. A command `name=text` writes a file, `exit N` has this exit code.
     """
@@ -67,8 +68,9 @@ class FakeMachine:
             self.is_running = False
 
     def _run(self, code: str) -> CodeResult:
-        printed, figures, endings = io.StringIO(), list[bytes](), list[Ending]()
+        printed, figures, endings, spent = io.StringIO(), list[bytes](), list[Ending](), list[Spent]()
         self.variables |= {"files": self.data, "show": figures.append, "end": endings.append}
+        self.variables["spend"] = lambda cpu, paused: spent.append(Spent(cpu, paused))
         value = None
         with contextlib.redirect_stdout(printed):
             try:
@@ -82,7 +84,8 @@ class FakeMachine:
                 printed.write(traceback.format_exc())
         self.is_alive = not endings
         shown = "" if value is None or endings else repr(value)
-        return CodeResult(printed.getvalue(), figures, shown, endings[0] if endings else "completed")
+        ending = endings[0] if endings else "completed"
+        return CodeResult(printed.getvalue(), figures, shown, ending, sum(spent, Spent()))
 
     async def run_command(self, command: str, seconds: float, output: int) -> CommandResult:
         word, _, rest = command.partition(" ")
@@ -92,6 +95,8 @@ class FakeMachine:
             return CommandResult()
         if word == "sleep":
             return CommandResult(exit_code=None, ending="timeout")
+        if word == "spin":
+            return CommandResult(spent=Spent(*map(float, rest.split())))
         if word == "end":
             self.is_alive = False
             return CommandResult(exit_code=None, ending="memory")

@@ -6,6 +6,8 @@ from contextlib import asynccontextmanager
 from functools import cache
 from pathlib import Path
 
+from bench.attacks.memory import all_namespaces
+
 from antiphon.sandbox.bubblewrap import Bubblewrap
 from antiphon.sandbox.contract import CodeResult, Machine, MachineLimits
 from tests.support.waiting import until
@@ -58,21 +60,9 @@ async def value(machine: Machine, code: str) -> str:
     return result.value
 
 
-def namespaces() -> set[str]:
-    """The namespaces of processes that this host has now, except this process's own."""
-    return {each for each in map(_namespace, Path("/proc").glob("[0-9]*")) if each} - {_namespace(Path("/proc/self"))}
-
-
-def _namespace(process: Path) -> str:
-    try:
-        return str((process / "ns/pid").readlink())
-    except OSError:
-        return ""
-
-
 async def vanished(spaces: set[str]) -> None:
     """Wait until no process is left in these namespaces."""
-    await until(lambda: not spaces & namespaces())
+    await until(lambda: not spaces & all_namespaces())
 
 
 def memory(kind: str) -> int:

@@ -18,6 +18,7 @@ from antiphon.access.metering import MAX_RESPONSES
 from antiphon.application import Application
 from antiphon.application.attachments import read_attachments
 from antiphon.application.files import open_files
+from antiphon.application.images import read_image
 from antiphon.application.search import open_embeddings, open_search
 from antiphon.config import Settings
 from antiphon.jobs.ingester import Ingester
@@ -123,7 +124,9 @@ async def serve(
         engine.observers.add(traces.observer)
     read_attachments(engine, settings or Settings(), look_up)
     engine.open_search = partial(open_search, engine)
-    engine.open_embeddings = partial(open_embeddings, engine)
+    engine.read_image = partial(read_image, engine)
+    engine.open_embeddings = partial(open_embeddings, engine, (settings or Settings()).search_embeddings_batch)
+    engine.chunk_tokens = (settings or Settings()).search_chunk_tokens
     reach = webhook_reach(allows_private=allows_private)
     courier = Courier(opened, ids.now, reach, count=engine.measures.webhooks.add)
     endpoints = Endpoints(opened, courier, ids.new_id, ids.now, reach)

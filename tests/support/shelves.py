@@ -20,6 +20,8 @@ class Shelves:
         self.stores: dict[str, Mapping[str, Sequence[Hit]]] = {tenant: {STORE: hits, **stores}}
         self.failures: dict[str, str] = {}
         """Why a store fails, by its id."""
+        self.by_keywords: dict[str, str] = {}
+        """Why a store is searched by keywords only, by its id."""
         self.asked: list[SearchRequest] = []
         self.checked: list[tuple[str, Sequence[str]]] = []
 
@@ -39,4 +41,4 @@ class Shelves:
         ]
         failures = {one: why for one, why in self.failures.items() if one in request.store_ids}
         best = sorted(found, key=lambda one: -one.score)[: request.most]
-        return SearchResults(best, request.queries, failures)
+        return SearchResults(best, request.queries, failures, self.by_keywords)

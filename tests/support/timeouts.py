@@ -6,7 +6,6 @@
 import gc
 import os
 import signal
-import time
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
@@ -14,7 +13,7 @@ from typing import Any
 import pytest
 import pytest_timeout
 
-from tests.support.cpu.calibration import Calibration, factor
+from tests.support.cpu.calibration import SLICE, by_the_clock
 
 SOON = 0.01
 """Seconds after which an interruption that came at a bad moment is tried again."""
@@ -27,16 +26,9 @@ _state = {"slowness": 1.0, "is_collecting": False}
 
 def pytest_sessionstart() -> None:
     """Measure the machine, and watch the garbage collector from before its first callback to after its last."""
-    _state["slowness"] = slowness()
+    _state["slowness"] = by_the_clock(SLICE).slowness
     gc.callbacks.insert(0, _begins)
     gc.callbacks.append(_ends)
-
-
-def slowness() -> float:
-    """How many times longer than on the reference work takes here now, by the clock; never less than 1."""
-    calibration, begun = Calibration(), time.perf_counter()
-    calibration.run()
-    return max(1.0, factor(calibration.rounds, time.perf_counter() - begun))
 
 
 def scaled(seconds: float, slowness: float, load: float, cores: int) -> float:

@@ -33,6 +33,31 @@ class LoopClock:
         """Let so much time have passed: timers that are due by then run in the next turn."""
         self._ahead += seconds
 
+    async def eventually(self, ask: Callable[[], Awaitable[T]], is_so: Callable[[T], object] = bool) -> T:
+        """Ask as `eventually` does; between two questions a quarter of a second of this clock passes.
+
+        So what waits for a timer needs no real time, and what waits for a socket has some.
+
+        Raises:
+            TimeoutError: it is not so after half a real minute.
+        """
+        left = iter(range(int(PATIENCE / PAUSE)))
+
+        def pass_time() -> None:
+            if next(left, None) is None:
+                raise TimeoutError
+            self.advance(0.25)
+
+        return await _asked(ask, is_so, pass_time)
+
+    async def until(self, holds: Callable[[], T]) -> T:
+        """Wait as `until` does, in the time of this clock."""
+
+        async def ask() -> T:
+            return holds()
+
+        return await self.eventually(ask)
+
 
 async def let_others_run(turns: int = 1) -> None:
     """Let every task that is ready take so many turns of the loop."""
@@ -45,31 +70,39 @@ async def drip(seconds: float) -> None:
     await asyncio.sleep(seconds)
 
 
-async def eventually(ask: Callable[[], Awaitable[T]], is_so: Callable[[T], object] = bool) -> T:
+async def eventually(
+    ask: Callable[[], Awaitable[T]], is_so: Callable[[T], object] = bool, patience: float = PATIENCE
+) -> T:
     """Ask again until the answer is so, and return it.
 
     Raises:
-        TimeoutError: it is not so after half a minute.
+        TimeoutError: it is not so after `patience` seconds.
     """
+    async with asyncio.timeout(patience):
+        return await _asked(ask, is_so, lambda: None)
+
+
+async def _asked(ask: Callable[[], Awaitable[T]], is_so: Callable[[T], object], pass_time: Callable[[], None]) -> T:
     asked = 0
-    async with asyncio.timeout(PATIENCE):
-        while not is_so(answer := await ask()):
-            asked += 1
-            await asyncio.sleep(0 if asked < TURNS else PAUSE)
+    while not is_so(answer := await ask()):
+        asked += 1
+        if asked >= TURNS:
+            pass_time()
+        await asyncio.sleep(0 if asked < TURNS else PAUSE)
     return answer
 
 
-async def until(holds: Callable[[], T]) -> T:
+async def until(holds: Callable[[], T], patience: float = PATIENCE) -> T:
     """Let other tasks, threads and processes run until something holds, and return it.
 
     Raises:
-        TimeoutError: it does not hold after half a minute.
+        TimeoutError: it does not hold after `patience` seconds.
     """
 
     async def ask() -> T:
         return holds()
 
-    return await eventually(ask)
+    return await eventually(ask, patience=patience)
 
 
 async def ended(sdk: AsyncOpenAI, response_id: str) -> Response:

@@ -71,6 +71,7 @@ ALONE = {
         "400 temperature\n",
         f"{STORY}completed, 1 item\n",
     ),
+    "embed_files": ("dover.txt High tide in Dover is at 14:05.\n404 No such File object: file-none\n",),
     "agents_sdk_in_process": ("The tool returned: In Dover at 14:05.\n",),
     "chat_stream": ('"delta":"A greeting."', '"text":"Good day"', "event: response.completed\n"),
     "request_translation": (

@@ -1,6 +1,8 @@
 """What is left out of a URL before a person or a log sees it."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from antiphon.errors import ConfigError, redacted, without_secrets
 
@@ -14,10 +16,13 @@ SHOWN = {
     f"http://host/v1?key={SECRET}&{SECRET}#{SECRET}": "http://host/v1?key=…&…#…",
     f"http://[user:{SECRET}@host": "http://…@host",
     f"http://user:with @ and / and {SECRET}@host": "http://…@host",
-    "postgresql://user@host/database": "postgresql://user@host/database",
-    f"postgresql://user:{SECRET}@host/database": "postgresql://user@host/database",
-    f"postgresql://user:a/{SECRET}@host/database": "postgresql://user@host/database",
-    f"postgresql://h/db?user=u&password={SECRET}&sslmode=require": "postgresql://h/db?user=u&password=…&sslmode=require",
+    "postgresql://ada@host/database": "postgresql://…@host/database",
+    f"postgresql://user:{SECRET}@host/database": "postgresql://…@host/database",
+    f"postgresql://user:a/{SECRET}@host/database": "postgresql://…@host/database",
+    f"postgresql://user:a?{SECRET}@host/database": "postgresql://…",
+    f"http://host/v1?key=a@{SECRET}": "http://…",
+    f"//user:{SECRET}@host/v1": "…@host/v1",
+    f"postgresql://h/db?user=u&password={SECRET}&sslmode=require": "postgresql://h/db?user=…&password=…&sslmode=require",
     "sqlite:////home/me@work/a.db": "sqlite:////home/me@work/a.db",
     f"sqlite://user:{SECRET}@host/a.db": "sqlite://…@host/a.db",
     "/home/me@work/a.db": "/home/me@work/a.db",
@@ -43,3 +48,20 @@ def test_a_message_about_settings_quotes_no_secret(text: str, shown: str | None)
     assert str(ConfigError(text)).startswith(shown or text)
     assert without_secrets(without_secrets(text)) == without_secrets(text)
     assert SECRET not in ConfigError(text).message
+
+
+PARTS = st.text(st.sampled_from("ab1:@/#?%&=+.-_[]"), max_size=6)
+"""Pieces of passwords, encoded or not."""
+
+
+@given(
+    st.sampled_from(["http://", "https://", "postgresql://", "s3://", "socks5://", "//", "", "mysql+x://"]),
+    st.tuples(PARTS, PARTS, PARTS),
+    st.sampled_from(["host", "127.0.0.1:5432/db", "[::1]/v1?sslmode=require", "a,b/db#x"]),
+)
+def test_no_user_information_is_shown_whatever_it_contains(scheme: str, parts: tuple[str, ...], place: str) -> None:
+    user, before, after = parts
+    url = f"{scheme}u{SECRET}{user}:{before}{SECRET}{after}@{place}"
+    assert SECRET not in redacted(url)
+    assert SECRET not in ConfigError(f"The backend '{url}' failed.").message
+    assert SECRET not in ConfigError(f"Requests to {url}, failed.").message

@@ -59,9 +59,13 @@ SENTENCES = {
     "system/test_examples.py": ("Agent: The tool returned",),  # the whole dialogue of an example
     "unit/protocol/validation/test_schema_rules.py": ("Invalid schema for response_format",),  # OpenAI's text
     "unit/translation/tool_mapping/test_choice.py": ("Be kind.", "Answer with a call"),  # what the model reads
-    "unit/translation/to_chat/test_messages.py": ("[Something stood here",),  # a prompt: what the model reads
-    "unit/translation/to_chat/test_prompt_tools.py": ("write your answer as a JSON",),  # a prompt: what the model reads
-    "unit/translation/to_chat/test_request.py": ("Tool choice 'g' not found",),  # OpenAI's text
+    "unit/translation/to_chat_completions/test_messages.py": (
+        "[Something stood here",
+    ),  # a prompt: what the model reads
+    "unit/translation/to_chat_completions/test_prompt_tools.py": (
+        "write your answer as a JSON",
+    ),  # a prompt: what the model reads
+    "unit/translation/to_chat_completions/test_request.py": ("Tool choice 'g' not found",),  # OpenAI's text
 }
 """The sentences that are the contract, by file."""
 

@@ -6,8 +6,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from antiphon import ClientError, ConfigError, Translator
+from antiphon import ClientError, ConfigError
 from antiphon.testing import assert_event_stream
+from antiphon.translation import Translator
 from tests.support.replay import completion, delta, sse, text
 
 HI = {"model": "m", "input": "Hi"}

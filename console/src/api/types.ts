@@ -62,6 +62,8 @@ export interface Summary {
   store: boolean;
   stream: boolean;
   background: boolean;
+  /** Of a background response that can wait for idle slots. */
+  completion_window: "2h" | "8h" | null;
   websocket: boolean;
   cached: boolean;
   tools: string[];

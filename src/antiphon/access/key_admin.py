@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import UNSET
 
 from antiphon.access.api_keys import KnownKeys, Mint
-from antiphon.errors import ClientError
+from antiphon.errors import ClientError, StoreError
 from antiphon.ids import TENANT_RULE, Clock, NewId, is_tenant_name
 from antiphon.protocol.console import ChangeKey, CreateKey, RotateKey
 from antiphon.storage.contract import ApiKey, Budget, Limits, Role, Store
@@ -65,9 +65,12 @@ class KeyAdmin:
         return await self._put(kept, key)
 
     async def revoke(self, key_id: str) -> JsonObject:
-        """Revoke a key permanently. Raises `ClientError` (404)."""
+        """Revoke a key permanently. Raises `ClientError` (404), and `StoreError` if it is not revoked."""
         key = await self._found(key_id)
-        return await self._put(replace(key, revoked_at=key.revoked_at or int(self._now())))
+        try:
+            return await self._put(replace(key, revoked_at=key.revoked_at or int(self._now())))
+        except StoreError as error:
+            raise StoreError(f"The API key is not revoked, and is still accepted. {error.message}") from error
 
     async def _found(self, key_id: str) -> ApiKey:
         found = next((key for key in await self._store.api_keys() if key.id == key_id), None)

@@ -10,7 +10,7 @@ from antiphon.access.spending import Weight
 from antiphon.errors import ClientError
 from antiphon.storage.contract import ApiKey, BucketState, ExhaustedBudget, Limits
 from antiphon.storage.records.money import next_month
-from antiphon.upstream.options import LATEST
+from antiphon.upstream.permitted import is_among
 from antiphon.upstream.prices import decimal
 from antiphon.upstream.registry import model_not_found
 
@@ -33,9 +33,8 @@ def check_model(key: ApiKey | None, model: str) -> None:
 
 
 def allows(limits: Limits, model: str) -> bool:
-    """Whether the model is allowed; `llama3` and `llama3:latest` are the same model."""
-    plain = model.removesuffix(LATEST)
-    return not limits.models or any(name in limits.models for name in (model, plain, plain + LATEST))
+    """Whether the model is allowed."""
+    return is_among(model, limits.models)
 
 
 def counts_tokens(limits: Limits) -> bool:

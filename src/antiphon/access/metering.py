@@ -38,6 +38,7 @@ from antiphon.storage.contract import (
     Store,
     UsageRecord,
 )
+from antiphon.upstream.permitted import permit, restriction
 
 TRY_AGAIN = 0.5
 """Seconds between two attempts to write usage while the store fails."""
@@ -166,6 +167,8 @@ class Meter:
             return UNMETERED
         if model is not None:
             check_model(key, model)
+        if key.limits.models or restriction.get():  # those of a socket's key may have changed since it opened
+            permit(key.limits.models)
         self._enter(key)
         since = None
         try:
@@ -248,9 +251,9 @@ class Meter:
         limits, has_tokens = key.limits, counts_tokens(key.limits)
         is_budgeted = model is not None and has_budget(key)
         if limits.requests_per_minute is None and not has_tokens and not is_budgeted:
-            return MeteredLease(self, key, Reservation(key.id), {}, since)
+            return MeteredLease(self, key, Reservation(key.id, models=tuple(limits.models)), {}, since)
         weight = await self._weight(model, weigh()) if has_tokens or is_budgeted else Weight()
-        taken = Reservation(key.id, limits.fit(sum(weight)) if has_tokens else 0)
+        taken = Reservation(key.id, limits.fit(sum(weight)) if has_tokens else 0, models=tuple(limits.models))
         claim = None
         if is_budgeted and model is not None:
             assert self.tariff is not None  # noqa: S101 - an engine has one: without prices, it rejects budgets

@@ -9,7 +9,7 @@ from antiphon.protocol.chat import ChatChunk
 from antiphon.protocol.response import Usage
 from antiphon.translation.from_chat.decode import decode_chunk
 from antiphon.translation.from_chat.reader import larger, read_usage
-from antiphon.translation.to_chat.tokens import by_size, request_tokens
+from antiphon.translation.to_chat_completions.tokens import by_size, request_tokens
 from antiphon.translation.wire import DONE, EventDecoder
 
 MAX_PLAIN = 64 * 1024 * 1024

@@ -9,7 +9,7 @@ from typing import Any
 
 from antiphon.access.spending import Weight
 from antiphon.protocol.requests import CreateResponse
-from antiphon.translation.to_chat.tokens import MEDIUM, of_medium
+from antiphon.translation.to_chat_completions.tokens import MEDIUM, of_medium
 
 LONG = 1_000
 """Characters of base64 from which on the value of a field for media is an image, a sound or a file."""

@@ -12,7 +12,7 @@ from antiphon.config import BackendConfig, Settings, check_url, clean_key, key_o
 from antiphon.errors import ConfigError, redacted
 from antiphon.extras import require
 from antiphon.translation.dialects.table import find_dialect
-from antiphon.translation.to_chat.request import RESERVED
+from antiphon.translation.to_chat_completions.request import RESERVED
 from antiphon.upstream.backend import Backend
 from antiphon.upstream.discover import discover, named_by_environment
 from antiphon.upstream.http import HttpBackend

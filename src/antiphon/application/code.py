@@ -97,7 +97,7 @@ def sandbox_of(settings: Settings, environment: Mapping[str, str]) -> "Sandbox":
     if settings.code_sandbox == "bubblewrap":
         from antiphon.sandbox.bubblewrap import Bubblewrap  # noqa: PLC0415 - only for servers that run code
 
-        return Bubblewrap(settings.code_python)
+        return Bubblewrap(settings.code_python, cores=settings.code_cores_per_tenant)
     name = settings.code_e2b_key_env
     key = clean_key(environment, name) if name else ""
     if name and not key:

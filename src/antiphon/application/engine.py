@@ -6,6 +6,7 @@ from antiphon import ids
 from antiphon.access.keyring import Keyring
 from antiphon.application.attachments import read_attachments
 from antiphon.application.files import open_files
+from antiphon.application.images import read_image
 from antiphon.application.search import open_embeddings, open_search
 from antiphon.cache.cache import Room
 from antiphon.cache.semantic import Similarity
@@ -65,9 +66,11 @@ def engine_of(
     )
     engine.open_files = partial(open_files, engine, settings)
     engine.open_search = partial(open_search, engine)
-    engine.open_embeddings = partial(open_embeddings, engine)
+    engine.open_embeddings = partial(open_embeddings, engine, settings.search_embeddings_batch)
     engine.images_model = settings.images_model
+    engine.read_image = partial(read_image, engine)
     engine.embedding_model = settings.search_embeddings
+    engine.chunk_tokens = settings.search_chunk_tokens
     read_attachments(engine, settings, look_up)
     if settings.prompts:
         from antiphon.application.prompts import named_prompts  # noqa: PLC0415 - few settings have prompts

@@ -1,5 +1,6 @@
 """Builds the image generation tool; its dependencies are loaded by the first request that uses it."""
 
+import asyncio
 from collections.abc import Callable, Mapping
 from functools import partial
 from http import HTTPStatus
@@ -17,11 +18,12 @@ from antiphon.storage.contract import Reservation
 from antiphon.telemetry.context import about
 from antiphon.telemetry.observers import Call
 from antiphon.tools.base import HostedTool
-from antiphon.translation.to_chat.tokens import by_size
+from antiphon.translation.to_chat_completions.tokens import by_size
 from antiphon.upstream.backend import Listing, Reply, sent_as
 from antiphon.upstream.backend_state import Target
 from antiphon.upstream.call import UpstreamReply, call
 from antiphon.upstream.http import HttpBackend
+from antiphon.upstream.permitted import check_permitted
 from antiphon.upstream.registry import ModelRegistry
 from antiphon.upstream.router import Router
 
@@ -125,6 +127,24 @@ async def _fetch(engine: Engine, url: str, most: int, tenant: str) -> bytes:
         raise OSError(str(error)) from error
 
 
+async def read_image(engine: Engine, server: str, url: str, tenant: str) -> str:
+    """Return an image that a server returned by URL, as base64. See `ReadImage`; a `data:` URL is decoded."""
+    from antiphon.protocol.kept_images import as_base64  # noqa: PLC0415 - for images by URL alone
+    from antiphon.tools.images.content import MOST_BYTES, NotAnImageError, look_at  # noqa: PLC0415 - the same
+    from antiphon.tools.images.making import from_base64  # noqa: PLC0415 - the same
+
+    own = RoutedImages(engine, "", server)
+    try:
+        if url.startswith("data:"):
+            picture = await asyncio.to_thread(from_base64, url)
+        else:
+            data = await (own.get(url, MOST_BYTES) if own.has(url) else _fetch(engine, url, MOST_BYTES, tenant))
+            picture = await asyncio.to_thread(look_at, data)
+    except NotAnImageError as error:
+        raise OSError(f"its content {error}") from error
+    return await asyncio.to_thread(as_base64, picture.data)
+
+
 class RoutedImages:
     """An image model, with routing as for a chat model. See `ImagesServer`."""
 
@@ -134,6 +154,7 @@ class RoutedImages:
 
     async def post(self, path: str, make: Make, tenant: str) -> "RoutedReply":
         """See `ImagesServer.post`."""
+        check_permitted(self._model, "The tool 'image_generation'")
         route = await self._engine.image_router.route(self._model, tenant=tenant)
 
         def body(target: Target) -> bytes:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from antiphon.config import ModelConfig, Settings
 from antiphon.errors import ConfigError, meant
 from antiphon.translation.dialects.profile import FACTS, ModelProfile
-from antiphon.translation.to_chat.defaults import ModelDefaults, flaw
+from antiphon.translation.to_chat_completions.defaults import ModelDefaults, flaw
 from antiphon.upstream.options import ANY, ModelOptions
 from antiphon.upstream.prices import Prices, nano
 from antiphon.upstream.registry import ModelRegistry

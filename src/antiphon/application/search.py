@@ -10,6 +10,7 @@ from antiphon.sharing.loading import load
 from antiphon.storage.contract import Reservation
 from antiphon.telemetry.context import about
 from antiphon.upstream.backend_state import Target
+from antiphon.upstream.permitted import check_permitted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,10 +42,16 @@ class Search:
             engine = self._engine
             turns = engine.shared.add("searches", module.search_turns())
             self._opened = module.Searching(
-                engine.store, engine.store, engine.embeddings, turns, engine.offload, engine.now
+                *(engine.store, engine.store, engine.embeddings, turns, engine.offload, engine.now),
+                engine.measures.searches_by_keywords.add,
+                _check_model,
             )
             engine.shared.add("signatures", self._opened.nearest.loaded)
         return self._opened
+
+
+def _check_model(model: str) -> None:
+    check_permitted(model, "Search by meaning", "ranking_options")
 
 
 def open_search(engine: Engine) -> "StoreSearch":
@@ -52,11 +59,11 @@ def open_search(engine: Engine) -> "StoreSearch":
     return Search(engine)
 
 
-def open_embeddings(engine: Engine, model: str) -> "Embeddings":
-    """Return the embedder that calls a model through the backends of an engine."""
+def open_embeddings(engine: Engine, texts: int, model: str) -> "Embeddings":
+    """Return the embedder that calls a model through the backends of an engine, at most `texts` texts at once."""
     from antiphon.search.embeddings import Embedder  # noqa: PLC0415 - for embeddings alone
 
-    return Embedder(model, engine.router, engine.observers, charge=partial(_charge, engine))
+    return Embedder(model, engine.router, engine.observers, engine.outages, partial(_charge, engine), texts)
 
 
 def _charge(engine: Engine, tenant: str, target: Target, tokens: int) -> None:

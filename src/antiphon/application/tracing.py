@@ -4,13 +4,17 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
-from antiphon.config import Settings
+from antiphon.config import Settings, check_collector
 from antiphon.errors import redacted
 from antiphon.extras import require
 from antiphon.telemetry.metrics import ModelNames
 
 if TYPE_CHECKING:
     from antiphon.telemetry.otel.collector import Traces
+
+
+WHOLE, BASE = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"
+"""The variables of OpenTelemetry with the URL that receives traces, and with that of the collector."""
 
 
 def tracing_of(settings: Settings, environment: Mapping[str, str]) -> "Callable[[ModelNames], Traces] | None":
@@ -25,10 +29,15 @@ def tracing_of(settings: Settings, environment: Mapping[str, str]) -> "Callable[
 
 
 def collector_of(endpoint: str, environment: Mapping[str, str]) -> str:
-    """Return the URL of the collector, from the setting or the variables of OpenTelemetry; empty for none."""
+    """Return the URL of the collector, from the setting or the variables of OpenTelemetry; empty for none.
+
+    Raises `ConfigError` for an invalid URL: the exporter would only log each batch that it cannot send.
+    """
     if environment.get("OTEL_SDK_DISABLED", "").lower() == "true" or environment.get("OTEL_TRACES_EXPORTER") == "none":
         return ""
-    if not endpoint and (url := environment.get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")):
-        return url
-    base = endpoint or environment.get("OTEL_EXPORTER_OTLP_ENDPOINT", "")
-    return f"{base.rstrip('/')}/v1/traces" if base else ""
+    urls = {"trace_endpoint": endpoint, **{name: environment.get(name, "") for name in (WHOLE, BASE)}}
+    name, url = next(((name, url) for name, url in urls.items() if url), ("", ""))
+    if not url:
+        return ""
+    check_collector(url, name)
+    return url if name == WHOLE else f"{url.rstrip('/')}/v1/traces"

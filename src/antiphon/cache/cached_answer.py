@@ -14,7 +14,7 @@ from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from antiphon.protocol import events
-from antiphon.protocol.events import Event, ItemEvent, OutputItemAdded, OutputItemDone
+from antiphon.protocol.events import Event, ItemEvent, ResponseOutputItemAddedEvent, ResponseOutputItemDoneEvent
 from antiphon.protocol.items.calls import (
     ApplyPatchCall,
     ComputerCall,
@@ -85,7 +85,7 @@ _decode = msgspec.json.Decoder(KeptAnswer).decode
 
 def is_said_by_model(event: Event) -> bool:
     """Whether an event can be part of a cached answer, as far as the event shows."""
-    return not isinstance(event, OutputItemAdded) or type(event.item) in SAID_BY_MODEL
+    return not isinstance(event, ResponseOutputItemAddedEvent) or type(event.item) in SAID_BY_MODEL
 
 
 def noted(
@@ -101,7 +101,7 @@ def noted(
     found = [event for event in told if isinstance(event, ItemEvent)]
     if not found or not all(type(event) in KINDS and is_said_by_model(event) for event in found):
         return None
-    items: list[Any] = [event.item for event in found if isinstance(event, OutputItemDone)]
+    items: list[Any] = [event.item for event in found if isinstance(event, ResponseOutputItemDoneEvent)]
     own = {item.id: sealed[item.id] for item in items if item.id in sealed}
     return KeptAnswer(
         origin=origin,
@@ -132,11 +132,11 @@ def replay_answer(answer: KeptAnswer, writer: ResponseWriter) -> None:
     ids: dict[str, str] = {}
     places: dict[int, int] = {}
     for event in answer.events:
-        if isinstance(event, OutputItemAdded):
+        if isinstance(event, ResponseOutputItemAddedEvent):
             item = _item(event.item)
             ids[str(item.id)] = new = writer.new_id(ID_PREFIXES[type(item)])
             places[event.output_index] = writer.open_item(replace(item, id=new))
-        elif isinstance(event, OutputItemDone):
+        elif isinstance(event, ResponseOutputItemDoneEvent):
             item = _item(event.item)
             new = ids[str(item.id)]
             if (sealed := answer.sealed.get(str(item.id))) is not None:

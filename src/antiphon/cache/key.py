@@ -14,6 +14,7 @@ MAY_DIFFER: Mapping[str, str] = {
     "stream": "a cached answer can be delivered either way",
     "stream_options": "it concerns only the stream",
     "background": "the model does not depend on the user",
+    "background_options": "it decides only when and where the model is called",
     "antiphon": "it configures the cache",
 }
 """Fields in which two requests can differ and still have the same answer, and why."""

@@ -20,6 +20,7 @@ from antiphon.storage.contract import Store, StoredAnswer
 from antiphon.upstream.backend import Reply
 from antiphon.upstream.backend_state import Target
 from antiphon.upstream.call import Unobserved, call
+from antiphon.upstream.permitted import is_permitted
 from antiphon.upstream.router import Router
 
 LONGEST_TEXT = 8_000
@@ -74,7 +75,7 @@ class Similar:
     ) -> Question | None:
         """Return the request in a form that can be compared, None if it cannot."""
         text, others = parted(items)
-        if not text or len(text) > LONGEST_TEXT:
+        if not text or len(text) > LONGEST_TEXT or not is_permitted(self._similarity.model):
             return None
         try:
             async with asyncio.timeout(LONGEST_WAIT):

@@ -54,7 +54,7 @@ async def _ask(settings: Settings, text: str, model: str | None, previous: str |
         async with aclosing(run.events()) as batches:
             async for batch in batches:
                 for event in batch:
-                    if isinstance(event, events.ErrorEvent):
+                    if isinstance(event, events.ResponseErrorEvent):
                         raise BackendError(event.message, detail=failures.explained(event.message))
                     _show(console, event)
         console.print(f"\n[{run.response.id}]", style="dim")
@@ -100,11 +100,14 @@ def _first(house: Application) -> str:
 
 def _show(console: Console, event: events.Event) -> None:
     match event:
-        case events.OutputTextDelta(delta=delta) | events.RefusalDelta(delta=delta):
+        case events.ResponseTextDeltaEvent(delta=delta) | events.ResponseRefusalDeltaEvent(delta=delta):
             console.print(delta, end="")
-        case events.ReasoningTextDelta(delta=delta) | events.SummaryTextDelta(delta=delta):
+        case (
+            events.ResponseReasoningTextDeltaEvent(delta=delta)
+            | events.ResponseReasoningSummaryTextDeltaEvent(delta=delta)
+        ):
             console.print(delta, end="", style="dim")
-        case events.ReasoningTextDone() | events.SummaryTextDone():
+        case events.ResponseReasoningTextDoneEvent() | events.ResponseReasoningSummaryTextDoneEvent():
             console.print()
-        case events.OutputItemDone(item=FunctionCall(name=name, arguments=arguments)):
+        case events.ResponseOutputItemDoneEvent(item=FunctionCall(name=name, arguments=arguments)):
             console.print(f"{name}({arguments})", style="cyan")

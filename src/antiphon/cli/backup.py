@@ -80,8 +80,12 @@ def restore(
 def _path(command: str, url: str, file: Path) -> Path:
     """Return the file of an SQLite store. Raises `ConfigError` with the alternative for any other store."""
     if not url.startswith("sqlite:"):
-        shown = POSTGRES[command].format(file=shlex.quote(str(file)), url=shlex.quote(redacted(url)))
-        raise ConfigError(f"`antiphon {command}` supports SQLite only. Use the command of PostgreSQL: {shown}")
+        without_user = redacted(url).replace("…@", "", 1)
+        line = POSTGRES[command].format(file=shlex.quote(str(file)), url=shlex.quote(without_user))
+        raise ConfigError(
+            f"`antiphon {command}` supports SQLite only. Set PGUSER and PGPASSWORD, and use the command of PostgreSQL: "
+            f"{line}"
+        )
     from antiphon.storage.sqlite.file import path_of  # noqa: PLC0415 - for SQLite only
 
     path = path_of(url)

@@ -30,7 +30,7 @@ def doctor(
     """Check the installation, and print how to fix problems.
 
     Checks the settings, store, clock, backends, image server, port, sandbox, packages and versions. A server need not
-    run. The exit code is 1 if there is a problem.
+    run. The exit code is 1 if there is a `problem`, which needs an action. A `note` needs none.
 
     Examples:
       antiphon doctor

@@ -8,6 +8,7 @@ import typer
 
 from antiphon.access.api_keys import Mint
 from antiphon.cli import key_usage
+from antiphon.cli.complain import text_for_operator
 from antiphon.cli.flags import ConfigFlag, StoreFlag
 from antiphon.cli.key_options import (
     DAY,
@@ -26,7 +27,7 @@ from antiphon.cli.key_options import (
 from antiphon.cli.key_tables import keys_table, print_whole
 from antiphon.cli.settings import read_settings
 from antiphon.cli.with_store import notice, say, with_store
-from antiphon.errors import ConfigError
+from antiphon.errors import AntiphonError, ConfigError, StoreError
 from antiphon.ids import new_id
 from antiphon.storage.contract import ApiKey, Limits, Role, Store
 
@@ -166,7 +167,11 @@ def revoke(key_id: KeyArgument, store: StoreFlag = None, config: ConfigFlag = No
 
     async def act(opened: Store) -> None:
         key = await _find(opened, key_id)
-        await opened.put_api_key(replace(key, revoked_at=key.revoked_at or int(time.time())))
+        try:
+            await opened.put_api_key(replace(key, revoked_at=key.revoked_at or int(time.time())))
+        except StoreError as error:
+            text = f"{key.id} is not revoked, and is still accepted: the store failed. {text_for_operator(error)}"
+            raise AntiphonError(text) from error
         say(f"{key.id} is revoked.")
 
     with_store(store, config, act)

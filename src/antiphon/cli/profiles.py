@@ -19,7 +19,7 @@ from antiphon.jobs.profiles import measured, store_measurement
 from antiphon.storage.contract import Store, StoredLesson, StoredProfile
 from antiphon.storage.open import creates_file, open_store
 from antiphon.translation.dialects.profile import FACTS, NOTHING_KNOWN, ModelProfile
-from antiphon.translation.to_chat.defaults import ModelDefaults
+from antiphon.translation.to_chat_completions.defaults import ModelDefaults
 from antiphon.upstream.backend import place_of
 from antiphon.upstream.backend_state import BackendState, Target
 from antiphon.upstream.lessons import LIFE, Lesson

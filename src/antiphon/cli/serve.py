@@ -23,7 +23,7 @@ from antiphon.cli.reread import Current, Reread
 from antiphon.cli.settings import reachable, read_settings
 from antiphon.cli.workers import ServerMemory, supervise
 from antiphon.config import Settings, listen_address, settings_file
-from antiphon.errors import ConfigError, log
+from antiphon.errors import ConfigError, log, redacted
 from antiphon.extras import command, is_installed
 from antiphon.gateway import Gateway
 from antiphon.hosting import app_of, limits_of
@@ -268,14 +268,17 @@ def _print(line: str) -> None:
 
 
 def _describe(served: BackendState) -> str:
-    name = f"backend {served.backend.name}" + (f" at {served.backend.url}" if served.backend.url else " (scripted)")
+    name = f"backend {served.backend.name}" + (
+        f" at {redacted(served.backend.url)}" if served.backend.url else " (scripted)"
+    )
     if served.error == NOT_ASKED:
         return f"{name}: no list of models yet"
     if served.error:
         return served.error.rstrip(".")
     names = offered(served)
     more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return f"{name} with {', '.join(names[:SHOWN]) + more or 'no models'}"
+    scripted = "" if served.backend.url else ", a script for tests and no real model"
+    return f"{name} with {', '.join(names[:SHOWN]) + more or 'no models'}{scripted}"
 
 
 def _tools(settings: Settings) -> list[str]:
@@ -301,7 +304,7 @@ def _searcher(settings: Settings) -> str:
     """Return the web search provider, and its URL if it is not the default."""
     name, separator, _ = settings.web_search.partition("://")
     url = urlsplit(settings.web_search if separator else settings.web_search_url)
-    at = f" at {url.scheme}://{url.netloc}" if url.netloc else ""
+    at = f" at {redacted(f'{url.scheme}://{url.netloc}')}" if url.netloc else ""
     return f"{'searxng' if separator else name}{at}"
 
 

@@ -46,6 +46,11 @@ STORAGE = ("tenant", "stored", "of its limit")
 NEARLY_FULL = 0.9
 """Fraction of the limit from which a tenant is highlighted."""
 
+DISK_FULL = (
+    "The disk of the store is full: requests that store something fail. With SQLite, deletions, changes of keys, and "
+    "`antiphon purge` still work. Free space, or enlarge the disk."
+)
+
 COLORS = {"up": "green", "out": "red", "resting": "yellow", "mixed": "yellow"}
 
 ALLOW = (
@@ -150,8 +155,9 @@ def view_of(address: str, status: Status) -> Group:
 
 
 def _upkeep(status: Status) -> list[str]:
-    """Return the reasons why the server deletes no expired data."""
-    lines = [f"{differs(status.clock_skew)} Nothing is deleted."] if abs(status.clock_skew) > MOST_SKEW else []
+    """Return the reasons why the server deletes no expired data, or stores nothing."""
+    lines = [DISK_FULL] if status.disk_full else []
+    lines += [f"{differs(status.clock_skew)} Nothing is deleted."] if abs(status.clock_skew) > MOST_SKEW else []
     if status.purge_held:
         lines.append(f"At least {status.purge_held:,} responses have expired, too many for one purge. {CHECK}")
     return lines

@@ -14,7 +14,7 @@ from antiphon.protocol.files import FileForm
 from antiphon.runs.engine import Engine
 from antiphon.runs.persistence import RequestIdentity
 from antiphon.storage.contract import AttachResult, NewStoreFile, StoreFile, StorePageQuery, VectorStore
-from antiphon.stored.vector_store_files import AUTO
+from antiphon.stored.vector_store_files import usual_sizes
 
 PART = 1024 * 1024
 """Bytes of a file that are read at a time."""
@@ -122,7 +122,8 @@ async def _attach(engine: Engine, store: VectorStore, name: str, path: Path) -> 
     made = await files.create(FileForm(purpose="assistants"), path.name, written, identity)
     file_id = str(made["id"])
     attributes = msgspec.json.encode({"path": name[:512]})
-    outcome = await engine.store.attach_files(tenant, store.id, [NewStoreFile(file_id, attributes, *AUTO)])
+    new = NewStoreFile(file_id, attributes, *usual_sizes(engine, store.embedding_model))
+    outcome = await engine.store.attach_files(tenant, store.id, [new])
     if outcome.result is not AttachResult.DONE:
         raise ConfigError(f"The vector store {store.id} accepts no more files: {outcome.result.value}.")
     return file_id

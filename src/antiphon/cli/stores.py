@@ -122,6 +122,8 @@ def search(
     async def act(engine: Engine) -> None:
         target = await _found(engine, tenant, name)
         results = await engine.search.search(SearchRequest(target.tenant, (target.id,), (query,), limit))
+        for reason in results.by_keywords.values():
+            notice(f"Searched by keywords only: {reason}")
         if not results.hits:
             notice("No chunk matches the query.")
         for hit in results.hits:

@@ -5,7 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from ipaddress import ip_network
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from antiphon.config.settings import BackendConfig, McpServerConfig, Settings
 from antiphon.errors import ConfigError, redacted
@@ -40,6 +40,8 @@ def check(settings: Settings) -> None:
         check_url(settings.images_backend, "images server")
     if settings.metrics_listen:
         listen_address(settings.metrics_listen)
+    if settings.trace_endpoint:
+        check_collector(settings.trace_endpoint, "trace_endpoint")
 
 
 def key_of(backend: BackendConfig, environment: Mapping[str, str] | None = None) -> str:
@@ -92,12 +94,8 @@ def listen_address(text: str) -> tuple[str, int]:
 
 def check_url(url: str, server: str = "backend") -> None:
     """Raise `ConfigError` unless this is the base URL of a server without credentials: it is displayed and logged."""
-    try:
-        parts = urlsplit(url)
-        is_url = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        is_url = False
-    if not is_url:
+    parts = _parts(url)
+    if parts is None:
         scheme, separator, _ = url.partition("://")
         is_other = bool(separator) and scheme.lower() not in {"http", "https"}
         flaw = f"has the scheme '{scheme}', and only http and https are supported" if is_other else "is not a URL"
@@ -108,6 +106,19 @@ def check_url(url: str, server: str = "backend") -> None:
         raise ConfigError(
             f"The URL of the {server} must not contain a key, a password or a query. Name the variable that holds the "
             f"key with {KEY_SETTINGS.get(server, '--key-env')}."
+        )
+
+
+def check_collector(url: str, name: str) -> None:
+    """Raise `ConfigError` unless this is the URL of a collector of traces; `name` is its setting or variable.
+
+    It can have user information, which the exporter sends as a header.
+    """
+    parts = _parts(url)
+    if parts is None or parts.query or parts.fragment:
+        raise ConfigError(
+            f"{name} is '{redacted(url)}', which is not the URL of a collector. Write it as http://127.0.0.1:4318, and "
+            "put keys in OTEL_EXPORTER_OTLP_HEADERS."
         )
 
 
@@ -216,12 +227,18 @@ def _check_code(settings: Settings) -> None:
 
 def _is_url(text: str) -> bool:
     """Return whether this is the URL of a server, without credentials before the host and without a fragment."""
+    parts = _parts(text)
+    return parts is not None and "@" not in parts.netloc and not parts.fragment
+
+
+def _parts(url: str) -> SplitResult | None:
+    """Return the parts of the URL of a server; None if it is not valid. `urlsplit` drops tabs and line ends."""
     try:
-        parts = urlsplit(text)
+        parts = urlsplit(url)
         is_url = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
     except ValueError:
-        return False
-    return is_url and "@" not in parts.netloc and not parts.fragment
+        return None
+    return parts if is_url and url.isprintable() and " " not in url else None
 
 
 def _check_mcp_url(server: McpServerConfig) -> None:

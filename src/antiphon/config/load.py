@@ -100,6 +100,9 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
         values["prompts"] = _tables(values["prompts"], "PROMPTS")
     if "fallback" in values:
         values["fallback"] = _chains(values["fallback"])
+    if "search_chunk_tokens" in values:
+        pairs = (pair.rpartition("=") for pair in values["search_chunk_tokens"].split())
+        values["search_chunk_tokens"] = {model: tokens for model, _, tokens in pairs}
     return values
 
 
@@ -139,5 +142,5 @@ def _wrong(
 
 def _source(setting: str, file: Path | None, told: Mapping[str, Any], given: Mapping[str, Any]) -> str:
     if setting in given:
-        return "A flag is wrong"
+        return f"The flag --{setting} is wrong"
     return f"The variable {PREFIX}{setting.upper()} is wrong" if setting in told else f"The file {file} is wrong"

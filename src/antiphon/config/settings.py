@@ -201,7 +201,8 @@ class Settings(Struct, kw_only=True, forbid_unknown_fields=True):
     store: str = "sqlite:///~/.local/share/antiphon/antiphon.db"
     """Database that stores all state: `sqlite:///absolute/path`, `sqlite:///~/path/in/your/home`,
     `postgresql://user@host/database`, or `sqlite://` for memory only. A new SQLite file is readable by its owner only.
-    Set the password of PostgreSQL in `PGPASSWORD` or `~/.pgpass` rather than in the URL; Antiphon never displays it."""
+    Set the password of PostgreSQL in `PGPASSWORD` or `~/.pgpass` rather than in the URL. Antiphon displays neither it
+    nor the user."""
     store_connections: Annotated[int, Meta(ge=2, le=1000)] = 10
     """Maximum number of connections that each process opens to PostgreSQL, plus one to listen for notifications."""
     retention_days: Annotated[int, Meta(ge=1, le=36_500)] = 30
@@ -361,6 +362,13 @@ class Settings(Struct, kw_only=True, forbid_unknown_fields=True):
     backends that supports `/v1/embeddings`. Empty: vector stores are searched by keywords only, which needs no model. A
     vector store keeps the model with which it was created; to change it, index the vector store again. Its tokens are
     charged to the API key that attached the file or searched."""
+    search_embeddings_batch: Annotated[int, Meta(ge=1, le=2048)] = 64
+    """Maximum number of texts that one request to an embedding model contains. If its server accepts fewer, Antiphon
+    learns [how many](../hosted-tools/file-search.md#limits-of-embedding-servers)."""
+    search_chunk_tokens: dict[str, Annotated[int, Meta(ge=100, le=4096)]] = field(default_factory=dict)
+    """Size of a chunk in estimated tokens, for each embedding model, if a file is attached without a
+    `chunking_strategy`; neighbouring chunks share up to half of it. Set it for a model with a small context, such as
+    350 for one of 512 tokens. A model without a value has chunks of 800 tokens. The variable holds `a=350 b=600`."""
 
     # --- Code interpreter and shell ---
 
@@ -384,6 +392,12 @@ class Settings(Struct, kw_only=True, forbid_unknown_fields=True):
     code_running: Annotated[int, Meta(ge=0, le=10_000)] = 0
     """Maximum number of calls of code and commands that each process runs at the same time, shared between tenants: one
     tenant alone leaves one slot free. 0 means two for each core."""
+    code_cores_per_tenant: Annotated[float, Meta(ge=0, le=10_000)] = 0.0
+    """CPU cores that the code of one tenant can use on average, in all its containers of a process together; 0 for all
+    cores except one. All cores are those that the process may use: the quota of its control group (`--cpus` of a
+    container) counts. While code of several tenants works, each has at most an equal part of the cores. The server
+    measures the CPU time of all processes of a container, and pauses the containers of a tenant that exceeds
+    its share; the time of the pauses counts in [`code_timeout`](#code_timeout). Only for `bubblewrap`."""
     code_containers_per_tenant: Annotated[int, Meta(ge=1, le=1_000_000)] = 1_000
     """Maximum number of containers of one tenant. The server rejects further ones until others expire or are
     deleted."""
@@ -468,8 +482,8 @@ class Settings(Struct, kw_only=True, forbid_unknown_fields=True):
     """Maximum number of tenants that [metrics by tenant](../operate/monitor.md#metrics-by-tenant) name in each process;
     further tenants are counted as `other`. 0 disables these metrics."""
     trace_endpoint: str = ""
-    """Collector of OpenTelemetry [traces](../operate/monitor.md#traces), such as `http://127.0.0.1:4318`. Default: the
-    collector in `OTEL_EXPORTER_OTLP_ENDPOINT`."""
+    """URL of the collector of OpenTelemetry [traces](../operate/monitor.md#traces), such as `http://127.0.0.1:4318`,
+    without a query. Default: the collector in `OTEL_EXPORTER_OTLP_ENDPOINT`."""
     trace_content: bool = False
     """Whether traces contain the input and the output of responses."""
 

@@ -65,6 +65,11 @@ def shelf(word: str) -> str:
     return f"{word} is on shelf {sum(word.encode()) % 89 + 11}."
 
 
+def row(word: str) -> str:
+    """Return the row in the structured content of `lookup` for a word, which its text does not have."""
+    return f"row-{sum(word.encode()) % 83 + 11}"
+
+
 def _greeting(message: Message) -> Message:
     version = at(message, "params", "protocolVersion")
     return {
@@ -80,5 +85,6 @@ def _called(name: Any, arguments: Any) -> Message:
     if name != LOOKUP["name"]:
         return {"error": {"code": INVALID_PARAMS, "message": f"Unknown tool: {name}"}}
     word = at(arguments, "word")
-    said = shelf(word if isinstance(word, str) else "")
-    return {"result": {"content": [{"type": "text", "text": said}], "isError": False}}
+    word = word if isinstance(word, str) else ""
+    found = {"content": [{"type": "text", "text": shelf(word)}], "structuredContent": {"row": row(word)}}
+    return {"result": found | {"isError": False}}

@@ -82,6 +82,28 @@ def is_text(value: Any) -> TypeGuard[str]:
     return isinstance(value, str) and value != ""
 
 
+TAIL = 12
+"""How many letters and digits at the end of an id differ in `unlike`: the last group of a UUID."""
+
+PREFIX = re.compile(r"[A-Za-z]+[_-]")
+"""The first word of an id, which names the kind of object."""
+
+OTHERS = str.maketrans("0123456789abcdefABCDEF", "9876543210fedcbaFEDCBA")
+"""Digits and the letters of hexadecimal numbers, each as another one of its kind."""
+
+OTHER_LETTERS = str.maketrans("ghijklmnopqrstuvwxyzGHIJKLMNOPQRSTUVWXYZ", "zyxwvutsrqponmlkjihgZYXWVUTSRQPONMLKJIHG")
+"""For the few ids without any of these."""
+
+
+def unlike(id: str) -> str:
+    """Return an id that nothing has, in the shape of one that the server issued: a server may refuse another shape."""
+    named = PREFIX.match(id)
+    start = max(len(id) - TAIL, named.end() if named else 0)
+    tail = id[start:]
+    other = tail.translate(OTHERS)
+    return id[:start] + (other if other != tail else tail.translate(OTHER_LETTERS))
+
+
 def shown(value: Any) -> str:
     """Return a value for a message: as JSON, truncated to 120 characters."""
     try:

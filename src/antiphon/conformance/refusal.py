@@ -12,14 +12,22 @@ KEYS = {"message", "type", "param", "code"}
 
 
 def is_envelope(exchange: Exchange) -> bool:
-    """Whether the response is an error that SDKs can read: `error` with a message and a type."""
-    error = at(exchange.json, "error")
-    return is_text(at(error, "message")) and is_text(at(error, "type"))
+    """Whether the response is an error that SDKs can read: `error` with a message. They need no type."""
+    return is_text(at(exchange.json, "error", "message"))
 
 
-def is_refused(exchange: Exchange, *statuses: int) -> bool:
-    """Whether the request was rejected with one of these statuses and an error that SDKs can read."""
-    return not exchange.fault and exchange.status in (statuses or (400,)) and is_envelope(exchange)
+def is_refused(exchange: Exchange) -> bool:
+    """Whether the request was rejected as the client's error. The form of the error is a requirement of its own."""
+    return not exchange.fault and 400 <= exchange.status < 500
+
+
+UPSTREAM = {502, 503, 504}
+"""Statuses with which a gateway reports a failure of another server."""
+
+
+def is_reported(exchange: Exchange) -> bool:
+    """Whether an HTTP error reports, with a message, that another server failed: OpenAI answers 424."""
+    return (is_refused(exchange) or exchange.status in UPSTREAM) and is_envelope(exchange)
 
 
 def is_named(exchange: Exchange, codes: Sequence[str | None], params: Sequence[str | None]) -> bool:
@@ -129,7 +137,10 @@ def _names_a_thing(exchange: Exchange) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """How one invalid request is rejected. `what` begins a sentence: `A request without a model`."""
+    """How one invalid request is rejected. `what` begins a sentence: `A request without a model`.
+
+    `statuses` are OpenAI's: the first one is preferred.
+    """
 
     what: str
     code: str | None = None
@@ -156,8 +167,7 @@ def refusal_table(area: str, refusals: Mapping[str, Refusal]) -> Table:
 
 
 def _refused(area: str, name: str, refusal: Refusal) -> Requirement:
-    statuses = " or ".join(map(str, refusal.statuses))
-    sentence = f"{refusal.what} is rejected with {statuses} and an error that SDKs can read."
+    sentence = f"{refusal.what} is rejected with a 4xx."
     return Requirement(f"{area}:{name}", refusal.level, refusal.source, sentence)
 
 

@@ -168,9 +168,9 @@ LONGEST_COMMAND = 2000
 
 
 def curl(request: Request) -> str:
-    """Return a request as a shell command, "" if it is not an HTTP request or is too long to read."""
+    """Return a request as a shell command, "" if it is not an HTTP request, or if its body is too long or no text."""
     data = request.data.decode("utf-8", "replace")
-    if request.method in ("WS", "MCP-RECEIVED") or len(data) > LONGEST_COMMAND:
+    if request.method in ("WS", "MCP-RECEIVED") or len(data) > LONGEST_COMMAND or not _is_text(request.data):
         return ""
     method = [] if request.method == ("POST" if data else "GET") else ["-X", request.method]
     kind = {"content-type": "application/json"} if data else {}
@@ -180,6 +180,14 @@ def curl(request: Request) -> str:
     body = ["--data-binary", data] if data else []
     words = [*method, *named, *body]
     return " ".join(["curl -sS", f'"$BASE_URL"{shlex.quote(request.path)}', *key, *map(shlex.quote, words)])
+
+
+def _is_text(data: bytes) -> bool:
+    """Whether a command shows these bytes as they are: a carriage return would get lost."""
+    try:
+        return "\r" not in data.decode()
+    except UnicodeDecodeError:
+        return False
 
 
 def replay(name: str) -> str:

@@ -26,6 +26,7 @@ SECTIONS = {
     16: "orders of events",
     17: "Open Responses",
     18: "adjacent endpoints",
+    24: "amendments of November 2026",
 }
 """The sections of the Responses API's specification that a `spec` source names by number."""
 
@@ -105,8 +106,8 @@ def capability(requirement: Requirement) -> Requirement:
 
 CaseOutcome = Literal["passed", "failed", "blocked", "skipped", "not offered"]
 
-OUTCOMES: tuple[CaseOutcome, ...] = ("failed", "passed", "blocked", "skipped", "not offered")
-"""Heavier outcomes come first: a requirement that fails in one case fails. No case decides that one is blocked."""
+OUTCOMES: tuple[CaseOutcome, ...] = ("failed", "blocked", "passed", "skipped", "not offered")
+"""Heavier outcomes come first: a requirement that fails in one case fails."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +120,10 @@ class Verdict:
     """How many exchanges the case had had: the last of them decided it."""
     place: str = ""
     """What in the exchange decided it: the number of an event, the path of a field, and its value."""
+    root: str = ""
+    """The requirement that has failed from the same cause, if it has failed in this case."""
+    is_end: bool = False
+    """Whether the case could not continue: this is the verdict on all that it had not judged."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from antiphon.conformance.areas import REQUIREMENTS
 from antiphon.conformance.case import Case, Playing
+from antiphon.conformance.causes import with_roots
 from antiphon.conformance.exchange import Exchange
 from antiphon.conformance.http import Subject
 from antiphon.conformance.manners import find_manners
@@ -104,7 +105,10 @@ def results(requirements: Iterable[Requirement], tried: Sequence[Tried], known: 
     A failed prerequisite that was not selected comes first: it is the root cause.
     """
     wanted = {one.id: one for one in requirements}
-    judged = {name: _judged(name, tried) for name in with_needs(set(wanted))}
+    tried = [replace(one, verdicts=with_roots(one.verdicts)) for one in tried]
+    needed = with_needs(set(wanted))
+    caused = {its.root for one in tried for name, its in one.verdicts.items() if name in needed and its.root}
+    judged = {name: _judged(name, tried) for name in needed | with_needs(caused)}
     standing = Standing({name: verdict for name, (verdict, _) in judged.items()}, _alone(judged, tried))
     found = {name: standing.of(name) for name in wanted}
     roots = dict.fromkeys(root for _, root in found.values() if root and root not in wanted)

@@ -1,6 +1,7 @@
 """Inputs that cases of several areas send: pictures, tokens, tools."""
 
 import base64
+import json
 import struct
 import zlib
 from collections.abc import Mapping
@@ -120,6 +121,11 @@ CHAT_TOOLS = [for_chat(tool) for tool in TOOLS]
 def spelled(asked: str, *calls: str) -> str:
     """Return a question and the calls that answer it, one per line: the scripted model `demo` makes only such calls."""
     return "\n".join((asked, *(f"call {one}" for one in calls)))
+
+
+def search(tool: str, query: str, **more: Any) -> str:
+    """Return a search for `spelled`. Servers name the argument of their function `query` or `queries`."""
+    return f"{tool} {json.dumps({'query': query, 'queries': [query], **more})}"
 
 
 ASK_WEATHER = "What is the weather in Paris? Use get_weather."

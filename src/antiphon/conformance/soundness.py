@@ -4,14 +4,14 @@ The rules are those of `antiphon.testing`. A rule that does not apply to a strea
 steps, is not judged.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from antiphon.conformance.place import at_event
 from antiphon.conformance.reading import at
 from antiphon.conformance.requirement import Requirement, Table
 from antiphon.conformance.trial import Trial
-from antiphon.testing import RULES, Rule, check_event_stream
+from antiphon.testing import RULES, Rule, Violation, check_event_stream
 
 ENDS = ("response.completed", "response.incomplete", "response.failed")
 
@@ -87,12 +87,43 @@ def judge_stream(trial: Trial, events: Iterable[dict[str, Any]]) -> None:
     events = list(events)
     broken = {violation.rule: violation for violation in check_event_stream(events)}
     things = (thing for event in events for thing in (event, event.get("item")))
+    roots = roots_of(events, broken)
     types = {name for thing in things if isinstance(name := at(thing, "type"), str)}
     for rule in RULES:
         if rule in broken or _is_shown(rule, types):
             violation = broken.get(rule)
             place = at_event(events, violation.sequence_number) if violation else ""
-            trial.expect(stream_id(rule), violation is None, str(violation or ""), place)
+            root = stream_id(roots[rule]) if rule in roots else ""
+            trial.expect(stream_id(rule), violation is None, str(violation or ""), place, root)
+
+
+LIFE = {"item", "part", "summary", "text", "annotation", "command", "tool", "mcp", "image"}
+"""First words of the rules about the events of one item."""
+
+FOLLOWS = {"error:then-failed": "stream:one-terminal"}
+"""By a rule: the one that breaks from the same cause at the same event."""
+
+
+def roots_of(events: Sequence[dict[str, Any]], broken: Mapping[str, Violation]) -> dict[str, str]:
+    """Return, by a broken rule, the one that the same cause had broken before it.
+
+    One fault of an item breaks several rules: its first broken `must` is the root of the others, and of what is wrong
+    with the output of the response.
+    """
+    indexes = {event.get("sequence_number"): event.get("output_index") for event in events}
+    firsts: dict[Any, str] = {}
+    roots: dict[str, str] = {}
+    for rule, violation in sorted(broken.items(), key=lambda one: one[1].sequence_number or 0):
+        number, family = violation.sequence_number, rule.partition(":")[0]
+        index = indexes.get(number) if number is not None else None
+        if family in LIFE and index is not None:
+            is_root = violation.level == "must"
+            roots[rule] = firsts.setdefault(index, rule) if is_root else firsts.get(index, "")
+        elif family == "output":
+            roots[rule] = next(iter(firsts.values()), "")
+        elif (cause := broken.get(FOLLOWS.get(rule, ""))) is not None and cause.sequence_number == number:
+            roots[rule] = cause.rule
+    return {rule: root for rule, root in roots.items() if root and root != rule}
 
 
 def _is_shown(rule: str, types: set[str]) -> bool:

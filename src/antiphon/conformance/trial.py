@@ -12,7 +12,7 @@ from typing import Any
 from antiphon.conformance.exchange import MCP_RECEIVED, Exchange, Pause, Request, Step, Together
 from antiphon.conformance.place import decided
 from antiphon.conformance.reading import MISSING, Read, at, peek, shown
-from antiphon.conformance.refusal import hidden_error, message_of, named_lack, path_absence
+from antiphon.conformance.refusal import hidden_error, lacking, message_of, named_lack, path_absence
 from antiphon.conformance.requirement import Stop, Verdict
 from antiphon.conformance.simpler import doubted
 
@@ -143,15 +143,16 @@ class Trial:
 
     # Judging
 
-    def expect(self, id: str, holds: bool, came: object = "", place: str = "") -> bool:
+    def expect(self, id: str, holds: bool, came: object = "", place: str = "", root: str = "") -> bool:
         """Judge a requirement by the responses; return whether it passes. Once it has failed, it stays failed.
 
-        Unless `place` says what decided it, the fields that were read since the last verdict do.
+        Unless `place` says what decided it, the fields that were read since the last verdict do. `root` is the
+        requirement that fails from the same cause, if it does.
         """
         if id not in self._ids:
             raise LookupError(f"{id} is not one of the ids that this case names.")
         if self.verdicts.get(id, Verdict("passed")).outcome != "failed":
-            self.verdicts[id] = Verdict("passed") if holds else self._failed(came, place)
+            self.verdicts[id] = Verdict("passed") if holds else replace(self._failed(came, place), root=root)
         self.reads.clear()
         return holds
 
@@ -226,6 +227,24 @@ class Trial:
         if exchange.fault:
             raise Stop("failed", exchange.came)
 
+    def answered(self, exchange: Exchange) -> None:
+        """End the case unless the response is complete, whatever its status."""
+        if exchange.fault:
+            raise Stop("failed", exchange.came)
+        self.reads.clear()
+
+    def extended(self, exchange: Exchange) -> None:
+        """End the case, as not offered, unless an endpoint that OpenAI does not document accepts the request.
+
+        Each server that has such an endpoint designed its own, so no rejection of another's request is wrong.
+        """
+        self._admitted(exchange)
+        if exchange.fault:
+            raise Stop("failed", exchange.came)
+        if not exchange.is_ok:
+            raise Stop("not offered", lacking(exchange))
+        self.reads.clear()
+
     def _admitted(self, exchange: Exchange) -> None:
         """End the case if the server turns the client away, because that is unrelated to the request."""
         if (why := TURNED_AWAY.get(exchange.status)) is not None:
@@ -250,7 +269,7 @@ class Trial:
             self.skip(one, UNSHOWN)
         place = decided(self.reads, self.exchanges) if rest.outcome == "failed" else ""
         for one in self._ids:
-            self.verdicts.setdefault(one, replace(rest, seen=len(self.exchanges), place=place))
+            self.verdicts.setdefault(one, replace(rest, seen=len(self.exchanges), place=place, is_end=True))
 
 
 def is_response(value: Any) -> bool:

@@ -26,8 +26,10 @@ from antiphon.runs.run import Run
 from antiphon.runs.tool_policy import IGNORED
 from antiphon.runs.turn import output_text
 from antiphon.storage.contract import ApiKey, ConsoleSession, Facts, Reply, Role, StoredItem, UsageField
-from antiphon.translation.to_chat.adjustments import ADJUSTED
+from antiphon.telemetry.context import within_request
+from antiphon.translation.to_chat_completions.adjustments import ADJUSTED
 from antiphon.translation.wire import COMMENT, encode
+from antiphon.upstream.permitted import REDIRECTING, permit, redirected
 from antiphon.upstream.status import Status
 from antiphon.webhooks.endpoints import Endpoints
 
@@ -36,6 +38,7 @@ __all__ = [
     "CHAINABLE",
     "COMMENT",
     "IGNORED",
+    "REDIRECTING",
     "ApiKey",
     "CompletionRecorder",
     "ConsoleSession",
@@ -71,8 +74,11 @@ __all__ = [
     "has_budget",
     "is_weighed",
     "output_text",
+    "permit",
+    "redirected",
     "usage_object",
     "weight_of",
     "weight_of_chat",
     "weight_of_response",
+    "within_request",
 ]

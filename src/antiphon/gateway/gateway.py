@@ -24,6 +24,7 @@ from antiphon.protocol.resources import (
     InputItemsQuery,
     ResponsesQuery,
 )
+from antiphon.protocol.tool_lists import ToolList
 from antiphon.runs.compact import compact
 from antiphon.runs.engine import Engine, going_away
 from antiphon.runs.facts import origin_of
@@ -34,7 +35,8 @@ from antiphon.runs.persistence import RequestIdentity
 from antiphon.runs.prepare import prepare
 from antiphon.runs.run import Run
 from antiphon.runs.storage_status import running_containers, storage_status
-from antiphon.sharing.memory import Memory
+from antiphon.sharing.memory import Account, Memory
+from antiphon.sharing.recent import Recent
 from antiphon.sharing.resources import SharedResources
 from antiphon.storage.contract import ApiKey, Reply, StoredItem, UsageField
 from antiphon.storage.notifications import Subscription
@@ -64,6 +66,9 @@ if TYPE_CHECKING:
 CODE_FIELDS = frozenset(CodeStatus.__struct_fields__) - {"containers"}
 """Returns the state of the sandbox."""
 
+TOOLS = 16 * 1024 * 1024
+"""Bytes of the tools that are kept for later requests, of all tenants: about 100 lists as long as Codex's."""
+
 RUNNING = "Containers that have not expired."
 
 
@@ -87,6 +92,8 @@ class Gateway:
         """Whether any backend accepts the parameter with this name, which is not in the API."""
         self.offload = engine.offload.run
         """Runs a function on large data in a thread, in the tenant's turn."""
+        self.tools: Recent[bytes, ToolList] = Recent(TOOLS, lambda tools: tools.weight)
+        """The newest tools of each tenant, by their JSON."""
         self.known_keys = engine.api_keys
         """The API keys, which also decide whether a request needs one: once the first was created."""
         self._store_probe = StoreProbe(lambda: engine.store)
@@ -174,9 +181,14 @@ class Gateway:
     def status(self) -> Status:
         """Return the state of this process's backends and shared resources."""
         engine, upkeep = self._engine, self._engine.upkeep
-        shared = engine.shared.usage()
         return status_of(
-            engine.models, len(engine.runs), shared, upkeep.clock_skew, upkeep.purge_held, code=self._code()
+            engine.models,
+            len(engine.runs),
+            engine.shared.usage(),
+            upkeep.clock_skew,
+            upkeep.purge_held,
+            disk_full=upkeep.is_disk_full,
+            code=self._code(),
         )
 
     def _code(self) -> CodeStatus | None:
@@ -203,11 +215,16 @@ class Gateway:
 
     async def backlog(self) -> list[Family]:
         """Return the metrics that all processes have in common, since they are in the store."""
-        waiting, containers = await self._engine.store.backlog(), await self._engine.store.running_containers()
+        store = self._engine.store
+        waiting, containers = await store.backlog(queue.LEAD), await store.running_containers()
         jobs, deliveries = "Background responses in the queue.", "Webhooks in the outbox."
+        deferred = "Background responses in the queue that can wait for idle slots."
+        overdue = "Background responses that still wait after their window."
         return families(
             [
                 Known("antiphon_background_waiting", jobs, look=lambda: {(): waiting.jobs}),
+                Known("antiphon_background_deferred", deferred, look=lambda: {(): waiting.deferred}),
+                Known("antiphon_background_overdue", overdue, look=lambda: {(): waiting.overdue}),
                 Known("antiphon_webhooks_waiting", deliveries, look=lambda: {(): waiting.deliveries}),
                 Known("antiphon_containers_running", RUNNING, look=lambda: {(): float(containers)}),
             ]
@@ -321,12 +338,17 @@ class Gateway:
         self, path: str, request: JsonObject, tenant: str, grant: UsageLease | None, form: MakeForm | None
     ) -> Passing:
         """Select a backend for a request for images, as JSON or as a `form`: the image server for its model."""
+        from antiphon.runs.image_answers import PassingImages  # noqa: PLC0415 - for requests for images alone
+
         engine = self._engine
         if not engine.accepts_work:
             raise going_away()
         router = engine.image_router if request["model"] == engine.images_model else engine.router
         route = await router.route(request["model"], tenant=tenant)
-        return Passing(engine.observers, route, path, request, grant, tenant, form)
+        passing = PassingImages(engine.observers, route, path, request, grant, tenant, form)
+        passing.read = engine.read_image
+        passing.account, passing.most = Account(engine.memory, tenant), engine.memory.most(tenant)
+        return passing
 
     @property
     def images_model(self) -> str:
@@ -462,7 +484,9 @@ class Gateway:
 def _upkeep(engine: Engine) -> list[Known]:
     ahead = "Seconds by which a process's clock is ahead of the store's."
     held = "Stored responses that have expired, if they are too many for one purge."
+    full = "Whether the disk of the store has no room: 1 or 0."
     return [
+        Known("antiphon_disk_full", full, look=lambda: {(): float(engine.upkeep.is_disk_full)}),
         Known("antiphon_clock_skew_seconds", ahead, look=lambda: {(): engine.upkeep.clock_skew}),
         Known("antiphon_purge_held", held, look=lambda: {(): float(engine.upkeep.purge_held)}),
     ]

@@ -60,9 +60,9 @@ class VectorStores:
         """Delete a store; its files remain."""
         return stores.delete(self._engine, tenant, store_id)
 
-    def search(self, tenant: str, store_id: str, request: SearchVectorStore) -> Made:
-        """Search a store."""
-        return stores.search(self._engine, tenant, store_id, request)
+    async def search(self, tenant: str, store_id: str, request: SearchVectorStore) -> tuple[JsonObject, bool]:
+        """Search a store; return the results, and whether they are by keywords only."""
+        return await stores.search(self._engine, tenant, store_id, request)
 
     async def reindex(self, tenant: str, store_id: str) -> JsonObject:
         """Ingest all files of a store again; return the store."""

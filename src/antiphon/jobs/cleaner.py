@@ -64,7 +64,8 @@ class Cleaner(Periodic):
         self._delete_blobs = delete_blobs
 
     async def look(self) -> None:
-        """Check the clock once, and purge if a purge is due. Raises `StoreError`."""
+        """Check the disk and the clock once, and purge if a purge is due. Raises `StoreError`."""
+        self._upkeep.is_disk_full = not await self._store.has_room()
         skew = await self._store.clock_skew()
         if skew is None:
             return

@@ -31,16 +31,20 @@ class TextEnd(NamedTuple):
 
 
 TEXT_ENDS: dict[str, TextEnd] = {
-    "response.output_text": TextEnd(events.OutputTextDone, "text"),
-    "response.refusal": TextEnd(events.RefusalDone, "refusal"),
-    "response.reasoning_text": TextEnd(events.ReasoningTextDone, "text"),
-    "response.reasoning_summary_text": TextEnd(events.SummaryTextDone, "text"),
-    "response.function_call_arguments": TextEnd(events.ArgumentsDone, "arguments", ("arguments",)),
-    "response.custom_tool_call_input": TextEnd(events.CustomInputDone, "input", ("input",)),
-    "response.mcp_call_arguments": TextEnd(events.McpArgumentsDone, "arguments", ("arguments",)),
-    "response.code_interpreter_call_code": TextEnd(events.CodeDone, "code", ("code",)),
-    "response.apply_patch_call_operation_diff": TextEnd(events.DiffDone, "diff", ("operation", "diff")),
-    "response.shell_call_command": TextEnd(events.ShellCommandDone, "command", ("action", "commands")),
+    "response.output_text": TextEnd(events.ResponseTextDoneEvent, "text"),
+    "response.refusal": TextEnd(events.ResponseRefusalDoneEvent, "refusal"),
+    "response.reasoning_text": TextEnd(events.ResponseReasoningTextDoneEvent, "text"),
+    "response.reasoning_summary_text": TextEnd(events.ResponseReasoningSummaryTextDoneEvent, "text"),
+    "response.function_call_arguments": TextEnd(
+        events.ResponseFunctionCallArgumentsDoneEvent, "arguments", ("arguments",)
+    ),
+    "response.custom_tool_call_input": TextEnd(events.ResponseCustomToolCallInputDoneEvent, "input", ("input",)),
+    "response.mcp_call_arguments": TextEnd(events.ResponseMcpCallArgumentsDoneEvent, "arguments", ("arguments",)),
+    "response.code_interpreter_call_code": TextEnd(events.ResponseCodeInterpreterCallCodeDoneEvent, "code", ("code",)),
+    "response.apply_patch_call_operation_diff": TextEnd(
+        events.ResponseApplyPatchCallOperationDiffDoneEvent, "diff", ("operation", "diff")
+    ),
+    "response.shell_call_command": TextEnd(events.ResponseShellCallCommandDoneEvent, "command", ("action", "commands")),
 }
 """By the type of the text's events, without their last word."""
 
@@ -53,8 +57,8 @@ PART_TEXTS = {
 """The text of each type of part."""
 
 PART_ENDS: dict[str, tuple[str, Callable[..., events.Event]]] = {
-    "content_index": ("content", events.ContentPartDone),
-    "summary_index": ("summary", events.SummaryPartDone),
+    "content_index": ("content", events.ResponseContentPartDoneEvent),
+    "summary_index": ("summary", events.ResponseReasoningSummaryPartDoneEvent),
 }
 """The field of the item that contains the parts, and the event that ends one, by their index."""
 
@@ -102,7 +106,7 @@ class OpenText:
             return self.part
         end = TEXT_ENDS[self.kind]
         if self.whole is None:
-            extra = {"logprobs": self.logprobs} if end.event is events.OutputTextDone else {}
+            extra = {"logprobs": self.logprobs} if end.event is events.ResponseTextDoneEvent else {}
             writer.emit(end.event(**self.place, **{end.field: self.text}, **extra))
         if self.part is None:
             return self.text
@@ -151,7 +155,7 @@ class HalfMadeItem:
             writer.emit(step(output_index=output_index, item_id=str(item["id"])))
         elif item.get("status") and item["type"] not in NO_END:
             item["status"] = "incomplete"
-        writer.emit(events.OutputItemDone(output_index=output_index, item=item))
+        writer.emit(events.ResponseOutputItemDoneEvent(output_index=output_index, item=item))
         closed: Json = item
         return closed
 

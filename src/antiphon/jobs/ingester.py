@@ -5,17 +5,18 @@ loaded before a file waits.
 """
 
 import asyncio
-import os
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
 from antiphon.errors import StoreError, log, reportable
 from antiphon.runs.engine import Engine
+from antiphon.sharing.cores import whole_cores
 from antiphon.sharing.loading import load
 from antiphon.sharing.scheduler import SHARE, FairScheduler
 from antiphon.storage.contract import INGESTIONS, Ingestion
 from antiphon.telemetry.context import About, begin
+from antiphon.upstream.permitted import permit
 
 Ingest = Callable[[Engine, Ingestion], Awaitable[None]]
 
@@ -28,7 +29,7 @@ IDLE = 30.0
 
 def ingestion_turns() -> FairScheduler:
     """Return the slots of a process: a file for each core, and one for a second tenant."""
-    return FairScheduler(max(2, os.cpu_count() or 1), leaves_room=True)
+    return FairScheduler(max(2, whole_cores()), leaves_room=True)
 
 
 @dataclass(slots=True)
@@ -44,6 +45,8 @@ class Ingester:
     _loop: "asyncio.Task[None] | None" = None
     _pending: "asyncio.Future[Ingestion | None] | None" = None
     """The claim that was made last."""
+    _skipped: bool = False
+    """The last claim skipped files of embedding models that do not answer."""
     _ingest: Ingest | None = None
     """Loaded once a file waits."""
 
@@ -71,10 +74,19 @@ class Ingester:
                     log.debug("Cannot claim files for ingestion: %s", error)
                 except Exception as error:
                     reportable(error)  # logs it; the other files must continue
-                await change.wait(LOOK_EVERY if self._running or self._strays else IDLE)
+                usual = LOOK_EVERY if self._running or self._strays else IDLE
+                await change.wait(min(usual, self._pause()) if self.engine.outages.known else usual)
+
+    def _pause(self) -> float:
+        """Return the seconds until files can try the next embedding model that did not answer."""
+        left = self.engine.outages.left()
+        if left is None:  # a pause may have ended since the last claim
+            return 0.0 if self._skipped else IDLE
+        return left
 
     async def _look(self) -> None:
         store, worker = self.engine.store, self.engine.worker
+        self._skipped = False
         if self._ingest is not None:
             await self._look_at_own()
         if not await store.has_ingestions():
@@ -85,7 +97,9 @@ class Ingester:
             ingest = self._ingest = (await load("antiphon.jobs.ingestion")).ingest
         while not self._slots.is_full:
             here = int(SHARE * self._slots.free)  # the scheduler's limit for one tenant
-            self._pending = asyncio.ensure_future(store.claim_ingestion(worker, here))
+            paused = self.engine.outages.paused()
+            self._skipped = bool(paused)
+            self._pending = asyncio.ensure_future(store.claim_ingestion(worker, here, paused))
             ingestion = await asyncio.shield(self._pending)
             if ingestion is None:
                 return
@@ -104,6 +118,7 @@ class Ingester:
 
     async def _work(self, ingestion: Ingestion, ingest: Ingest) -> None:
         begin(About(api_key_id=ingestion.key_id))  # this task may have been created within a request
+        permit(())
         try:
             await ingest(self.engine, ingestion)
         except StoreError as error:

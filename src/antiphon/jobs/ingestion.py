@@ -2,16 +2,22 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from antiphon.documents.reader import DocumentError
 from antiphon.errors import AntiphonError, ClientError, StoreError, log, reportable
 from antiphon.runs.engine import Engine
 from antiphon.search.chunking import Chunk, chunks_of, estimate_tokens
+from antiphon.search.contract import UnavailableError
 from antiphon.sharing.memory import Account
 from antiphon.storage.contract import Ingestion, StoredFile
 from antiphon.storage.records.chunks import ChunkRow
 from antiphon.stored.file_text import file_text, weight_of_file
+
+if TYPE_CHECKING:
+    from antiphon.search.fitting import Part
 
 SECONDS = 600.0
 """Time limit of one file in seconds."""
@@ -34,6 +40,12 @@ MOST_CHUNKS = 500_000
 AT_ONCE = 128
 """Chunks that are cut, embedded and written at once: some hundred kilobytes of text."""
 
+GIVEN_UP_AFTER = 24 * 3600.0
+"""Seconds of an outage of the embedding model after which its files fail. Until then they wait."""
+
+TRIED = "text"
+"""Shows whether an embedding model answers again."""
+
 
 class LostError(Exception):
     """The file was deleted, cancelled, or is ingested again: this work is obsolete."""
@@ -49,10 +61,13 @@ async def ingest(engine: Engine, ingestion: Ingestion) -> None:
         await engine.store.fail_ingestion(ingestion, "server_error", text)
         return
     try:
-        async with asyncio.timeout(SECONDS):
-            await _ingest(engine, ingestion)
+        await _try_model(engine, ingestion)
+        async with asyncio.timeout(SECONDS) as limit:
+            await _ingest(engine, ingestion, limit)
     except LostError:
         return
+    except UnavailableError as error:
+        await _wait(engine, ingestion, error)
     except StoreError:
         raise
     except DocumentError as error:
@@ -70,21 +85,40 @@ async def ingest(engine: Engine, ingestion: Ingestion) -> None:
         await engine.store.fail_ingestion(ingestion, "server_error", reportable(error).message)
 
 
-async def _ingest(engine: Engine, ingestion: Ingestion) -> None:
+async def _try_model(engine: Engine, ingestion: Ingestion) -> None:
+    """Call a model that did not answer recently, before the file is read for it. Raises `UnavailableError`."""
+    model = ingestion.embedding_model
+    if model and engine.outages.lasts(model) is not None:
+        await _embedded(engine, ingestion, [TRIED])
+
+
+async def _wait(engine: Engine, ingestion: Ingestion, error: UnavailableError) -> None:
+    """Return the file to the queue: no worker of this process claims it before the model's pause ends."""
+    lasted = engine.outages.lasts(ingestion.embedding_model) or 0.0
+    if lasted > GIVEN_UP_AFTER:
+        await engine.store.fail_ingestion(ingestion, "server_error", error.message)
+        return
+    log.warning("The file %s waits for the embedding model: %s", ingestion.file.file_id, error.gist)
+    await engine.store.release_ingestion(engine.worker, ingestion.seq)
+
+
+async def _ingest(engine: Engine, ingestion: Ingestion, limit: asyncio.Timeout) -> None:
     entry = ingestion.file
     file = await engine.files.find(entry.tenant, entry.file_id)
     if file is None:
         raise DocumentError("invalid_file", "The file was deleted or has expired.")
     memory = Account(engine.memory, entry.tenant, is_patient=True)
     try:
-        count = await _write(engine, ingestion, file, memory)
+        count = await _write(engine, ingestion, file, memory, limit)
     finally:
         memory.close()
     await engine.store.complete_ingestion(ingestion, count, MOST_CHUNKS)
 
 
-async def _write(engine: Engine, ingestion: Ingestion, file: StoredFile, memory: Account) -> int:
-    """Write all chunks of a file; return how many."""
+async def _write(
+    engine: Engine, ingestion: Ingestion, file: StoredFile, memory: Account, limit: asyncio.Timeout
+) -> int:
+    """Write all chunks of a file; return how many. The time of the embedding server does not count for the limit."""
     await memory.obtain(weight_of_file(file, engine.memory.most(file.tenant)))
     text = await _text(engine, file)
     tokens = await engine.offload.run(file.tenant, estimate_tokens, text)
@@ -96,10 +130,27 @@ async def _write(engine: Engine, ingestion: Ingestion, file: StoredFile, memory:
     count = 0
     with await engine.reserve_storage(file.tenant, len(text)):
         async for part in _parts(engine, ingestion, text):
-            if not await engine.store.write_chunks(ingestion, await _rows(engine, ingestion, part)):
-                raise LostError
-            count += len(part)
+            with _untimed(limit):
+                rows = await _rows(engine, ingestion, part, count)
+            if (count := count + len(rows)) > MOST_CHUNKS:
+                raise DocumentError("invalid_file", f"The file has more than {MOST_CHUNKS:,} chunks. Split the file.")
+            for start in range(0, len(rows), AT_ONCE):
+                if not await engine.store.write_chunks(ingestion, rows[start : start + AT_ONCE]):
+                    raise LostError
     return count
+
+
+@contextmanager
+def _untimed(limit: asyncio.Timeout) -> Iterator[None]:
+    """Stop the clock of a time limit."""
+    clock, end = asyncio.get_running_loop().time, limit.when()
+    began = clock()
+    limit.reschedule(None)
+    try:
+        yield
+    finally:
+        if end is not None:
+            limit.reschedule(end + clock() - began)
 
 
 async def _text(engine: Engine, file: StoredFile) -> str:
@@ -127,10 +178,24 @@ def _some(chunks: Iterator[Chunk]) -> Sequence[Chunk]:
     return list(islice(chunks, AT_ONCE))
 
 
-async def _rows(engine: Engine, ingestion: Ingestion, part: Sequence[Chunk]) -> Sequence[ChunkRow]:
-    vectors: Sequence[bytes | None] = [None] * len(part)
-    if model := ingestion.embedding_model:
-        vectors = await engine.embeddings(model).embed([chunk.text for chunk in part], ingestion.file.tenant)
-    return [
-        ChunkRow(chunk.position, chunk.text, chunk.tokens, vector) for chunk, vector in zip(part, vectors, strict=True)
-    ]
+async def _rows(engine: Engine, ingestion: Ingestion, part: Sequence[Chunk], first: int) -> Sequence[ChunkRow]:
+    """Return chunks with their vectors, numbered from `first`. One that is too long for the model becomes several."""
+    if not ingestion.embedding_model:
+        return [ChunkRow(first + place, chunk.text, chunk.tokens) for place, chunk in enumerate(part)]
+    found = await _embedded(engine, ingestion, [chunk.text for chunk in part])
+    rows: list[ChunkRow] = []
+    for chunk, parts in zip(part, found, strict=True):
+        for one in parts:
+            tokens = chunk.tokens if len(parts) == 1 else estimate_tokens(one.text)
+            rows.append(ChunkRow(first + len(rows), one.text, tokens, one.vector))
+    return rows
+
+
+async def _embedded(engine: Engine, ingestion: Ingestion, texts: Sequence[str]) -> "Sequence[Sequence[Part]]":
+    """Return the parts of texts with their vectors. Raises `AntiphonError`, but not `ClientError`."""
+    try:
+        return await engine.embeddings(ingestion.embedding_model).embed_parts(texts, ingestion.file.tenant)
+    except ClientError as error:  # a model that no backend has: the error names others, which a key may not know
+        text = f"No backend has the embedding model '{ingestion.embedding_model}'."
+        text = text if error.code == "model_not_found" else error.message
+        raise AntiphonError(text, code="server_error", gist=error.gist, detail=str(error)) from error

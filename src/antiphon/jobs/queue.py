@@ -1,7 +1,8 @@
 """Background responses: queued, cancelled, and run by the worker that claims them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from typing import Any
 
 import msgspec
@@ -12,7 +13,7 @@ from antiphon.access.spending import NOTHING_SPENT
 from antiphon.errors import AntiphonError, ClientError, reportable
 from antiphon.jobs.half_made import close_half_made
 from antiphon.jobs.recorder import QUEUED, BackgroundRecorder, Lost, frames_of
-from antiphon.protocol.requests import CreateResponse, LocalRequest
+from antiphon.protocol.requests import BackgroundOptions, CreateResponse, LocalRequest
 from antiphon.protocol.response import Response
 from antiphon.protocol.tools import McpTool
 from antiphon.protocol.validation.validate import LARGE, decode_request
@@ -35,16 +36,24 @@ from antiphon.runs.prepare import (
 )
 from antiphon.runs.run import Run
 from antiphon.sharing.memory import Account, weight_of_json
-from antiphon.storage.contract import Job, LockResult, Reply
+from antiphon.storage.contract import SOONEST, Deferral, Job, LockResult, Reply
 from antiphon.storage.records.facts import BACKGROUND, STORED, STREAM
 from antiphon.stored.responses import not_found, show_response
 from antiphon.telemetry.context import note
-from antiphon.translation.to_chat.prefix import MANY
+from antiphon.translation.to_chat_completions.prefix import MANY
 from antiphon.translation.writer import ResponseWriter
+from antiphon.upstream.permitted import permit, restriction
 from antiphon.webhooks.announcement import announcement
 
 MOST_LOST = 3
 """Workers that can crash on one job; then it fails."""
+
+
+WINDOWS: Mapping[str | None, int] = {"2h": 2 * 3600, "8h": 8 * 3600}
+"""The values of `completion_window` with which a job is deferred, in seconds."""
+
+LEAD = 1800
+"""Seconds before the end of the window from which a job no longer waits for idle slots: a response may take as long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +90,7 @@ async def _put(
     engine: Engine, request: CreateResponse, body: bytes, ticket: RequestIdentity, context: Context
 ) -> Queued:
     items = context.items
-    candidates = await engine.models.candidates(request.model, suggests=not ticket.tenant)
+    candidates = await engine.models.candidates(request.model)
     if isinstance(request, LocalRequest):
         candidates = candidates.taking(request.parameters)
     if carries_credentials(request) and (
@@ -104,12 +113,13 @@ async def _put(
     if engine.facts is not None:
         facts = facts_of(origin_of(request, ticket), response, context.input, engine.now())
     if context.is_large:
-        stored = await engine.offload.run(ticket.tenant, retention.of, response, context, [], facts)
+        stored = await engine.offload.run(ticket.tenant, retention.of, response, context, {}, facts)
     else:
-        stored = retention.of(response, context, [], facts)
+        stored = retention.of(response, context, {}, facts)
     frames = frames_of(writer.take()) if stored.is_streamed else []
     kept, most = without_credentials(request, body), engine.queue_per_tenant
-    outcome = await engine.store.enqueue(stored, kept, frames, reply, ticket.taken, most=most)
+    deferral = SOONEST if request.background_options is None else _deferral_of(request, response.created_at)
+    outcome = await engine.store.enqueue(stored, kept, frames, reply, ticket.taken, most=most, deferral=deferral)
     if outcome is LockResult.FULL:
         raise queue_full(most)
     if outcome is LockResult.UNKNOWN:
@@ -119,6 +129,15 @@ async def _put(
     for hand_over in engine.observers.queued:
         hand_over(response.id)
     return Queued(response, ignored)
+
+
+def _deferral_of(request: CreateResponse, created_at: int) -> Deferral:
+    """Return how long a job can wait, and what it continues (specification section 24)."""
+    options = request.background_options or BackgroundOptions()
+    window = WINDOWS.get(options.completion_window)
+    continues = options.continuation_id
+    digest = sha256(continues.encode("utf-8", "surrogatepass")).hexdigest()[:32] if continues else ""
+    return Deferral(created_at + window - LEAD if window else 0, digest)
 
 
 async def cancel(engine: Engine, tenant: str, response_id: str) -> dict[str, Any]:
@@ -178,6 +197,8 @@ async def work(engine: Engine, job: Job) -> None:
     It waits for memory before the job is read or decoded, and before its history is read.
     """
     note(api_key_id=job.taken.key_id)
+    if job.taken.models or restriction.get():  # this task may have been created within a request of another key
+        permit(job.taken.models)
     memory = Account(engine.memory, job.response.tenant, is_patient=True)
     try:
         await _work(engine, job, memory)
@@ -248,6 +269,7 @@ async def _take_up(engine: Engine, job: Job, intake: HistoryMemory) -> Backgroun
         begins=job.kept_number <= QUEUED,
         work=from_bytes(job.called),
         is_large=is_large,
+        defers_for=_deferral_of(request, stored.created_at).begin_by - engine.now() if job.uses_idle else 0,
     )
     recorder = BackgroundRecorder(engine, job, _retention_of(engine, request, stored.tenant))
     plan = await prepare_again(engine, request, stored.tenant, recorder, stored.id, resume, intake.account)

@@ -6,13 +6,13 @@ from contextlib import aclosing, suppress
 from typing import Any, TypeVar
 
 from antiphon.errors import StoreError, log
-from antiphon.protocol.events import Event, OutputItemAdded, OutputItemDone
+from antiphon.protocol.events import Event, ResponseOutputItemAddedEvent, ResponseOutputItemDoneEvent
 from antiphon.protocol.items.hosted import ImageGenerationCall
 from antiphon.protocol.response import Response
 from antiphon.runs.checkpoints import Checkpoint, to_bytes
 from antiphon.runs.context import CHAINABLE, store_item
 from antiphon.runs.engine import Engine
-from antiphon.runs.persistence import Retention, ended, stored_output
+from antiphon.runs.persistence import Retention, ended
 from antiphon.runs.run import Run
 from antiphon.storage.contract import Facts, Frames, Job, Progress, Reservation, StoredItem
 from antiphon.translation.wire import encode
@@ -117,13 +117,13 @@ class BackgroundRecorder:
         async with self._writing:
             self._flushing.cancel()
             events, self._pending = [*self._pending, *end], []
-            context, output = self.run.context, stored_output(response, sealed)
+            context = self.run.context
             if context.is_large:
                 kept = await self._engine.offload.run(
-                    context.tenant, self._retention.of, response, context, output, self.facts
+                    context.tenant, self._retention.of, response, context, sealed, self.facts
                 )
             else:
-                kept = self._retention.of(response, context, output, self.facts)
+                kept = self._retention.of(response, context, sealed, self.facts)
             stored = ended(kept, self._engine.now())
             is_kept = await self._persist(
                 lambda: self._engine.store.finish(
@@ -204,9 +204,9 @@ class BackgroundRecorder:
         """Note the items that close; return how many events precede the last moment without an open item."""
         kept = 0
         for count, event in enumerate(batch, 1):
-            if isinstance(event, OutputItemAdded):
+            if isinstance(event, ResponseOutputItemAddedEvent):
                 self._open += 1
-            elif isinstance(event, OutputItemDone):
+            elif isinstance(event, ResponseOutputItemDoneEvent):
                 self._open -= 1
                 self._has_images |= type(event.item) is ImageGenerationCall
                 self._done.append((event.output_index, self._stored(event.item)))

@@ -33,7 +33,7 @@ async def begin_replay(engine: Engine, tenant: str, response_id: str) -> None:
 
 
 async def replay(
-    engine: Engine, tenant: str, response_id: str, after: int = -1, *, padding: bool = True
+    engine: Engine, tenant: str, response_id: str, after: int, *, padding: bool
 ) -> AsyncGenerator[bytes, None]:
     """Yield the events after a number as server-sent events, to the end of the stream. Raises `CutOff`."""
     generation: int | None = None

@@ -14,8 +14,8 @@ from antiphon.errors import StoreError, log, reportable
 from antiphon.jobs.heartbeat import Heartbeat
 from antiphon.jobs.queue import end, work
 from antiphon.runs.engine import Engine
-from antiphon.sharing.scheduler import SHARE, FairScheduler
-from antiphon.storage.contract import JOBS, Job
+from antiphon.sharing.scheduler import KEPT_FREE, SHARE, FairScheduler
+from antiphon.storage.contract import JOBS, Job, Slots
 from antiphon.telemetry.context import About, begin
 
 BEAT_EVERY = 1.5
@@ -25,6 +25,9 @@ LOOK_AFTER = 0.1
 SILENCE = 6.0
 LATE = 3.0
 """All in seconds. A check that is later than this after the last follows a stop or a busy time: it proves nothing."""
+
+MOST_RECENT = 64
+"""Continuations that a worker remembers."""
 
 
 @dataclass(slots=True)
@@ -53,6 +56,11 @@ class Worker:
     _looked: float = 0.0
     _heartbeat: Heartbeat | None = None
     _slots: FairScheduler = field(init=False)
+    """Held by jobs that no other job ends."""
+    _idle: FairScheduler = field(init=False)
+    """Held by jobs that run in idle slots."""
+    _recent: "dict[tuple[str, str], None]" = field(default_factory=dict)
+    """The tenants and continuations of the last jobs here, oldest first."""
     _pending: "asyncio.Future[Job | None] | None" = None
     """The claim that was made last."""
     _soon: asyncio.TimerHandle | None = None
@@ -64,6 +72,8 @@ class Worker:
         # A capacity of 0 would mean no limit there; with a concurrency of 0, `_claim` claims nothing.
         slots = FairScheduler(max(1, self.concurrency), leaves_room=True)
         self._slots = self.engine.shared.add("background_jobs", slots)
+        idle = FairScheduler(max(1, self.concurrency - self.concurrency // KEPT_FREE), leaves_room=True)
+        self._idle = self.engine.shared.add("deferred_jobs", idle)
 
     def start(self) -> None:
         """Start to work."""
@@ -113,18 +123,33 @@ class Worker:
                 await (change.wait(every) if act == self._claim else asyncio.sleep(every))
 
     async def _claim(self) -> None:
-        while len(self._running) < self.concurrency:
-            here = int(SHARE * self._slots.free)  # the scheduler's limit for one tenant
-            self._pending = asyncio.ensure_future(self.engine.store.claim(self.engine.worker, self.per_tenant, here))
+        while self._slots.in_use < self.concurrency:
+            here = int(SHARE * (self.concurrency - self._slots.in_use))  # the scheduler's limit for one tenant
+            free = self.concurrency - len(self._running)
+            idle = free - self.concurrency // KEPT_FREE
+            slots = Slots(free, idle, int(SHARE * idle), self._recent.keys())
+            self._pending = asyncio.ensure_future(
+                self.engine.store.claim(self.engine.worker, self.per_tenant, here, slots)
+            )
             job = await asyncio.shield(self._pending)
             if job is None:
                 return
-            self._slots.take(job.response.tenant)
+            if (returned := self._running.get(job.response.id)) is not None:  # its slot was needed, and is free again
+                await _cancel([returned])
+            if job.continuation:
+                self._remember((job.response.tenant, job.continuation))
+            (self._idle if job.uses_idle else self._slots).take(job.response.tenant)
             if self._heartbeat is not None:
                 self._heartbeat.need()
             self.engine.measures.jobs.add("claimed")
             task = asyncio.create_task(self._work(job))
             self._running[job.response.id] = task
+
+    def _remember(self, continuation: tuple[str, str]) -> None:
+        self._recent.pop(continuation, None)
+        self._recent[continuation] = None
+        if len(self._recent) > MOST_RECENT:
+            del self._recent[next(iter(self._recent))]
 
     async def _work(self, job: Job) -> None:
         begin(About())  # the worker may have been started within a request
@@ -136,7 +161,7 @@ class Worker:
             await self._fail(job, error)
         finally:
             del self._running[job.response.id]
-            self._slots.leave(job.response.tenant)
+            (self._idle if job.uses_idle else self._slots).leave(job.response.tenant)
             self.engine.wakes.wake(JOBS)
 
     async def _fail(self, job: Job, error: Exception) -> None:

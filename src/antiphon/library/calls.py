@@ -1,24 +1,53 @@
 """The API's methods as coroutines over the gateway, from keyword arguments to typed objects."""
 
 import weakref
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Mapping, Sequence
-from contextlib import aclosing, suppress
-from typing import Any, TypeVar
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Collection,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from contextlib import aclosing, contextmanager, suppress
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
-from antiphon.gateway import CutOff, Gateway, JsonObject, LargeObject, RequestIdentity, Run, encode_large, going_away
-from antiphon.library.parameters import as_query
-from antiphon.library.reading import own_event, read_event, read_object
+from antiphon.errors import AntiphonError, BackendError
+from antiphon.gateway import (
+    CutOff,
+    Gateway,
+    JsonObject,
+    LargeObject,
+    RequestIdentity,
+    Run,
+    encode_large,
+    going_away,
+    within_request,
+)
+from antiphon.ids import new_id
+from antiphon.library.call import Call, encoded, path
+from antiphon.library.options import Options, limited
+from antiphon.library.pages import AsyncPages, Listed, last_id
+from antiphon.library.parameters import as_query, following, with_extra, without_options
+from antiphon.library.reading import own_event, read_event, read_image_event, read_object
 from antiphon.library.service import Service
-from antiphon.library.streams import LOST, AsyncResponseStream, Batches, cut_off
-from antiphon.protocol.events import Event
+from antiphon.library.streams import LOST, AsyncResponseStream, AsyncStream, Batches, cut_off
+from antiphon.protocol.events import Event, Keepalive
 from antiphon.protocol.objects import ApiObject
 from antiphon.protocol.requests import CreateResponse, Include
 from antiphon.protocol.resources import InputItemsQuery
 from antiphon.protocol.response import Response
+from antiphon.protocol.results import InputTokenCount
 from antiphon.protocol.validation.queries import decode_include, decode_input_items_query, decode_stream_query
 from antiphon.protocol.validation.validate import LARGE, decode_json, decode_request
+
+if TYPE_CHECKING:
+    from antiphon.library.api import Api
+    from antiphon.library.contents import BinaryContent
 
 T = TypeVar("T", bound=ApiObject)
 R = TypeVar("R", bound=msgspec.Struct)
@@ -27,13 +56,17 @@ TENANT = ""
 """The tenant of calls inside a program, as of a server's requests without an API key."""
 
 
+DATA, DONE = b"data: ", b"data: [DONE]"
+
+
 class Calls:
     """What the resources of a client share."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
         self._gateway: Gateway | None = None
-        self._streams: weakref.WeakSet[AsyncResponseStream] = weakref.WeakSet()
+        self._api: Api | None = None
+        self._streams: weakref.WeakSet[AsyncStream[Any]] = weakref.WeakSet()
 
     def stream(self, batches: Batches) -> AsyncResponseStream:
         """Return a stream of these events, which `close` closes if it is still open then."""
@@ -46,6 +79,8 @@ class Calls:
         for stream in list(self._streams):
             with suppress(RuntimeError):  # another task is reading it, and will see the end
                 await stream.close()
+        if self._api is not None:
+            await self._api.close()
         await self._service.close()
 
     async def gateway(self) -> Gateway:
@@ -55,41 +90,144 @@ class Calls:
             self._gateway = Gateway(engine)
         return self._gateway
 
+    async def api(self) -> "Api":
+        """Return the HTTP API in this process, which is loaded and created at first use."""
+        await self._service.open()  # raises RuntimeError if the client is closed
+        if self._api is None:
+            from antiphon.library.api import Api  # noqa: PLC0415 - for the methods and options that need HTTP
+
+            self._api = Api(self._service)
+        return self._api
+
+    async def call(
+        self, kind: type[T], call: Call, options: Options, direct: Callable[[Gateway], Awaitable[JsonObject | T]]
+    ) -> T:
+        """Return the result of the gateway as a typed object; of the HTTP API, if the call has headers."""
+        if options.headers:
+            return await self.send(kind, call, options)
+        async with limited(options.timeout):
+            with identified():
+                result = await direct(await self.gateway())
+                return await self.read(kind, result) if isinstance(result, dict) else result
+
+    async def plain(
+        self, call: Call, options: Options, direct: Callable[[Gateway], Awaitable[JsonObject]]
+    ) -> JsonObject:
+        """Return the result as plain data, otherwise as `call`."""
+        if options.headers:
+            body, _ = await self._reply(call, options)
+            result: JsonObject = decode_json(body)
+            return result
+        async with limited(options.timeout):
+            with identified():
+                return await direct(await self.gateway())
+
+    async def send(self, kind: type[T], call: Call, options: Options) -> T:
+        """Return the result of the HTTP API as a typed object; a large one is read in a thread."""
+        body, _ = await self._reply(call, options)
+        if len(body) <= LARGE:
+            return read_object(decode_json(body), kind)
+        return await (await self.gateway()).offload(TENANT, _read_body, body, kind)
+
+    def pages(
+        self,
+        kind: type[T],
+        where: str,
+        parameters: Mapping[str, Any],
+        cursor: Callable[[Listed[Any]], str | None] = last_id,
+    ) -> AsyncPages[T]:
+        """Return a list of the HTTP API: the objects of this kind at a path."""
+        from antiphon.protocol.hosted_results import ListPage  # noqa: PLC0415 - for these lists alone
+
+        options, filters = Options.of(parameters), without_options(parameters)
+
+        async def fetch(after: str | None) -> Listed[T]:
+            query = as_query({**filters, **following(after)})
+            return await self.send(ListPage[kind], Call("GET", where, query), options)  # type: ignore[valid-type]
+
+        return AsyncPages(fetch, cursor)
+
+    async def content(self, where: str, options: Options) -> "BinaryContent":
+        """Return the content at a path of the HTTP API."""
+        from antiphon.library.contents import BinaryContent  # noqa: PLC0415 - for files alone
+
+        body, _ = await self._reply(Call("GET", where), options)
+        return BinaryContent(body)
+
+    async def image_events(self, call: Call, options: Options) -> AsyncStream[Any]:
+        """Return the events of images, once the first has arrived. Raises the error of the request."""
+        gateway, api = await self.gateway(), await self.api()
+
+        async def source() -> AsyncGenerator[Sequence[Any], None]:
+            has_events = False
+            async with aclosing(api.lines(call, options)) as batches:
+                async for lines in batches:
+                    for line in lines:
+                        if line != DONE:
+                            has_events = True
+                            yield [await gateway.offload(TENANT, read_image_event, line[len(DATA) :])]
+            if not has_events:
+                raise BackendError("The backend returned images without a stream. Send the request without `stream`.")
+
+        stream = AsyncStream(source())
+        self._streams.add(stream)
+        return await stream.begin()
+
+    async def counted(self, call: Call, options: Options) -> InputTokenCount:
+        """Return a count of the HTTP API; a header of the reply states whether it is exact."""
+        body, headers = await self._reply(call, options)
+        is_exact = headers.get(b"antiphon-token-count") == b"exact"
+        return InputTokenCount(input_tokens=decode_json(body)["input_tokens"], is_exact=is_exact)
+
     async def create(self, parameters: Mapping[str, Any]) -> Response:
         """Create a response; return it whole, or queued if it is a background response."""
-        gateway, request, body, ticket = await self._request(parameters, stream=False)
-        if request.background:
-            queued = await gateway.enqueue(request, body, ticket)
-            return read_object(msgspec.to_builtins(queued.response), Response)
-        run = await gateway.create(request, ticket)
-        response = await run.result()
-        return await self.read(Response, msgspec.to_builtins(response), is_large=ticket.is_large)
+        options = Options.of(parameters)
+        if options.headers:
+            return await self.send(Response, _response_call(parameters, stream=False), options)
+        async with limited(options.timeout):
+            with identified():
+                gateway, request, body, ticket = await self._request(parameters, stream=False)
+                if request.background:
+                    queued = await gateway.enqueue(request, body, ticket)
+                    return read_object(msgspec.to_builtins(queued.response), Response)
+                run = await gateway.create(request, ticket)
+                response = await run.result()
+                return await self.read(Response, msgspec.to_builtins(response), is_large=ticket.is_large)
 
     async def batches(self, parameters: Mapping[str, Any]) -> AsyncGenerator[Sequence[Event], None]:
         """Create a response; yield its events as they arrive."""
-        gateway, request, body, ticket = await self._request(parameters, stream=True)
-        if request.background:
-            queued = await gateway.enqueue(request, body, ticket)
-            source = _replayed(gateway, queued.response.id, -1)
+        options = Options.of(parameters)
+        if options.headers:
+            source = self._sent(_response_call(parameters, stream=True), options)
         else:
-            source = _made(await gateway.create(request, ticket))
-        async with aclosing(source):
-            async for batch in source:
+            async with limited(options.timeout):
+                with identified():
+                    source = await self._begun(parameters)
+        async with aclosing(source if options.timeout is None else within(options.timeout, source)) as batches:
+            async for batch in batches:
                 yield batch
 
-    async def replayed(self, response_id: str, starting_after: int | None) -> AsyncGenerator[Sequence[Event], None]:
+    async def replayed(
+        self, response_id: str, starting_after: int | None, options: Options
+    ) -> AsyncGenerator[Sequence[Event], None]:
         """Yield the events of a background response after a number, to the end."""
-        gateway = await self.gateway()
-        query = decode_stream_query(as_query({"starting_after": starting_after}))
-        await gateway.check_replay(TENANT, response_id)
-        after = -1 if query.starting_after is None else query.starting_after
-        async with aclosing(_replayed(gateway, response_id, after)) as source:
-            async for batch in source:
+        query = as_query({"starting_after": starting_after})
+        if options.headers:
+            call = Call("GET", path("/responses/{}", response_id), {**query, "stream": ["true"]})
+            source = self._sent(call, options)
+        else:
+            with identified():
+                gateway = await self.gateway()
+                after = decode_stream_query(query).starting_after
+                await gateway.check_replay(TENANT, response_id)
+            source = _replayed(gateway, response_id, -1 if after is None else after)
+        async with aclosing(source if options.timeout is None else within(options.timeout, source)) as batches:
+            async for batch in batches:
                 yield batch
 
     async def decoded(self, parameters: Mapping[str, Any], decode: Callable[[bytes], R]) -> tuple[R, bool]:
         """Return parameters as a request, and whether it is large. Raises `ClientError`."""
-        body = encoded(parameters)
+        body = encoded(without_options(parameters))
         if len(body) <= LARGE:
             return decode(body), False
         return await (await self.gateway()).offload(TENANT, decode, body), True
@@ -100,15 +238,33 @@ class Calls:
             return read_object(data, kind)
         return await (await self.gateway()).offload(TENANT, _read_large, data, kind)
 
+    async def _reply(self, call: Call, options: Options) -> tuple[bytes, Mapping[bytes, bytes]]:
+        async with limited(options.timeout):
+            return await (await self.api()).send(call, options)
+
+    async def _begun(self, parameters: Mapping[str, Any]) -> Batches:
+        gateway, request, body, ticket = await self._request(parameters, stream=True)
+        if request.background:
+            queued = await gateway.enqueue(request, body, ticket)
+            return _replayed(gateway, queued.response.id, -1)
+        return _made(await gateway.create(request, ticket))
+
+    async def _sent(self, call: Call, options: Options) -> AsyncGenerator[Sequence[Event], None]:
+        gateway, api = await self.gateway(), await self.api()
+        async with aclosing(api.lines(call, options)) as batches:
+            async for lines in batches:
+                async for events in _read_lines(gateway, lines):
+                    # A `keepalive` says that the model is silent, which a `timeout` limits.
+                    if spoken := [event for event in events if not isinstance(event, Keepalive)]:
+                        yield spoken
+
     async def _request(
         self, parameters: Mapping[str, Any], *, stream: bool
     ) -> tuple[Gateway, CreateResponse, bytes, RequestIdentity]:
         gateway = await self.gateway()
         if not gateway.accepts_work:
             raise going_away()
-        extra = parameters.get("extra_body") or {}
-        named = {name: value for name, value in parameters.items() if name != "extra_body"}
-        body = encoded({**named, **extra, "stream": stream})
+        body = encoded(_creation(parameters, stream=stream))
         request, is_large = await self._decoded_request(gateway, body)
         if request.prompt is not None:
             request, body = await gateway.prompts.resolve(TENANT, request, len(body))
@@ -121,16 +277,35 @@ class Calls:
         return await gateway.offload(TENANT, decode_request, body, gateway.accepts), True
 
 
-def encoded(parameters: Mapping[str, Any]) -> bytes:
-    """Return parameters as JSON; objects of the official SDK are sent as it sends them. Raises `TypeError`."""
-    return msgspec.json.encode(parameters, enc_hook=_plain)
+@contextmanager
+def identified() -> Iterator[None]:
+    """Give the call inside a request id, which is in the log, and in `request_id` of its error."""
+    request_id = new_id("req")
+    with within_request(request_id):
+        try:
+            yield
+        except AntiphonError as error:
+            error.request_id = request_id
+            raise
 
 
-def _plain(value: Any) -> Any:
-    dump = getattr(value, "model_dump", None)
-    if dump is None:
-        raise TypeError(f"A parameter holds a value of the type '{type(value).__name__}', which has no form in JSON.")
-    return dump(mode="json", exclude_unset=True, warnings=False)
+async def within(seconds: float, source: Batches) -> AsyncGenerator[Sequence[Event], None]:
+    """Yield what the source yields; wait for each at most this time. Raises `APITimeoutError`."""
+    async with aclosing(source):
+        while True:
+            async with limited(seconds):
+                batch = await anext(source, None)
+            if batch is None:
+                return
+            yield batch
+
+
+def _creation(parameters: Mapping[str, Any], *, stream: bool) -> dict[str, Any]:
+    return {**with_extra(parameters), "stream": stream}
+
+
+def _response_call(parameters: Mapping[str, Any], *, stream: bool) -> Call:
+    return Call("POST", "/responses", body=_creation(parameters, stream=stream))
 
 
 def page_query(parameters: Mapping[str, Any]) -> InputItemsQuery:
@@ -152,12 +327,9 @@ async def _made(run: Run) -> AsyncGenerator[Sequence[Event], None]:
 async def _replayed(gateway: Gateway, response_id: str, after: int) -> AsyncGenerator[Sequence[Event], None]:
     async with aclosing(gateway.replay(TENANT, response_id, after)) as frames:
         async for body in _whole(frames):
-            events = [line for line in body.split(b"\n") if line.startswith(b"data: ")]
-            if len(body) <= LARGE:
-                yield [_event(line) for line in events]
-            else:
-                for line in events:
-                    yield [await gateway.offload(TENANT, _event, line)]
+            lines = [line for line in body.split(b"\n") if line.startswith(b"data: ")]
+            async for events in _read_lines(gateway, lines):
+                yield events
 
 
 async def _whole(frames: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
@@ -169,8 +341,21 @@ async def _whole(frames: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
         raise cut_off(LOST) from None
 
 
+async def _read_lines(gateway: Gateway, lines: Sequence[bytes]) -> AsyncGenerator[Sequence[Event], None]:
+    """Yield the events in lines that arrived together; if they are large, one by one, each read in a thread."""
+    if sum(map(len, lines)) <= LARGE:
+        yield [_event(line) for line in lines]
+        return
+    for line in lines:
+        yield [await gateway.offload(TENANT, _event, line)]
+
+
 def _event(line: bytes) -> Event:
-    return read_event(decode_json(line[len(b"data: ") :]))
+    return read_event(decode_json(line[len(DATA) :]))
+
+
+def _read_body(body: bytes, kind: type[T]) -> T:
+    return read_object(decode_json(body), kind)
 
 
 def _read_large(data: JsonObject, kind: type[T]) -> T:

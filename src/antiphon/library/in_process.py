@@ -1,7 +1,9 @@
 """One HTTP request to an ASGI application of this process: the reply's head, then its body as it arrives."""
 
 import asyncio
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from antiphon.library.asgi_app import AsgiApplication
 from antiphon.server.asgi import AsgiApp, Message, RawHeaders, Scope
@@ -17,13 +19,17 @@ class BrokenOff(Exception):  # noqa: N818 - the reader reports it in the terms o
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request. `path` has no query; names of headers are in lower case."""
+    """A request. `path` has no query; names of headers are in lower case.
+
+    A body in pieces is read as the application asks for it. `extra` are additional keys of the ASGI scope.
+    """
 
     method: str
     path: str
     query: bytes
     headers: RawHeaders
-    body: bytes
+    body: bytes | AsyncGenerator[bytes, None]
+    extra: Mapping[str, Any] = field(default_factory=dict)
 
     def scope(self) -> Scope:
         """Return the request's scope. The program is the operator, so the request needs no API key."""
@@ -43,6 +49,7 @@ class Request:
             "client": None,
             "root_path": "",
             TENANT: "",
+            **self.extra,
         }
 
 
@@ -58,6 +65,7 @@ class Exchange:
         self._head: asyncio.Future[tuple[int, RawHeaders]] = asyncio.get_running_loop().create_future()
         self._left = asyncio.Event()
         self._is_sent = self._is_over = False
+        self._unreadable: Exception | None = None
         self.task = asyncio.create_task(self._serve())
 
     async def begin(self) -> tuple[int, RawHeaders]:
@@ -98,17 +106,34 @@ class Exchange:
             await self._app(self._request.scope(), self._receive, self._send)
         except Exception as raised:
             error = raised
+        error = self._unreadable or error
         if not self._head.done():
             self._head.set_exception(error)
             self._head.exception()  # there may be no waiter any more
         await self._put(error)
+        if not isinstance(self._request.body, bytes):
+            await self._request.body.aclose()
 
     async def _receive(self) -> Message:
-        if not self._is_sent:
-            self._is_sent = True
-            return {"type": "http.request", "body": self._request.body, "more_body": False}
+        if not self._is_sent and not self._left.is_set():
+            return await self._next_piece()
         await self._left.wait()
         return {"type": "http.disconnect"}
+
+    async def _next_piece(self) -> Message:
+        """Return the next piece of the request's body: all of it, unless it comes in pieces."""
+        body = self._request.body
+        if not isinstance(body, bytes):
+            try:
+                piece = await anext(body, None)
+            except Exception as error:
+                self._unreadable = error
+                return {"type": "http.disconnect"}
+            if piece is not None:
+                return {"type": "http.request", "body": piece, "more_body": True}
+            body = b""
+        self._is_sent = True
+        return {"type": "http.request", "body": body, "more_body": False}
 
     async def _send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -145,8 +170,12 @@ class Server:
 
     async def close(self) -> None:
         """End the running exchanges, then close the application."""
+        await self.end()
+        await self._app.close()
+
+    async def end(self) -> None:
+        """End the running exchanges."""
         under_way = [exchange.task for exchange in self._exchanges]
         for exchange in self._exchanges:
             exchange.leave()
         await asyncio.gather(*under_way, return_exceptions=True)
-        await self._app.close()

@@ -14,7 +14,24 @@ Input = str | Sequence[Mapping[str, Any] | Item | UnknownItem]
 """A text, or items: dictionaries as the API has them, or items of an earlier response."""
 
 
-class ContextParameters(TypedDict, total=False):
+class CallOptions(TypedDict, total=False):
+    """Options of every call, besides the parameters of the API.
+
+    - `extra_headers` are headers of the request, such as `Idempotency-Key`: they have the effect that they have over
+      HTTP.
+    - `timeout` is in seconds, by default without limit. It limits the whole call; of a stream, each wait for its next
+      events. Raises `APITimeoutError` after it.
+    """
+
+    extra_headers: Mapping[str, str] | None
+    timeout: float | None
+
+
+OPTION_NAMES = frozenset({"extra_headers", "timeout"})
+"""The names of `CallOptions`."""
+
+
+class ContextParameters(CallOptions, total=False):
     """What a response and a count of its input have in common."""
 
     model: str
@@ -53,6 +70,7 @@ class ResponseParameters(ContextParameters, total=False):
     frequency_penalty: float | None
     stream_options: Mapping[str, Any] | None
     background: bool | None
+    background_options: Mapping[str, Any] | None
     max_output_tokens: int | None
     max_tool_calls: int | None
     user: str | None
@@ -69,7 +87,7 @@ class ResponseParameters(ContextParameters, total=False):
     extra_body: Mapping[str, Any] | None
 
 
-class CompactParameters(TypedDict, total=False):
+class CompactParameters(CallOptions, total=False):
     """Parameters of `responses.compact`."""
 
     model: Required[str]
@@ -82,7 +100,7 @@ class CompactParameters(TypedDict, total=False):
     service_tier: ServiceTier | None
 
 
-class PageParameters(TypedDict, total=False):
+class PageParameters(CallOptions, total=False):
     """Parameters of a list of items: a page of at most `limit` items (1 to 100, by default 20) after an item."""
 
     after: str | None
@@ -97,10 +115,30 @@ class InputPageParameters(PageParameters, total=False):
     before: str | None
 
 
+def without_options(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters of the API among those of a call."""
+    return {name: value for name, value in parameters.items() if name not in OPTION_NAMES}
+
+
 def as_query(parameters: Mapping[str, Any]) -> dict[str, list[str]]:
     """Return parameters as the query of a URL, without the absent ones."""
     return {
-        name: [str(value)] if isinstance(value, str | int) else [str(one) for one in value]
+        name: [_text(value)] if isinstance(value, str | int) else [str(one) for one in value]
         for name, value in parameters.items()
         if value is not None
     }
+
+
+def _text(value: str | int) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def with_extra(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters of the API, and those of `extra_body`, which only a backend has."""
+    named = {name: value for name, value in parameters.items() if name != "extra_body" and name not in OPTION_NAMES}
+    return {**named, **(parameters.get("extra_body") or {})}
+
+
+def following(after: str | None) -> dict[str, str]:
+    """Return the parameter for the page after an object, which replaces the one of the request."""
+    return {} if after is None else {"after": after}

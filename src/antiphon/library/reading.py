@@ -10,12 +10,20 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from antiphon.errors import BackendError
 from antiphon.protocol import events
 from antiphon.protocol.events import AnyPart, Event, UnknownEvent
+from antiphon.protocol.forwarded_results import (
+    IMAGE_EVENTS,
+    ImageEditStreamEvent,
+    ImageGenStreamEvent,
+    UnknownImageEvent,
+)
 from antiphon.protocol.items.content import ContentPart, OutputText, ReasoningText, SummaryText
 from antiphon.protocol.items.messages import InputItem, Message
 from antiphon.protocol.objects import ApiObject, UnknownItem
 from antiphon.protocol.response import OutputItem, Response
+from antiphon.protocol.validation.validate import decode_json
 
 T = TypeVar("T", bound=ApiObject)
 
@@ -27,8 +35,10 @@ def read_object(data: dict[str, Any], kind: type[T]) -> T:
     made = msgspec.convert(data, kind)
     for name in ("output", "data"):
         items = getattr(made, name, None)
-        if isinstance(items, list):
+        if isinstance(items, list) and items and isinstance(items[0], dict):
             setattr(made, name, [read_item(item) for item in items])
+    if "sent" in made.__struct_fields__:  # see `Forwarded`
+        made.sent = data  # type: ignore[attr-defined]  # it is loaded only where it is used
     if isinstance(made, Response):
         made.output_text = "".join(_texts(made.output))
     return made
@@ -41,6 +51,16 @@ def read_item(data: dict[str, Any]) -> OutputItem:
     except msgspec.ValidationError:
         return UnknownItem(data)
     return item
+
+
+def read_image_event(body: bytes) -> ImageGenStreamEvent | ImageEditStreamEvent:
+    """Return JSON as an event of images. Raises `BackendError` for the error with which a backend ends a stream."""
+    data = decode_json(body)
+    if isinstance(error := data.get("error"), dict):
+        raise BackendError(str(error.get("message")), code=str(error.get("code") or "server_error"))
+    kind = IMAGE_EVENTS.get(data.get("type", ""), UnknownImageEvent)
+    event: Any = read_object(data, kind)
+    return event  # type: ignore[no-any-return]  # built by a class of the table
 
 
 def read_event(data: dict[str, Any]) -> Event:
@@ -88,5 +108,10 @@ def _event_types() -> dict[str, type[Event]]:
 _INSIDE = {"item": read_item, "part": _read_part}
 """Fields of events with objects of possibly unknown types, and the functions that read them."""
 
-_SIMPLE = {events.OutputTextDelta, events.ReasoningTextDelta, events.SummaryTextDelta, events.ArgumentsDelta}
+_SIMPLE = {
+    events.ResponseTextDeltaEvent,
+    events.ResponseReasoningTextDeltaEvent,
+    events.ResponseReasoningSummaryTextDeltaEvent,
+    events.ResponseFunctionCallArgumentsDeltaEvent,
+}
 """Frequent events, which hold only texts and numbers."""

@@ -1,14 +1,16 @@
-"""The events of a response as a stream that a program iterates and can close early."""
+"""Events, of a response or of images, as a stream that a program iterates and can close early."""
 
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeVar
 
 from antiphon.errors import AntiphonError
 from antiphon.library.background_loop import LoopOwner
-from antiphon.protocol.events import Completed, Event, Failed, Incomplete
+from antiphon.protocol.events import Event, ResponseCompletedEvent, ResponseFailedEvent, ResponseIncompleteEvent
 from antiphon.protocol.response import Response
+
+E = TypeVar("E")
 
 Batches = AsyncGenerator[Sequence[Event], None]
 
@@ -16,23 +18,22 @@ CLOSED = "it was closed before its end"
 LOST = "the response was deleted, the client was closed, or another process began to make the response again"
 
 
-class AsyncResponseStream(AsyncIterator[Event]):
-    """The events of one response, as they arrive. Closing it early stops the model, unless it runs in the background.
+class AsyncStream(AsyncIterator[E]):
+    """Events as they arrive. Closing it early ends the request.
 
     Use it in `async with`, or call `close` when you leave the loop early.
     """
 
-    def __init__(self, batches: Batches) -> None:
+    def __init__(self, batches: AsyncGenerator[Sequence[E], None]) -> None:
         self._batches = batches
-        self._waiting: deque[Event] = deque()
-        self._response: Response | None = None
+        self._waiting: deque[E] = deque()
 
     async def begin(self) -> Self:
         """Wait for the first events; errors of the request are raised here."""
         await self._fill()
         return self
 
-    async def __anext__(self) -> Event:
+    async def __anext__(self) -> E:
         if not self._waiting and not await self._fill():
             raise StopAsyncIteration
         return self._waiting.popleft()
@@ -42,25 +43,21 @@ class AsyncResponseStream(AsyncIterator[Event]):
         async for batch in self._batches:
             if batch:
                 self._waiting.extend(batch)
-                if isinstance(last := batch[-1], Completed | Incomplete | Failed):
-                    self._response = last.response
+                self._note(batch[-1])
                 return True
         return False
 
-    def take(self) -> list[Event]:
+    def _note(self, last: E) -> None:
+        """Receive the last of the events that have arrived."""
+
+    def take(self) -> list[E]:
         """Return the events that have arrived and were not iterated yet."""
         taken = list(self._waiting)
         self._waiting.clear()
         return taken
 
-    async def get_final_response(self) -> Response:
-        """Read the stream to its end and return the response. Raises `AntiphonError` if the stream has none."""
-        async for _ in self:
-            pass
-        return finished(self._response)
-
     async def close(self) -> None:
-        """End the stream, and the model's work with it unless it is in the background."""
+        """End the stream, and the work that it shows, unless that is in the background."""
         self._waiting.clear()
         await self._batches.aclose()
 
@@ -73,30 +70,46 @@ class AsyncResponseStream(AsyncIterator[Event]):
         await self.close()
 
 
-class ResponseStream(Iterator[Event]):
+class AsyncResponseStream(AsyncStream[Event]):
     """The events of one response, as they arrive. Closing it early stops the model, unless it runs in the background.
+
+    Use it in `async with`, or call `close` when you leave the loop early.
+    """
+
+    def __init__(self, batches: Batches) -> None:
+        super().__init__(batches)
+        self._response: Response | None = None
+
+    def _note(self, last: Event) -> None:
+        if isinstance(last, ResponseCompletedEvent | ResponseIncompleteEvent | ResponseFailedEvent):
+            self._response = last.response
+
+    async def get_final_response(self) -> Response:
+        """Read the stream to its end and return the response. Raises `AntiphonError` if the stream has none."""
+        async for _ in self:
+            pass
+        return finished(self._response)
+
+
+class Stream(Iterator[E]):
+    """Events as they arrive. Closing it early ends the request.
 
     Use it in `with`, or call `close` when you leave the loop early.
     """
 
-    def __init__(self, stream: AsyncResponseStream, owner: LoopOwner) -> None:
+    def __init__(self, stream: AsyncStream[E], owner: LoopOwner) -> None:
         self._stream, self._owner = stream, owner
-        self._waiting: deque[Event] = deque()
+        self._waiting: deque[E] = deque()
 
-    def __next__(self) -> Event:
+    def __next__(self) -> E:
         if not self._waiting:
             self._waiting.extend(self._owner.run(_some(self._stream)))
         if not self._waiting:
             raise StopIteration
         return self._waiting.popleft()
 
-    def get_final_response(self) -> Response:
-        """Read the stream to its end and return the response. Raises `AntiphonError` if the stream has none."""
-        self._waiting.clear()
-        return self._owner.run(self._stream.get_final_response())
-
     def close(self) -> None:
-        """End the stream, and the model's work with it unless it is in the background."""
+        """End the stream, and the work that it shows, unless that is in the background."""
         self._waiting.clear()
         self._owner.run(self._stream.close())
 
@@ -109,7 +122,23 @@ class ResponseStream(Iterator[Event]):
         self.close()
 
 
-async def _some(stream: AsyncResponseStream) -> list[Event]:
+class ResponseStream(Stream[Event]):
+    """The events of one response, as they arrive. Closing it early stops the model, unless it runs in the background.
+
+    Use it in `with`, or call `close` when you leave the loop early.
+    """
+
+    def __init__(self, stream: AsyncResponseStream, owner: LoopOwner) -> None:
+        super().__init__(stream, owner)
+        self._of_response = stream
+
+    def get_final_response(self) -> Response:
+        """Read the stream to its end and return the response. Raises `AntiphonError` if the stream has none."""
+        self._waiting.clear()
+        return self._owner.run(self._of_response.get_final_response())
+
+
+async def _some(stream: AsyncStream[E]) -> list[E]:
     """Return the next events that arrived together; none at the end. One call to the thread serves all of them."""
     try:
         return [await anext(stream), *stream.take()]

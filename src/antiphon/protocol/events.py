@@ -1,7 +1,8 @@
 """Stream events (specification section 4) that this server emits.
 
 `sequence_number` is 0 for a response's first event and increases by one; only `ResponseWriter` sets it. `obfuscation`
-pads a delta to a multiple of 16 bytes, so that an event's size reveals little about its text.
+pads a delta to a multiple of 16 bytes, so that an event's size reveals little about its text. Each class has the name
+that OpenAI's package gives it, if the package has the event.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -30,43 +31,43 @@ class Event(ApiObject, kw_only=True, tag_field="type", gc=False):
         return str(self.__struct_config__.tag)
 
 
-class Created(Event, kw_only=True, tag="response.created"):
+class ResponseCreatedEvent(Event, kw_only=True, tag="response.created"):
     """The response was created; its `output` is empty and its `usage` null."""
 
     response: Response
 
 
-class Queued(Event, kw_only=True, tag="response.queued"):
+class ResponseQueuedEvent(Event, kw_only=True, tag="response.queued"):
     """The response is queued: it will run in the background."""
 
     response: Response
 
 
-class InProgress(Event, kw_only=True, tag="response.in_progress"):
+class ResponseInProgressEvent(Event, kw_only=True, tag="response.in_progress"):
     """The response is in progress."""
 
     response: Response
 
 
-class Completed(Event, kw_only=True, tag="response.completed"):
+class ResponseCompletedEvent(Event, kw_only=True, tag="response.completed"):
     """Terminal: the response completed."""
 
     response: Response
 
 
-class Incomplete(Event, kw_only=True, tag="response.incomplete"):
+class ResponseIncompleteEvent(Event, kw_only=True, tag="response.incomplete"):
     """Terminal: the response ended early; `incomplete_details` has the reason."""
 
     response: Response
 
 
-class Failed(Event, kw_only=True, tag="response.failed"):
+class ResponseFailedEvent(Event, kw_only=True, tag="response.failed"):
     """Terminal: the response failed; `response.error` has the reason."""
 
     response: Response
 
 
-class ErrorEvent(Event, kw_only=True, tag="error"):
+class ResponseErrorEvent(Event, kw_only=True, tag="error"):
     """An error in the middle of the stream; `response.failed` follows.
 
     Nested as OpenAI sends it, with the documented flat fields as well (specification section 20).
@@ -88,13 +89,13 @@ class ItemEvent(Event, kw_only=True):
     output_index: int
 
 
-class OutputItemAdded(ItemEvent, kw_only=True, tag="response.output_item.added"):
+class ResponseOutputItemAddedEvent(ItemEvent, kw_only=True, tag="response.output_item.added"):
     """An item was opened."""
 
     item: AnyItem
 
 
-class OutputItemDone(ItemEvent, kw_only=True, tag="response.output_item.done"):
+class ResponseOutputItemDoneEvent(ItemEvent, kw_only=True, tag="response.output_item.done"):
     """An item was closed; it will not change again."""
 
     item: AnyItem
@@ -107,19 +108,19 @@ class PartEvent(ItemEvent, kw_only=True):
     content_index: int
 
 
-class ContentPartAdded(PartEvent, kw_only=True, tag="response.content_part.added"):
+class ResponseContentPartAddedEvent(PartEvent, kw_only=True, tag="response.content_part.added"):
     """An empty part was opened."""
 
     part: AnyPart
 
 
-class ContentPartDone(PartEvent, kw_only=True, tag="response.content_part.done"):
+class ResponseContentPartDoneEvent(PartEvent, kw_only=True, tag="response.content_part.done"):
     """A complete part was closed."""
 
     part: AnyPart
 
 
-class OutputTextDelta(PartEvent, kw_only=True, tag="response.output_text.delta"):
+class ResponseTextDeltaEvent(PartEvent, kw_only=True, tag="response.output_text.delta"):
     """A piece of text, with the log probabilities of its tokens if requested."""
 
     delta: str
@@ -127,39 +128,39 @@ class OutputTextDelta(PartEvent, kw_only=True, tag="response.output_text.delta")
     obfuscation: str | UnsetType = UNSET
 
 
-class OutputTextDone(PartEvent, kw_only=True, tag="response.output_text.done"):
+class ResponseTextDoneEvent(PartEvent, kw_only=True, tag="response.output_text.done"):
     """The complete text of the part."""
 
     text: str
     logprobs: list[dict[str, Any]] = field(default_factory=list)
 
 
-class AnnotationAdded(PartEvent, kw_only=True, tag="response.output_text.annotation.added"):
+class ResponseOutputTextAnnotationAddedEvent(PartEvent, kw_only=True, tag="response.output_text.annotation.added"):
     """An annotation of the text, such as a citation."""
 
     annotation_index: int
     annotation: dict[str, Any]
 
 
-class RefusalDelta(PartEvent, kw_only=True, tag="response.refusal.delta"):
+class ResponseRefusalDeltaEvent(PartEvent, kw_only=True, tag="response.refusal.delta"):
     """A piece of a refusal."""
 
     delta: str
 
 
-class RefusalDone(PartEvent, kw_only=True, tag="response.refusal.done"):
+class ResponseRefusalDoneEvent(PartEvent, kw_only=True, tag="response.refusal.done"):
     """The complete refusal."""
 
     refusal: str
 
 
-class ReasoningTextDelta(PartEvent, kw_only=True, tag="response.reasoning_text.delta"):
+class ResponseReasoningTextDeltaEvent(PartEvent, kw_only=True, tag="response.reasoning_text.delta"):
     """A piece of raw reasoning."""
 
     delta: str
 
 
-class ReasoningTextDone(PartEvent, kw_only=True, tag="response.reasoning_text.done"):
+class ResponseReasoningTextDoneEvent(PartEvent, kw_only=True, tag="response.reasoning_text.done"):
     """The complete reasoning of the part."""
 
     text: str
@@ -172,32 +173,32 @@ class SummaryEvent(ItemEvent, kw_only=True):
     summary_index: int
 
 
-class SummaryPartAdded(SummaryEvent, kw_only=True, tag="response.reasoning_summary_part.added"):
+class ResponseReasoningSummaryPartAddedEvent(SummaryEvent, kw_only=True, tag="response.reasoning_summary_part.added"):
     """An empty summary part was opened."""
 
     part: AnyPart
 
 
-class SummaryPartDone(SummaryEvent, kw_only=True, tag="response.reasoning_summary_part.done"):
+class ResponseReasoningSummaryPartDoneEvent(SummaryEvent, kw_only=True, tag="response.reasoning_summary_part.done"):
     """A complete summary part was closed."""
 
     part: AnyPart
 
 
-class SummaryTextDelta(SummaryEvent, kw_only=True, tag="response.reasoning_summary_text.delta"):
+class ResponseReasoningSummaryTextDeltaEvent(SummaryEvent, kw_only=True, tag="response.reasoning_summary_text.delta"):
     """A piece of a summary."""
 
     delta: str
     obfuscation: str | UnsetType = UNSET
 
 
-class SummaryTextDone(SummaryEvent, kw_only=True, tag="response.reasoning_summary_text.done"):
+class ResponseReasoningSummaryTextDoneEvent(SummaryEvent, kw_only=True, tag="response.reasoning_summary_text.done"):
     """The complete text of the summary part."""
 
     text: str
 
 
-class ArgumentsDelta(ItemEvent, kw_only=True, tag="response.function_call_arguments.delta"):
+class ResponseFunctionCallArgumentsDeltaEvent(ItemEvent, kw_only=True, tag="response.function_call_arguments.delta"):
     """A piece of the arguments of a call."""
 
     item_id: str
@@ -205,14 +206,14 @@ class ArgumentsDelta(ItemEvent, kw_only=True, tag="response.function_call_argume
     obfuscation: str | UnsetType = UNSET
 
 
-class ArgumentsDone(ItemEvent, kw_only=True, tag="response.function_call_arguments.done"):
+class ResponseFunctionCallArgumentsDoneEvent(ItemEvent, kw_only=True, tag="response.function_call_arguments.done"):
     """The complete arguments of the call."""
 
     item_id: str
     arguments: str
 
 
-class CustomInputDelta(ItemEvent, kw_only=True, tag="response.custom_tool_call_input.delta"):
+class ResponseCustomToolCallInputDeltaEvent(ItemEvent, kw_only=True, tag="response.custom_tool_call_input.delta"):
     """A piece of the input of a custom tool."""
 
     item_id: str
@@ -220,7 +221,7 @@ class CustomInputDelta(ItemEvent, kw_only=True, tag="response.custom_tool_call_i
     obfuscation: str | UnsetType = UNSET
 
 
-class CustomInputDone(ItemEvent, kw_only=True, tag="response.custom_tool_call_input.done"):
+class ResponseCustomToolCallInputDoneEvent(ItemEvent, kw_only=True, tag="response.custom_tool_call_input.done"):
     """The complete input of the custom tool."""
 
     item_id: str
@@ -233,26 +234,28 @@ class CommandEvent(ItemEvent, kw_only=True):
     command_index: int
 
 
-class ShellCommandAdded(CommandEvent, kw_only=True, tag="response.shell_call_command.added"):
+class ResponseShellCallCommandAddedEvent(CommandEvent, kw_only=True, tag="response.shell_call_command.added"):
     """An empty command was opened."""
 
     command: str
 
 
-class ShellCommandDelta(CommandEvent, kw_only=True, tag="response.shell_call_command.delta"):
+class ResponseShellCallCommandDeltaEvent(CommandEvent, kw_only=True, tag="response.shell_call_command.delta"):
     """A piece of a command."""
 
     delta: str
     obfuscation: str | UnsetType = UNSET
 
 
-class ShellCommandDone(CommandEvent, kw_only=True, tag="response.shell_call_command.done"):
+class ResponseShellCallCommandDoneEvent(CommandEvent, kw_only=True, tag="response.shell_call_command.done"):
     """The complete command."""
 
     command: str
 
 
-class DiffDelta(ItemEvent, kw_only=True, tag="response.apply_patch_call_operation_diff.delta"):
+class ResponseApplyPatchCallOperationDiffDeltaEvent(
+    ItemEvent, kw_only=True, tag="response.apply_patch_call_operation_diff.delta"
+):
     """A piece of a patch."""
 
     item_id: str
@@ -260,14 +263,16 @@ class DiffDelta(ItemEvent, kw_only=True, tag="response.apply_patch_call_operatio
     obfuscation: str | UnsetType = UNSET
 
 
-class DiffDone(ItemEvent, kw_only=True, tag="response.apply_patch_call_operation_diff.done"):
+class ResponseApplyPatchCallOperationDiffDoneEvent(
+    ItemEvent, kw_only=True, tag="response.apply_patch_call_operation_diff.done"
+):
     """The complete patch."""
 
     item_id: str
     diff: str
 
 
-class McpArgumentsDelta(ItemEvent, kw_only=True, tag="response.mcp_call_arguments.delta"):
+class ResponseMcpCallArgumentsDeltaEvent(ItemEvent, kw_only=True, tag="response.mcp_call_arguments.delta"):
     """A piece of the arguments of an MCP server's tool."""
 
     item_id: str
@@ -275,14 +280,16 @@ class McpArgumentsDelta(ItemEvent, kw_only=True, tag="response.mcp_call_argument
     obfuscation: str | UnsetType = UNSET
 
 
-class McpArgumentsDone(ItemEvent, kw_only=True, tag="response.mcp_call_arguments.done"):
+class ResponseMcpCallArgumentsDoneEvent(ItemEvent, kw_only=True, tag="response.mcp_call_arguments.done"):
     """The complete arguments."""
 
     item_id: str
     arguments: str
 
 
-class CodeDelta(ItemEvent, kw_only=True, tag="response.code_interpreter_call_code.delta"):
+class ResponseCodeInterpreterCallCodeDeltaEvent(
+    ItemEvent, kw_only=True, tag="response.code_interpreter_call_code.delta"
+):
     """A piece of the code that the backend runs."""
 
     item_id: str
@@ -290,28 +297,34 @@ class CodeDelta(ItemEvent, kw_only=True, tag="response.code_interpreter_call_cod
     obfuscation: str | UnsetType = UNSET
 
 
-class CodeDone(ItemEvent, kw_only=True, tag="response.code_interpreter_call_code.done"):
+class ResponseCodeInterpreterCallCodeDoneEvent(ItemEvent, kw_only=True, tag="response.code_interpreter_call_code.done"):
     """The complete code."""
 
     item_id: str
     code: str
 
 
-class ShellOutputDelta(CommandEvent, kw_only=True, tag="response.shell_call_output_content.delta"):
+class ResponseShellCallOutputContentDeltaEvent(
+    CommandEvent, kw_only=True, tag="response.shell_call_output_content.delta"
+):
     """Output of a command that the backend ran: `{stdout}`, `{stderr}` or both."""
 
     item_id: str
     delta: dict[str, str]
 
 
-class ShellOutputDone(CommandEvent, kw_only=True, tag="response.shell_call_output_content.done"):
+class ResponseShellCallOutputContentDoneEvent(
+    CommandEvent, kw_only=True, tag="response.shell_call_output_content.done"
+):
     """The complete output of a command, and how it ended."""
 
     item_id: str
     output: list[Any]
 
 
-class PartialImage(ItemEvent, kw_only=True, tag="response.image_generation_call.partial_image"):
+class ResponseImageGenCallPartialImageEvent(
+    ItemEvent, kw_only=True, tag="response.image_generation_call.partial_image"
+):
     """A partial image, in base64."""
 
     item_id: str
@@ -341,7 +354,8 @@ STEPS: dict[str, tuple[str, ...]] = {
 
 
 def _step(kind: str, step: str) -> Any:
-    name = "".join(word.title() for word in f"{kind}_{step}".split("_"))
+    words = f"{kind}_{step}".replace("generation", "gen").split("_")  # as OpenAI's package abbreviates it
+    name = f"Response{''.join(word.title() for word in words)}Event"
     tag = f"response.{kind}.{step}"
     return defstruct(name, (), bases=(StepEvent,), module=__name__, kw_only=True, gc=False, tag_field="type", tag=tag)
 
@@ -352,19 +366,19 @@ STEP_EVENTS: dict[tuple[str, str], type[StepEvent]] = {
 """The event of each step: `response.web_search_call.searching` and so on."""
 
 
-class Compacting(ItemEvent, kw_only=True, tag="response.compaction.compacting"):
+class ResponseCompactionCompactingEvent(ItemEvent, kw_only=True, tag="response.compaction.compacting"):
     """The context before this is being compacted."""
 
     item_id: str
 
 
-class SteerAccepted(Event, kw_only=True, tag="response.steer.accepted"):
+class ResponseSteerAcceptedEvent(Event, kw_only=True, tag="response.steer.accepted"):
     """The server accepted the input that a client steered into a response (specification section 8)."""
 
     steer: dict[str, Any]
 
 
-class SteerPending(Event, kw_only=True, tag="response.steer.pending"):
+class ResponseSteerPendingEvent(Event, kw_only=True, tag="response.steer.pending"):
     """The steering waits for the client to answer the calls that the response ended with; `required_input` are their
     stubs.
     """
@@ -374,7 +388,7 @@ class SteerPending(Event, kw_only=True, tag="response.steer.pending"):
     steer: dict[str, Any]
 
 
-class SteerFailed(Event, kw_only=True, tag="response.steer.failed"):
+class ResponseSteerFailedEvent(Event, kw_only=True, tag="response.steer.failed"):
     """The steering failed, and its input is returned to the client."""
 
     error: dict[str, Any]
@@ -396,4 +410,4 @@ class UnknownEvent(Event, kw_only=True):
         return dict(self.data)
 
 
-TERMINAL = (Completed, Incomplete, Failed)
+TERMINAL = (ResponseCompletedEvent, ResponseIncompleteEvent, ResponseFailedEvent)

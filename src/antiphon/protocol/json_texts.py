@@ -15,9 +15,13 @@ MOST_WIDE = 10_485_760
 as large, in one step.
 """
 
+STRING_WINDOW = 256 * 1024
+"""Bytes of a string in which its end is searched in one step."""
+
 AHEAD = 12
 """Bytes after a piece that can determine its error: the longest escape, a pair of surrogates."""
 
+_TEXT = re.compile(rb'(?:[^"\\]++|\\.)*', re.DOTALL)
 _HIGH = re.compile(rb"\\u[dD][89abAB]")
 _ESCAPE = len(rb"\u0000")
 
@@ -41,6 +45,29 @@ def decode_text(body: bytes, begin: int, end: int) -> str:
     if error is not None:
         raise error
     return text
+
+
+def end_of_string(body: bytes, begin: int) -> int:
+    """Return where the string ends that begins there; the end of the body if it does not end."""
+    position, size = begin + 1, len(body)
+    while position < size:
+        limit = min(size, position + STRING_WINDOW)
+        quote = body.find(b'"', position, limit)
+        if body.find(b"\\", position, limit if quote < 0 else quote) < 0:
+            if quote >= 0:
+                return quote + 1
+            position = limit
+            continue
+        text = _TEXT.match(body, position, position + STRING_WINDOW)
+        end = position if text is None else text.end()
+        if end >= size:
+            return size
+        if body[end] == ord('"'):
+            return end + 1
+        if end == position:  # the body ends after a backslash
+            return size
+        position = end
+    return size
 
 
 def _decode_piece(body: bytes, begin: int, end: int, *, is_last: bool) -> str:

@@ -125,10 +125,17 @@ class Extensions(Struct, kw_only=True, forbid_unknown_fields=True):
     cache: bool | CacheParam | None = None
 
 
+class BackgroundOptions(Struct, kw_only=True, forbid_unknown_fields=True):
+    """When a background response is needed, and which requests belong together (specification section 24)."""
+
+    completion_window: Literal["soonest", "2h", "8h"] | None = None
+    continuation_id: Annotated[str, Meta(max_length=512)] | None = None
+
+
 class CreateResponse(Struct, kw_only=True, forbid_unknown_fields=True):
     """The body of `POST /responses`.
 
-    >>> from antiphon import decode_request
+    >>> from antiphon.translation import decode_request
     >>> request = decode_request(b'{"model": "m", "input": "Hi", "temperature": 0.5}')
     >>> request.model, request.temperature
     ('m', 0.5)
@@ -150,6 +157,7 @@ class CreateResponse(Struct, kw_only=True, forbid_unknown_fields=True):
     stream: bool | None = None
     stream_options: StreamOptions | None = None
     background: bool | None = None
+    background_options: BackgroundOptions | None = None
     max_output_tokens: Annotated[int, Meta(ge=16, le=2**31 - 1)] | None = None
     max_tool_calls: Annotated[int, Meta(ge=1, le=2**31 - 1)] | None = None
     reasoning: ReasoningConfig | None = None
@@ -181,6 +189,16 @@ class CreateResponse(Struct, kw_only=True, forbid_unknown_fields=True):
     def asks_for_json(self) -> bool:
         """Whether the answer's text must be JSON."""
         return self.text is not None and isinstance(self.text.format, JsonSchemaFormat | JsonObjectFormat)
+
+
+SOONEST = "soonest"
+"""The `completion_window` of a request that names none."""
+
+
+def background_window(request: CreateResponse) -> str:
+    """Return the `completion_window` of a request."""
+    options = request.background_options
+    return SOONEST if options is None else options.completion_window or SOONEST
 
 
 class LocalRequest(CreateResponse, kw_only=True, forbid_unknown_fields=True):

@@ -70,6 +70,8 @@ class ConversationRef(ApiObject, kw_only=True):
 class Response(ApiObject, kw_only=True):
     """A response. Every key is always on the wire, null when unset; times are whole seconds since the epoch.
 
+    `background_options` is on the wire only if the request had it.
+
     `output_text`, the text of all messages, is on the wire in plain JSON replies only: clients of other servers read
     it. Every response that the library returns has it. For a type checker, `output` is a list of `OutputItem`.
 
@@ -119,9 +121,10 @@ class Response(ApiObject, kw_only=True):
     moderation: None = None
     image: None = None
     access_programs: None = None
-    input_transformations: None = None
-    prompt_cache_diagnostics: None = None
+    input_transformations: list[dict[str, Any]] | None = None
+    prompt_cache_diagnostics: dict[str, Any] | None = None
     tool_usage: dict[str, Any] | None = None
+    background_options: dict[str, str] | UnsetType = UNSET
     output_text: TextOfMessages = field(default=UNSET)  # type: ignore[assignment]
 
 

@@ -12,6 +12,7 @@ import msgspec
 from antiphon.errors import log
 from antiphon.extras import command
 from antiphon.packages import is_there, load_optional
+from antiphon.protocol.json_members import decode_value
 from antiphon.protocol.json_slices import decode_in_slices
 from antiphon.stack import with_room
 
@@ -43,7 +44,7 @@ def misfit(schema: dict[str, Any], text: str) -> str:
     if len(text) > LONGEST:
         return ""
     try:
-        value = decode_in_slices(text.encode()) if len(text) > LONG else msgspec.json.decode(text)
+        value = decode_in_slices(text.encode()) if len(text) > LONG else decode_value(text)
     except (ValueError, RecursionError) as error:
         return f"It is not JSON: {error}."
     try:

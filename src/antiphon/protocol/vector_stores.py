@@ -37,7 +37,7 @@ class ChunkSizes(Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class AutoChunking(Struct, tag="auto", tag_field="type", kw_only=True, forbid_unknown_fields=True):
-    """Chunks of 800 tokens with an overlap of 400."""
+    """Chunks of 800 tokens with an overlap of 400, or as the server is configured for the embedding model."""
 
 
 class StaticChunking(Struct, tag="static", tag_field="type", kw_only=True, forbid_unknown_fields=True):

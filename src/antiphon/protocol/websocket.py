@@ -113,7 +113,8 @@ def read_create(data: dict[str, Any], takes: Takes | None = None) -> Create:
             raise refusals.value_not_served(name, str(given).lower(), [str(value).lower()])
         if given is None:
             body[name] = value
-    if generates is not False:
+    options = body.get("prompt_cache_options")
+    if generates is not False or (isinstance(options, dict) and options.get("prewarm") is True and body.get("input")):
         return Create(read_request(body, takes))
     is_bare = not any(body.get(name) for name in ("input", "previous_response_id", "conversation"))
     request = read_request({**body, "input": "-"} if is_bare else body, takes)

@@ -43,8 +43,8 @@ from antiphon.runs.turn import Turn, added
 from antiphon.tools.registry import Toolset
 from antiphon.translation.files import UnreadFile
 from antiphon.translation.hosted_call import HostedCall
-from antiphon.translation.to_chat.prefix import joined
-from antiphon.translation.to_chat.tokens import tokens_of
+from antiphon.translation.to_chat_completions.prefix import joined
+from antiphon.translation.to_chat_completions.tokens import tokens_of
 from antiphon.translation.to_responses.request import countable
 from antiphon.translation.tool_mapping.choice import relaxed
 from antiphon.translation.tool_mapping.offering import Toolbox

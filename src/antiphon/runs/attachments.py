@@ -31,7 +31,7 @@ from antiphon.sharing.memory import Account, Memory, weight
 from antiphon.sharing.recent import Recent
 from antiphon.storage.contract import FileReader, StoredFile
 from antiphon.translation.files import NONE_READ, PAST, Form, ReadFile, ReadFiles
-from antiphon.translation.to_chat.media import decode, encode, is_plain_text, name_in
+from antiphon.translation.to_chat_completions.media import decode, encode, is_plain_text, name_in
 
 MOST_BYTES = 50 * 1024 * 1024
 """Maximum bytes of all files of one request."""
@@ -48,6 +48,7 @@ BUSY = 1.0
 """Seconds until a background response retries to read a file when the readers had no capacity."""
 
 NO_TEXT = "(The pages of this file have no text. Images of them follow.)"
+FIRST_IMAGES = "\n(Only the first {shown} of the {pages} pages of this file are shown as images.)"
 
 
 T = TypeVar("T")
@@ -271,7 +272,7 @@ class Attachments:
         except DocumentError as error:
             if wanted.form != "pages" or error.reason != "no_text":
                 raise
-            document, is_scan = Document(NO_TEXT, 0, is_cut=False, kind="pdf"), True
+            document, is_scan = Document(NO_TEXT, error.pages, is_cut=False, kind="pdf"), True
         images: Sequence[str] = ()
         if wanted.form == "pages" and document.kind == "pdf":
             images = await self._pages(wanted.part, content, reading)
@@ -282,6 +283,8 @@ class Attachments:
         text = await self._engine.offload.run(
             reading.tenant, framed_file, document.text, content.name, is_cut=document.is_cut
         )
+        if images and len(images) < document.pages:
+            text += FIRST_IMAGES.format(shown=len(images), pages=document.pages)
         return ReadFile(wanted.part, content.name, text=text, images=images)
 
     async def _document(self, content: "_Content", reading: Reading) -> Document:
@@ -304,7 +307,7 @@ class Attachments:
                         await keep_text(self._engine, tenant, content.digest, known)
             self._documents.put(tenant, key, known)
         if isinstance(known, DocumentError):
-            raise DocumentError(known.code, known.message, known.reason)
+            raise DocumentError(known.code, known.message, known.reason, known.pages)
         return known
 
     async def _pages(self, part: InputFile, content: "_Content", reading: Reading) -> Sequence[str]:

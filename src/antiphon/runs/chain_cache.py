@@ -16,7 +16,7 @@ from antiphon.runs.decoding import FEW, FEW_BYTES, UNSHARED, in_slices, load_few
 from antiphon.sharing.offload import Offload
 from antiphon.sharing.scheduler import FairScheduler
 from antiphon.storage.contract import ChainExtent, Store, StoredItem, StoredResponse
-from antiphon.translation.to_chat.prefix import Log, Prefix
+from antiphon.translation.to_chat_completions.prefix import Log, Prefix
 
 MOST_STEPS = 8
 """Responses between a new one and a cached one that are read one by one; beyond that the whole chain is read."""

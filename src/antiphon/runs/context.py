@@ -16,7 +16,7 @@ from antiphon.protocol.items.hosted import ImageGenerationCall, McpApprovalReque
 from antiphon.protocol.items.messages import InputItem, ItemReference, Reasoning
 from antiphon.protocol.json_pieces import pieces
 from antiphon.protocol.requests import CreateResponse, opening_of
-from antiphon.protocol.validation.call_rules import check_calls
+from antiphon.protocol.validation.call_rules import CALLS, check_calls
 from antiphon.runs.bounds import Bounds
 from antiphon.runs.chain_cache import LONGEST, ChainCache
 from antiphon.runs.decoding import WITH_STATE, load_few, load_items
@@ -26,9 +26,9 @@ from antiphon.sharing.offload import Offload
 from antiphon.sharing.scheduler import FairScheduler
 from antiphon.storage.contract import LargeItem, Store, StoredItem
 from antiphon.translation.signed_calls import SIGNABLE, SIGNED_CALL, item_of, sign, stored_signature
-from antiphon.translation.to_chat.prefix import MANY, Conversation, Prefix
-from antiphon.translation.to_chat.reasoning import shown_text, with_text
-from antiphon.translation.to_chat.request import as_sent, normalise_input
+from antiphon.translation.to_chat_completions.prefix import MANY, Conversation, Prefix
+from antiphon.translation.to_chat_completions.reasoning import shown_text, with_text
+from antiphon.translation.to_chat_completions.request import as_sent, normalise_input
 
 CHAINABLE = {"completed", "incomplete"}
 """Statuses of a response that can be continued."""
@@ -174,6 +174,10 @@ class _Loading:
             await self._intake.add(weight(0, parts))
         else:
             items = normalise_input(given, sources.new_id) if given else []
+        if context.history and not isinstance(given, str) and not CALLS.keys().isdisjoint(map(type, items)):
+            from antiphon.runs.repeated_calls import without_repeated  # noqa: PLC0415 - few inputs contain calls
+
+            items = without_repeated(given, items, context.history, context.prefix)
         refers = _References(sources, context, self._intake)
         for item in items:
             is_whole = not isinstance(item, REFERRING)

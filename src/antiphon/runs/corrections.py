@@ -15,8 +15,8 @@ from antiphon.protocol.tools import CustomChoice, FunctionChoice
 from antiphon.runs.auxiliary_calls import aside
 from antiphon.runs.steps import LoadModules, ModelResult, Settle, Step
 from antiphon.translation.checked_items import REPAIRING, CheckedCall, CheckedMessage, TextCheck, can_repair
-from antiphon.translation.to_chat.request import Body, configured
-from antiphon.translation.to_chat.schemas import schemas_in
+from antiphon.translation.to_chat_completions.request import Body, configured
+from antiphon.translation.to_chat_completions.schemas import schemas_in
 from antiphon.translation.tool_items import StreamingCall, StreamingCustomCall
 from antiphon.translation.wire import Finish
 

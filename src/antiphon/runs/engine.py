@@ -30,12 +30,14 @@ from antiphon.telemetry.metrics import Measures
 from antiphon.telemetry.observers import Observers
 from antiphon.tools.base import CodeState
 from antiphon.tools.registry import Toolset
+from antiphon.upstream.outages import Outages
 from antiphon.upstream.registry import ModelRegistry
 from antiphon.upstream.router import Router
 
 if TYPE_CHECKING:
     from antiphon.documents.reader import DocumentReader
     from antiphon.runs.attachments import Attachments
+    from antiphon.runs.image_answers import ReadImage
     from antiphon.runs.prompted import SettingsPrompt
     from antiphon.search.contract import Embeddings, StoreSearch
 
@@ -63,12 +65,14 @@ class Holdings(set[str]):
 
 @dataclass(slots=True)
 class Upkeep:
-    """The reason why this process does not delete expired data."""
+    """The reason why this process does not delete expired data, or why it stores nothing."""
 
     clock_skew: float = 0.0
     """Seconds by which its clock is ahead of the store's."""
     purge_held: int = 0
     """Stored responses that have expired, if they are too many for one purge."""
+    is_disk_full: bool = False
+    """Whether the disk of the store has no room."""
 
 
 @dataclass(slots=True)
@@ -146,13 +150,20 @@ class Engine:
     """Creates the routing to the image server; called once, by the first request for an image."""
     images_model: str = ""
     """The model that generates images if a request names none."""
+    read_image: "ReadImage | None" = None
+    """Reads an image that a server returns by URL; None refuses it."""
     _image_router: Router | None = field(init=False, default=None)
     embedding_model: str = ""
     """Model that embeds the chunks of new vector stores; empty for none."""
+    chunk_tokens: Mapping[str, int] = field(default_factory=dict)
+    """Sizes of chunks by embedding model, for files that are attached without one."""
     named_prompts: "Mapping[str, SettingsPrompt]" = field(default_factory=dict)
     """The prompts of the settings, by their ids."""
     open_embeddings: "Callable[[str], Embeddings] | None" = None
-    """Creates the client that computes embeddings with a model."""
+    """Creates the client that computes embeddings with a model; called once for each model."""
+    _embeddings: "dict[str, Embeddings]" = field(init=False, default_factory=dict)
+    outages: Outages = field(default_factory=Outages)
+    """Embedding models that do not answer."""
     router: Router = field(init=False)
     cache: Cache = field(init=False)
     api_keys: KnownKeys = field(init=False)
@@ -221,10 +232,12 @@ class Engine:
                 await served.backend.close()
 
     def embeddings(self, model: str) -> "Embeddings":
-        """Return the embeddings client for a model."""
-        if self.open_embeddings is None:
-            raise TypeError("this engine has no embeddings")
-        return self.open_embeddings(model)
+        """Return the embeddings client for a model, which knows the limits of its server."""
+        if model not in self._embeddings:
+            if self.open_embeddings is None:
+                raise TypeError("this engine has no embeddings")
+            self._embeddings[model] = self.open_embeddings(model)
+        return self._embeddings[model]
 
     async def reserve_storage(self, tenant: str, size: int = 0) -> StorageReservation:
         """Reserve storage for a request of `size` bytes. Raises `ClientError` (429): see `StorageQuota`."""

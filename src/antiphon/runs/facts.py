@@ -38,6 +38,7 @@ from antiphon.storage.records.facts import (
     STREAM,
     SUMMED,
     WEBSOCKET,
+    WINDOWS,
     WORDS,
     pair_of,
 )
@@ -97,7 +98,7 @@ def origin_of(request: CreateResponse, identity: RequestIdentity) -> Origin:
         flags |= BACKGROUND
     if request.stream:
         flags |= STREAM
-    if known.request_id and not known.is_exchange:
+    if known.is_message:
         flags |= WEBSOCKET
     return Origin(request.model, identity.tenant, known.api_key_id, flags, identity.size)
 
@@ -136,6 +137,8 @@ def facts_of(
         usage = _bounded(usage)
     if record is not None and record.cache == "hit":
         flags |= CACHED
+    if response.background_options:
+        flags |= WINDOWS.get(response.background_options["completion_window"], 0)
     if times.ended - times.began >= LATE:
         flags |= SUMMED
     has_words, is_plain = bool(flags & STORED), len(output) == 1 and type(output[0]) is Message

@@ -15,8 +15,16 @@ from antiphon.protocol.requests import CreateResponse
 from antiphon.runs.context import Context, load_context
 from antiphon.runs.engine import Engine
 from antiphon.runs.translated import translated
-from antiphon.translation.to_chat.prefix import encode_body, encode_large_body
-from antiphon.translation.to_chat.tokens import PRIMING, WAYS, Way, by_responses, is_plain, media_tokens, tokens_of
+from antiphon.translation.to_chat_completions.prefix import encode_body, encode_large_body
+from antiphon.translation.to_chat_completions.tokens import (
+    PRIMING,
+    WAYS,
+    Way,
+    by_responses,
+    is_plain,
+    media_tokens,
+    tokens_of,
+)
 from antiphon.translation.to_responses.request import countable
 from antiphon.upstream.backend import Backend
 from antiphon.upstream.backend_state import Target

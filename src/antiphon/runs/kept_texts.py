@@ -4,7 +4,8 @@ import zlib
 from typing import Protocol
 
 from antiphon.documents.extraction.endings import is_as_named
-from antiphon.documents.reader import VERSION, Document
+from antiphon.documents.limits import REQUEST, Limits
+from antiphon.documents.reader import Document
 from antiphon.errors import StoreError, log
 from antiphon.ids import Clock
 from antiphon.sharing.offload import Offload
@@ -28,10 +29,18 @@ class Keeping(Protocol):
         ...
 
 
-async def kept_text(engine: Keeping, tenant: str, digest: bytes, filename: str) -> Document | None:
-    """Return the text of content for a file with this name; None if it is not stored, or as another kind."""
+async def kept_text(
+    engine: Keeping, tenant: str, digest: bytes, filename: str, limits: Limits = REQUEST
+) -> Document | None:
+    """Return the text of content for a file with this name; None if it is not stored, or as another kind.
+
+    A text within the limits of a request is also the text within those of ingestion, unless something was cut.
+    """
     try:
-        found = await engine.store.find_file_text(tenant, digest, VERSION)
+        found = await engine.store.find_file_text(tenant, digest, limits.version)
+        if found is None and limits is not REQUEST:
+            found = await engine.store.find_file_text(tenant, digest, REQUEST.version)
+            found = None if found is not None and found.is_cut else found
     except StoreError as error:
         log.warning("Cannot read the text of a file from the store: %s", error)
         return None
@@ -41,13 +50,16 @@ async def kept_text(engine: Keeping, tenant: str, digest: bytes, filename: str) 
     return Document(text, found.pages, found.is_cut, found.kind)
 
 
-async def keep_text(engine: Keeping, tenant: str, digest: bytes, document: Document) -> None:
-    """Store a text, unless it is too large. Errors are logged: the file can be read again."""
+async def keep_text(engine: Keeping, tenant: str, digest: bytes, document: Document, limits: Limits = REQUEST) -> None:
+    """Store a text, unless it is too large. Errors are logged: the file can be read again.
+
+    The store has one text for each content: the one within other limits is replaced.
+    """
     body = await engine.offload.run(tenant, _compressed, document.text)
     if len(body) > LARGEST_KEPT:
         return
     expires_at = int(engine.now()) + engine.retention
-    about = digest, VERSION, document.kind, document.pages, document.is_cut
+    about = digest, limits.version, document.kind, document.pages, document.is_cut
     try:
         await engine.store.keep_file_text(FileText(tenant, *about, body, expires_at))
     except StoreError as error:

@@ -11,7 +11,7 @@ from antiphon.protocol.items.content import InputText
 from antiphon.protocol.items.hosted import CodeInterpreterCall, FileSearchCall, McpCall, McpListTools, WebSearchCall
 from antiphon.protocol.items.messages import InputItem, Message, Reasoning
 from antiphon.protocol.validation.call_rules import CALLS, OUTPUTS, tie
-from antiphon.translation.to_chat.prefix import joined
+from antiphon.translation.to_chat_completions.prefix import joined
 from antiphon.translation.writer import Note
 
 PERIODS = (1, 2, 3)
@@ -111,13 +111,13 @@ def _signature(*items: Any) -> tuple[Any, ...]:
 def _values(items: Iterable[Any]) -> Iterator[Any]:
     for item in items:
         yield type(item)
-        yield from (getattr(item, name, None) for name in _SAME)
+        yield from (getattr(item, name, None) or None for name in _SAME)
         yield _steady(getattr(item, "output", None))
 
 
 def _steady(output: Any) -> Any:
-    """Return an output without the parts that always differ."""
-    if output is None:
+    """Return an output without the parts that always differ; None for one that is absent, null or empty."""
+    if not output:
         return None
     text = output if isinstance(output, str) else msgspec.json.encode(output).decode()
     ends = text if len(text) <= 2 * _LOOKED else text[:_LOOKED] + text[-_LOOKED:]

@@ -31,18 +31,19 @@ from antiphon.translation.dialects.dialect import Api, effort_in
 from antiphon.translation.from_chat.failed_generation import answer_of
 from antiphon.translation.from_chat.reader import ChatStream
 from antiphon.translation.from_responses.reader import ResponsesStream
-from antiphon.translation.to_chat.adjustments import applied
-from antiphon.translation.to_chat.cut_prompts import is_cut, message_of
-from antiphon.translation.to_chat.prefix import encode_body, encode_large_body
-from antiphon.translation.to_chat.quotations import mentions
-from antiphon.translation.to_chat.request import output_cap
-from antiphon.translation.to_chat.reuse import Fingerprint
-from antiphon.translation.to_chat.tokens import request_tokens, tokens_of
-from antiphon.translation.to_chat.vision import described, images_in
+from antiphon.translation.to_chat_completions.adjustments import applied
+from antiphon.translation.to_chat_completions.cut_prompts import is_cut, message_of
+from antiphon.translation.to_chat_completions.prefix import encode_body, encode_large_body
+from antiphon.translation.to_chat_completions.quotations import mentions
+from antiphon.translation.to_chat_completions.request import output_cap
+from antiphon.translation.to_chat_completions.reuse import Fingerprint
+from antiphon.translation.to_chat_completions.tokens import request_tokens, tokens_of
+from antiphon.translation.to_chat_completions.vision import described, images_in
 from antiphon.translation.to_responses.request import RENAMES
 from antiphon.translation.wire import MAX_PLAIN_ANSWER, AnswerReader, AnswerStream, Finish
 from antiphon.translation.writer import ResponseWriter
 from antiphon.upstream.call import BROKEN, Refusal, UpstreamReply, attempt
+from antiphon.upstream.permitted import check_permitted
 from antiphon.upstream.retry_policy import rejected
 
 JSON_TYPES = {"application/json", "text/json"}
@@ -173,6 +174,11 @@ class ModelCaller:
         """What was adjusted in the response before the newest call, and the fields that differ."""
 
     @property
+    def prompt(self) -> Fingerprint | None:
+        """The prompt that was sent last, if prompts are compared."""
+        return self._prompt
+
+    @property
     def has_calls(self) -> bool:
         """Whether the answer that is being read contains a call."""
         return self._newest is not None and self._newest.has_calls
@@ -234,9 +240,7 @@ class ModelCaller:
         ignored = upstream.reply.headers.get(IGNORED)
         self._before = record.adjusted, self._writer.applied
         if isinstance(step, CallModel) and step.adjusted:
-            record.adjusted = [*dict.fromkeys((*record.adjusted, *step.adjusted))]
-            changed = applied(self._writer.response, step.adjusted, effort_in(step.body))
-            self._writer.applied = {**self._writer.applied, **changed}
+            self._note_adjusted(record, step)
         if ignored or plan.request.tools is not None or plan.tools is not None:
             self._note_tools(record, step.api, ignored)
         is_checked = bool(step.toolbox.offers) or (isinstance(step, CallModel) and step.check is not None)
@@ -248,6 +252,12 @@ class ModelCaller:
             is_stream=bool(step.body.get("stream")),
         )
         return self._stream
+
+    def _note_adjusted(self, record: ResponseRecord, step: CallModel) -> None:
+        """Record what the backend is sent differently than the client wrote it, in the response too."""
+        record.adjusted = [*dict.fromkeys((*record.adjusted, *step.adjusted))]
+        changed = applied(self._writer.response, step.adjusted, effort_in(step.body))
+        self._writer.applied = {**self._writer.applied, **changed}
 
     async def _load_judge(self, step: CallModel) -> None:
         """Load the module that checks answers against schemas, if this answer must match one."""
@@ -374,6 +384,7 @@ class ModelCaller:
         plan, target, images = self._plan, self._route.target, images_in(step.body, step.api)
         if not images or plan.request.model == vision.model:
             return step
+        check_permitted(vision.model, "The description of images", "input")
         is_stored = plan.request.store is not False
 
         def see(usage: Usage) -> None:

@@ -7,6 +7,7 @@ checked. The response is passed on byte for byte.
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Mapping
+from http import HTTPStatus
 from typing import Any, Protocol
 
 from antiphon.access.cache_salt import PARAMETER, salt_of
@@ -16,7 +17,7 @@ from antiphon.errors import BackendError
 from antiphon.protocol.json_pieces import pieces
 from antiphon.protocol.response import Usage
 from antiphon.telemetry.observers import Call, Observers, Operation
-from antiphon.translation.to_chat.tokens import by_size, request_tokens
+from antiphon.translation.to_chat_completions.tokens import by_size, request_tokens
 from antiphon.upstream.backend import Reply, sent_as
 from antiphon.upstream.backend_state import Target
 from antiphon.upstream.call import BROKEN, UpstreamReply, call
@@ -67,7 +68,7 @@ class Passing:
         tenant: str = "",
         form: MakeForm | None = None,
     ) -> None:
-        self._tenant, self._form = tenant, form
+        self.tenant, self._form = tenant, form
         self._observers, self._route, self._grant = observers, route, grant or UNMETERED
         self._path, self._request = path, request
         self._newest: Call | None = None
@@ -99,6 +100,13 @@ class Passing:
                 self._grant.tell(self.spent(usage))  # unless an answer began, with a better estimate
             raise
 
+    @property
+    def target(self) -> Target:
+        """The backend that was called last. Raises `TypeError` before the first call."""
+        if self._newest is None:
+            raise TypeError("no backend was called yet")
+        return self._newest.target
+
     def spent(self, usage: Usage) -> Spent:
         """Return the cost of these tokens at the backend that was called last."""
         if self._newest is None:
@@ -120,7 +128,7 @@ class Passing:
             sent_as.set(kind)
             return body
         is_salted = target.state.options.cache_salt and OPERATIONS[self._path] == "chat"
-        salt = {PARAMETER: salt_of(self._tenant)} if is_salted else {}
+        salt = {PARAMETER: salt_of(self.tenant)} if is_salted else {}
         if self._parts is None:
             return _encode({**self._request, "model": target.model, **salt})
         whole = _encode(target.model).join(self._parts)
@@ -143,23 +151,33 @@ async def _begin(reply: Reply) -> tuple[bytes, AsyncIterator[bytes]]:
 
 
 async def _copy(upstream: UpstreamReply[Call], first: bytes, rest: AsyncIterator[bytes], sink: Sink) -> None:
-    """Pass a response on, byte for byte."""
+    """Pass a response on, byte for byte. Raises `BackendError` for a redirect, which no client may follow."""
+    if (status := upstream.reply.status) >= HTTPStatus.MULTIPLE_CHOICES:
+        identity = upstream.target.state.identity
+        error = identity.error(f"answered with status {status}, a redirect, which is not followed", "Correct its URL.")
+        upstream.report_failure(BROKEN, error)
+        raise error
     has_spoken = not _is_comment(first)
     if has_spoken:
         upstream.spoke()
     await sink.begin(upstream.reply.status, upstream.target.state.label, upstream.reply.headers)
     await sink.write(first)
+    while (part := await _next(upstream, rest)) is not None:
+        if not has_spoken and not _is_comment(part):
+            has_spoken = True
+            upstream.spoke()
+        await sink.write(part)
+    await sink.write(b"", more_body=False)
+    upstream.succeeded()
+
+
+async def _next(upstream: UpstreamReply[Call], rest: AsyncIterator[bytes]) -> bytes | None:
+    """Return the next part, None at the end. Only what breaks here counts against the backend, no refusal by a sink."""
     try:
-        async for part in rest:
-            if not has_spoken and not _is_comment(part):
-                has_spoken = True
-                upstream.spoke()
-            await sink.write(part)
+        return await anext(rest, None)
     except BackendError as error:
         upstream.report_failure(BROKEN, error)
         raise
-    await sink.write(b"", more_body=False)
-    upstream.succeeded()
 
 
 def _is_comment(part: bytes) -> bool:

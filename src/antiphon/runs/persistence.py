@@ -85,9 +85,9 @@ class Retention:
     is_streamed: bool = False
 
     def of(
-        self, response: Response, context: Context, output: Sequence[StoredItem], facts: Facts | None = None
+        self, response: Response, context: Context, sealed: Mapping[str, str], facts: Facts | None = None
     ) -> StoredResponse:
-        """Return a response as it is stored, with its facts."""
+        """Return a response as it is stored, with its facts. One with a large context is encoded in a thread."""
         items = context.items if context.is_recalled else context.input
         return StoredResponse(
             id=response.id,
@@ -96,7 +96,7 @@ class Retention:
             previous_response_id=None if context.is_recalled else response.previous_response_id,
             body=encode_json(replace(response, output=[])),
             input=[store_item(item, is_large=context.is_large) for item in items],
-            output=output,
+            output=stored_output(response, sealed, is_large=context.is_large) if response.output else (),
             tenant=self.tenant,
             conversation_id=response.conversation.id if response.conversation else None,
             conversation_end=context.conversation_end,
@@ -112,10 +112,10 @@ def ended(stored: StoredResponse, now: float) -> StoredResponse:
     return stored if stored.is_stored else replace_fields(stored, expires_at=int(now) + UNSTORED)
 
 
-def stored_output(response: Response, sealed: Mapping[str, str]) -> list[StoredItem]:
+def stored_output(response: Response, sealed: Mapping[str, str], *, is_large: bool) -> list[StoredItem]:
     """Return a response's output items as they are stored."""
     made: Any = response.output  # items of a run: each is a struct, and has an id
-    return [store_item(item, sealed.get(item.id)) for item in made]
+    return [store_item(item, sealed.get(item.id), is_large=is_large) for item in made]
 
 
 @dataclass(slots=True)
@@ -185,11 +185,11 @@ class ForegroundRecorder:
             log.warning(text, self.ticket.response_id, error)
 
     async def _save(self, response: Response, sealed: Mapping[str, str], *, append: bool, reply: Reply | None) -> None:
-        context, output = self.context, stored_output(response, sealed)
+        context = self.context
         if context.is_large:
-            stored = await self.offload.run(context.tenant, self.retention.of, response, context, output, self.facts)
+            stored = await self.offload.run(context.tenant, self.retention.of, response, context, sealed, self.facts)
         else:
-            stored = self.retention.of(response, context, output, self.facts)
+            stored = self.retention.of(response, context, sealed, self.facts)
         if not await self.store.save(stored, append=append, reply=reply):
             raise StoreError(
                 "Another server took over this response, because this server sent no heartbeat for too long."

@@ -33,6 +33,8 @@ class ResumeState(Struct, frozen=True):
     """Its progress with server-side tools."""
     is_large: bool = False
     """Whether its request is so large that it is processed in threads."""
+    defers_for: float = 0
+    """The number of seconds for which its model is called in idle slots of backends only."""
 
     @property
     def stands(self) -> bool:
@@ -78,6 +80,10 @@ class RunPlan(Struct, frozen=True):
     ignored_tools: Sequence[str]
     """Types of tools that are not offered to the model, because only a server can run them."""
     is_stream: bool
+    warms: bool = False
+    """Only the prompt cache of the backend is filled: no output is generated."""
+    diagnoses: bool = False
+    """The prompt is compared with that of another response (`comparison_response_id`)."""
     call_ids: frozenset[str] = frozenset()
     """The ids of the calls in the conversation: new calls must not repeat them."""
     containers: Mapping[Kind, str] = {}

@@ -13,9 +13,18 @@ from msgspec.structs import replace
 from antiphon.access.unseal import Unsealer
 from antiphon.protocol.items.calls import ToolSearchCall, ToolSearchOutput
 from antiphon.protocol.items.messages import CompactionTrigger, InputItem, Message, kinds_of
-from antiphon.protocol.requests import CreateResponse, LocalRequest, ReasoningConfig, TextConfig
+from antiphon.protocol.requests import (
+    BackgroundOptions,
+    CreateResponse,
+    LocalRequest,
+    ReasoningConfig,
+    TextConfig,
+    background_window,
+)
 from antiphon.protocol.response import ConversationRef, Response
+from antiphon.protocol.tool_lists import ToolList
 from antiphon.protocol.tools import (
+    AnyTool,
     CustomTool,
     FileSearchTool,
     FunctionTool,
@@ -35,13 +44,14 @@ from antiphon.sharing.memory import Account
 from antiphon.storage.contract import LockResult, StoredItem
 from antiphon.tools.registry import Toolset, is_of
 from antiphon.translation.dialects.dialect import Api
-from antiphon.translation.to_chat.prefix import MANY, Conversation
-from antiphon.translation.to_chat.request import normalise_input
+from antiphon.translation.to_chat_completions.prefix import MANY, Conversation
+from antiphon.translation.to_chat_completions.request import normalise_input
 from antiphon.translation.tool_mapping.offering import tools_of as requested_tools
 from antiphon.translation.writer import View
 from antiphon.upstream.backend_state import Target
 from antiphon.upstream.candidates import Candidates
-from antiphon.upstream.router import Route, chains_of
+from antiphon.upstream.permitted import check_permitted, restriction
+from antiphon.upstream.router import Route, chains_of, with_continuation
 
 BRINGS_WORK: frozenset[type[Any]] = frozenset({*CONCERNED, ToolSearchCall, ToolSearchOutput})
 """Items that can require more from this server than one call of the model."""
@@ -85,6 +95,9 @@ IMAGE_DEFAULTS: dict[str, Any] = {
 }
 """The same for image generation (recorded)."""
 
+OWN_CACHE_OPTIONS = frozenset({"prewarm", "comparison_response_id"})
+"""Keys of `prompt_cache_options` that this server applies itself; the response echoes them."""
+
 ECHOED = (
     *("background", "instructions", "max_output_tokens", "max_tool_calls", "parallel_tool_calls"),
     *("previous_response_id", "prompt_cache_key", "prompt_cache_options", "prompt_cache_retention"),
@@ -121,9 +134,7 @@ async def prepare(
             context = await load_context(engine, request, tenant, recalled, needs_input=generates, is_large=is_large)
         if recorder is not None:
             recorder.context = context
-        candidates = engine.models.known.get(request.model) or await engine.models.candidates(
-            request.model, suggests=not tenant
-        )
+        candidates = engine.models.known.get(request.model) or await engine.models.candidates(request.model)
         response = open_response(request, identity.response_id, int(engine.now()))
         plan = _plan_of(engine, request, context, candidates, response, recorder, uses_cache=generates)
         if plan.tools is not None:
@@ -174,13 +185,20 @@ def _plan_of(
     if isinstance(request, LocalRequest):
         candidates = candidates.taking(request.parameters)
     items, tenant = context.items, context.tenant
-    uses_cache = uses_cache and (request.antiphon is not None or candidates.caches)
+    warms = diagnoses = False
+    if request.prompt_cache_options is not None:
+        warms = request.prompt_cache_options.get("prewarm") is True
+        diagnoses = request.prompt_cache_options.get("comparison_response_id") is not None
+        request = replace(request, prompt_cache_options=forwarded_options(request.prompt_cache_options))
+    uses_cache = uses_cache and not warms and (request.antiphon is not None or candidates.caches)
     cache = engine.cache.lookup(request, items, tenant, candidates) if uses_cache else None
     has_chain = request.previous_response_id or request.conversation or request.prompt_cache_key
     chains = chains_of(request, tenant) if has_chain else ()
+    preferred = with_continuation(chains, request, tenant) if request.background_options else chains
     is_new = resume is None
+    is_late, defers_for = is_new and cache is not None, 0.0 if resume is None else resume.defers_for
     route = Route(
-        engine.router, candidates, chains, tenant, is_patient=not is_new, is_late=is_new and cache is not None
+        *(engine.router, candidates, preferred, tenant), is_patient=not is_new, is_late=is_late, defers_for=defers_for
     )
     is_plain = request.tools is None and BRINGS_WORK.isdisjoint(items.kinds)
     may_compact = request.context_management is not None or CompactionTrigger in items.kinds
@@ -202,6 +220,8 @@ def _plan_of(
         resume=resume,
         ignored_tools=checked_tools(engine, request, items, route.target) if is_new and not is_plain else (),
         is_stream=bool(request.stream),
+        warms=warms,
+        diagnoses=diagnoses,
         call_ids=NO_IDS if CALLED.isdisjoint(items.kinds) else call_ids(items),
     )
 
@@ -277,7 +297,25 @@ def checked_tools(engine: Engine, request: CreateResponse, items: Sequence[Input
     ignored = look_at_tools(request, items, api, engine.toolset.served, refuses=engine.strict_tools)
     if api == "chat":
         engine.toolset.check(request.tools or ())
+    if restriction.get():
+        for tool in requested_tools(request, items):
+            model = _model_of(engine, tool) if api == "chat" else _model_at_backend(tool)
+            check_permitted(model, f"The tool '{type(tool).__struct_config__.tag}'", "tools")
     return ignored
+
+
+def _model_of(engine: Engine, tool: Tool) -> str:
+    """Return the model that a tool of this server calls; empty for none."""
+    models = {ImageGenerationTool: engine.images_model, FileSearchTool: engine.embedding_model}
+    return models.get(type(tool), "") if engine.toolset.runs(tool) else ""
+
+
+def _model_at_backend(tool: Tool) -> str:
+    """Return the model that a tool of a backend with a Responses API calls; empty for none.
+
+    Without a name in the tool, the backend selects one that no key names.
+    """
+    return tool.model or "the backend's own" if isinstance(tool, ImageGenerationTool) else ""
 
 
 async def check_stores(
@@ -308,6 +346,11 @@ def runs_code(engine: Engine, request: CreateResponse, items: Sequence[InputItem
     return any(is_of("code_interpreter", tool) or is_of("shell", tool) for tool in requested_tools(request, items))
 
 
+def forwarded_options(options: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the cache options of a request that its backend receives, None without any."""
+    return {name: value for name, value in options.items() if name not in OWN_CACHE_OPTIONS} or None
+
+
 def open_response(request: CreateResponse, response_id: str, created_at: int) -> Response:
     """Return the response object before anything was generated."""
     echoed: dict[str, Any] = {}
@@ -320,13 +363,20 @@ def open_response(request: CreateResponse, response_id: str, created_at: int) ->
         echoed["conversation"] = ConversationRef(id=str(request.conversation_id))
     if request.service_tier is not None:
         echoed["service_tier"] = SERVICE_TIERS.get(request.service_tier, request.service_tier)
+    if request.background_options is not None:
+        echoed["background_options"] = _background_options(request, request.background_options)
     if request.prompt is not None:
         from antiphon.runs.prompted import echoed as of_prompt  # noqa: PLC0415 - few requests name a prompt
 
         echoed |= of_prompt(request)
     if request.tools is not None:
-        echoed["tools"] = [_echoed_tool(tool) for tool in request.tools]
+        echoed["tools"] = _echoed_tools(request.tools)
     return Response(id=response_id, created_at=created_at, model=request.model, **echoed)
+
+
+def _background_options(request: CreateResponse, options: BackgroundOptions) -> dict[str, str]:
+    echoed = {"completion_window": background_window(request)}
+    return echoed if options.continuation_id is None else echoed | {"continuation_id": options.continuation_id}
 
 
 def view_of(request: CreateResponse) -> View:
@@ -358,6 +408,12 @@ def _reasoning(reasoning: ReasoningConfig) -> dict[str, Any]:
 def _text(text: TextConfig) -> dict[str, Any]:
     echoed = to_builtins(text)
     return {name: echoed[name] or default for name, default in TEXT.items()}
+
+
+def _echoed_tools(tools: list[AnyTool]) -> list[dict[str, Any]]:
+    if isinstance(tools, ToolList):
+        return tools.fact("echoed", (), lambda: [_echoed_tool(tool) for tool in tools])
+    return [_echoed_tool(tool) for tool in tools]
 
 
 def _echoed_tool(tool: Tool) -> dict[str, Any]:

@@ -7,7 +7,7 @@ and each model has its own prefix cache, so the prompts of a session are stored 
 from collections.abc import Iterable
 
 from antiphon.sharing.recent import Recent
-from antiphon.translation.to_chat.reuse import Fingerprint
+from antiphon.translation.to_chat_completions.reuse import Fingerprint
 from antiphon.upstream.backend_state import Target
 
 MOST_BYTES = 16 * 1024 * 1024

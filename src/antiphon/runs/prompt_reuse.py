@@ -9,7 +9,7 @@ from antiphon.runs.plan import RunPlan
 from antiphon.runs.prompt_memory import PromptMemory
 from antiphon.runs.steps import AuxiliaryCall, CallModel
 from antiphon.sharing.offload import Offload
-from antiphon.translation.to_chat.reuse import Fingerprint, fingerprint, reuse
+from antiphon.translation.to_chat_completions.reuse import Fingerprint, fingerprint, reuse
 from antiphon.upstream.backend_state import Target
 
 CHANGED = "The backend '%s' could reuse %.0f %% of the prompt: %s differs from the prompt of the previous turn."
@@ -17,7 +17,8 @@ CHANGED = "The backend '%s' could reuse %.0f %% of the prompt: %s differs from t
 
 async def prompt_of(step: CallModel | AuxiliaryCall, plan: RunPlan, offload: Offload) -> Fingerprint | None:
     """Return the fingerprint of a prompt that is sent, None if no later turn can continue it."""
-    if step.api != "chat" or isinstance(step, AuxiliaryCall) or not (plan.chains or plan.recorder is not None):
+    is_continued = plan.chains or plan.recorder is not None or plan.diagnoses
+    if step.api != "chat" or (isinstance(step, AuxiliaryCall) and not plan.warms) or not is_continued:
         return None
     if not plan.context.is_translated_beside:
         return fingerprint(step.body)

@@ -12,8 +12,8 @@ from antiphon.protocol.items.calls import CustomToolCall, ShellCallOutput
 from antiphon.protocol.items.hosted import CodeInterpreterCall
 from antiphon.protocol.items.messages import FunctionCall, InputItem, Message
 from antiphon.protocol.requests import CreateResponse, opening_of
-from antiphon.translation.to_chat.hosted import state_of
-from antiphon.translation.to_chat.reasoning import Unseal
+from antiphon.translation.to_chat_completions.hosted import state_of
+from antiphon.translation.to_chat_completions.reasoning import Unseal
 
 
 @dataclass(frozen=True, slots=True)

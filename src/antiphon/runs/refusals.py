@@ -24,9 +24,9 @@ from antiphon.translation.learned import (
     refused_schema,
     refused_types,
 )
-from antiphon.translation.to_chat.adjustments import EFFORT, OMITTED
-from antiphon.translation.to_chat.marks import Token, beginning_of
-from antiphon.translation.to_chat.request import EFFORT_PARAMETERS, Body
+from antiphon.translation.to_chat_completions.adjustments import EFFORT, OMITTED
+from antiphon.translation.to_chat_completions.marks import Token, beginning_of
+from antiphon.translation.to_chat_completions.request import EFFORT_PARAMETERS, Body
 from antiphon.translation.to_responses.plainest import simplify
 from antiphon.translation.to_responses.request import RENAMES, extras, refused_field
 from antiphon.upstream.backend_errors import is_overflow, read_failure, too_long

@@ -15,11 +15,11 @@ from antiphon.runs.truncate import INSTRUCTING, Turns, has_older_turns, thin_out
 from antiphon.translation.checked_items import TextCheck
 from antiphon.translation.dialects.dialect import Api
 from antiphon.translation.files import NONE_READ
-from antiphon.translation.to_chat.adjustments import CHOICE
-from antiphon.translation.to_chat.cut_prompts import is_longer
-from antiphon.translation.to_chat.marks import Token
-from antiphon.translation.to_chat.request import Body, configured, to_chat
-from antiphon.translation.to_chat.tokens import tokens_of
+from antiphon.translation.to_chat_completions.adjustments import CHOICE
+from antiphon.translation.to_chat_completions.cut_prompts import is_longer
+from antiphon.translation.to_chat_completions.marks import Token
+from antiphon.translation.to_chat_completions.request import Body, configured, to_chat
+from antiphon.translation.to_chat_completions.tokens import tokens_of
 from antiphon.translation.to_responses.request import countable, to_responses
 from antiphon.translation.tool_mapping.choice import allowed_names
 from antiphon.translation.tool_mapping.offering import WITH_TOOLS, Toolbox, toolbox_of

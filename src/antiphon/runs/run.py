@@ -13,6 +13,7 @@ from antiphon.access.spending import Spent
 from antiphon.access.unseal import origin_tag
 from antiphon.errors import AntiphonError, reportable
 from antiphon.protocol.events import Event
+from antiphon.protocol.items.messages import Reasoning
 from antiphon.protocol.response import Response
 from antiphon.runs.agentic_turn import AgenticTurn
 from antiphon.runs.context import store_item
@@ -28,7 +29,6 @@ from antiphon.runs.steps import FinishRun
 from antiphon.runs.turn import Turn
 from antiphon.storage.contract import Facts, StoredItem
 from antiphon.telemetry.observers import CacheStatus, ResponseRecord
-from antiphon.translation.to_chat.prefix import MANY
 from antiphon.translation.tool_mapping.offering import NOTHING
 from antiphon.translation.wire import Finish, conclude
 from antiphon.translation.writer import ResponseWriter
@@ -112,13 +112,15 @@ class Run(StepLoop):
         """Whether the end of the response is decided."""
         return self.phase in OVER
 
-    @property
-    def chain_items(self) -> list[StoredItem]:
-        """The items with which a following response begins, as they are stored."""
-        # A few items can each be large; many small ones are faster in one call each.
-        is_large = self.plan.context.is_large and len(self.plan.items) <= MANY
+    async def chain_items(self) -> list[StoredItem]:
+        """Return the items with which a following response begins, as they are stored. A thread encodes large ones."""
+        if not self.context.is_translated_beside:
+            return self._chain_items(is_large=False)
+        return await self._beside(self._chain_items, is_large=True)
+
+    def _chain_items(self, *, is_large: bool) -> list[StoredItem]:
         kept = [store_item(item, is_large=is_large) for item in self.plan.items]
-        return [*kept, *stored_output(self._writer.response, self._writer.sealed)]
+        return [*kept, *stored_output(self._writer.response, self._writer.sealed, is_large=is_large)]
 
     # What others can request of it.
 
@@ -197,6 +199,10 @@ class Run(StepLoop):
         if step is not None:
             if step.ending.error is not None and self.phase is Phase.PENDING and not self.is_stream:
                 raise step.ending.error
+            if Reasoning in self.context.items.kinds:
+                self._note_removed(step)
+            if self.plan.diagnoses:
+                await self._diagnose(step)
             if self.is_stream and self.phase is Phase.PENDING:
                 self._start()
             conclude(self._writer, step.ending)
@@ -225,6 +231,27 @@ class Run(StepLoop):
             record, target = self.record, self.plan.route.target
             await self._cache.end(writer.response, writer.sealed, target, record.ignored_tools, record.adjusted)
         return batch
+
+    async def _diagnose(self, step: FinishRun) -> None:
+        """Compare the prompt with that of the response that the request names."""
+        from antiphon.runs.cache_diagnostics import diagnose  # noqa: PLC0415 - few requests ask for it
+
+        engine, writer, prompt = self._engine, self._writer, self._asking.prompt
+        store, usage = engine.store, step.ending.usage
+        found = await diagnose(store, engine.prompts, self.plan, self.target, prompt, writer.response, usage)
+        writer.applied = {**writer.applied, "prompt_cache_diagnostics": found}
+
+    def _note_removed(self, step: FinishRun) -> None:
+        """Report the reasoning of the request that the model did not receive."""
+        from antiphon.runs.input_transformations import Replay, input_transformations  # noqa: PLC0415 - few requests have any
+
+        plan, writer = self.plan, self._writer
+        builder, reasoning = self._turn.builder, plan.request.reasoning
+        context = reasoning.context if reasoning else None
+        replay = Replay(self.target, builder.api, plan.unseal, context, step.ending.removed)
+        removed = input_transformations(self.context.input, builder.items, replay)
+        if removed is not None:
+            writer.applied = {**writer.applied, "input_transformations": removed}
 
     async def _close(self) -> None:
         """Release everything, however it ended."""
@@ -310,6 +337,10 @@ def turn_of(plan: RunPlan, made: Callable[[], Sequence[Any]]) -> Turn:
     served = plan.tools.served if plan.tools else NOTHING
     before = len(plan.context.history)
     builder = RequestBuilder(plan.request, plan.items, before, plan.route.target, plan.unseal, served)
+    if plan.warms:
+        from antiphon.runs.prewarm import WarmingTurn  # noqa: PLC0415 - few requests only fill a cache
+
+        return WarmingTurn(builder)
     if plan.tools is None and not plan.compacts:
         return Turn(builder)
     return AgenticTurn(builder, plan, made)

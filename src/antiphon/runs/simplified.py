@@ -11,7 +11,7 @@ from antiphon.protocol.requests import CreateResponse, LocalRequest
 from antiphon.translation.dialects.dialect import Api
 from antiphon.translation.dialects.plainest import may_be_form, suspects
 from antiphon.translation.learned import own_words, spoken
-from antiphon.translation.to_chat.request import Body
+from antiphon.translation.to_chat_completions.request import Body
 from antiphon.translation.to_responses import plainest as plainest_responses
 from antiphon.upstream.backend_state import Target
 from antiphon.upstream.suspicions import Suspects, Trial

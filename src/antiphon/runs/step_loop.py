@@ -24,7 +24,7 @@ from antiphon.runs.server_steps import ServerSteps
 from antiphon.runs.steps import AttachFiles, AuxiliaryCall, CallModel, FinishRun, ListTools, RunTools, Step
 from antiphon.runs.turn import Turn
 from antiphon.telemetry.observers import ResponseRecord
-from antiphon.translation.to_chat.adjustments import applied
+from antiphon.translation.to_chat_completions.adjustments import applied
 from antiphon.translation.wire import Finish
 from antiphon.translation.writer import ResponseWriter
 

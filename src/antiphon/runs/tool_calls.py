@@ -257,7 +257,7 @@ class ToolExecutor:
             try:
                 result = await self._sealed_apart(one, await self._result(one, was_provided))
                 use.error = BackendError("The tool failed.") if result.is_failed else None
-                use.is_over = True
+                use.is_over, use.cpu, use.paused = True, result.cpu, result.paused
             finally:
                 for hand_over in self._observers.returned:
                     hand_over(use)
@@ -325,7 +325,9 @@ class ToolExecutor:
             return _failed(kind, BROKEN)
         first = len(self._sources)
         self._sources.update(outcome.sources)
-        return Result(outcome.fields, outcome.said, outcome.sources, first, outcome.is_failed, outcome.files)
+        said, files, cpu, paused = outcome.said, outcome.files, outcome.cpu, outcome.paused
+        result = Result(outcome.fields, said, outcome.sources, first, outcome.is_failed, files)
+        return replace_fields(result, cpu=cpu, paused=paused) if cpu or paused else result
 
     def _before(self, call: HostedCall) -> Sequence[InputItem]:
         """Return the items before a call; images that are still being generated have no result yet."""

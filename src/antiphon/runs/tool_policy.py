@@ -28,9 +28,9 @@ from antiphon.protocol.tool_bindings import Offer
 from antiphon.protocol.tools import McpTool, Tool
 from antiphon.tools.registry import Toolset
 from antiphon.translation.dialects.dialect import Api
-from antiphon.translation.to_chat.hosted import approvals_in, state_of
-from antiphon.translation.to_chat.reasoning import Unseal
-from antiphon.translation.to_chat.request import configured
+from antiphon.translation.to_chat_completions.hosted import approvals_in, state_of
+from antiphon.translation.to_chat_completions.reasoning import Unseal
+from antiphon.translation.to_chat_completions.request import configured
 from antiphon.translation.tool_mapping.mcp import lists_in, permitted
 from antiphon.translation.tool_mapping.offering import Toolbox, left_out, servers_of
 from antiphon.translation.writer import CiteFiles

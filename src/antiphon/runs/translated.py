@@ -14,7 +14,7 @@ from antiphon.runs.engine import Engine
 from antiphon.runs.steps import AttachFiles
 from antiphon.translation.dialects.dialect import Api
 from antiphon.translation.files import NONE_READ, ReadFiles, UnreadFile
-from antiphon.translation.to_chat.request import Body, to_chat
+from antiphon.translation.to_chat_completions.request import Body, to_chat
 from antiphon.translation.to_responses.request import to_responses
 from antiphon.translation.tool_mapping.offering import toolbox_of
 from antiphon.upstream.backend_state import Target

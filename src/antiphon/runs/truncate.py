@@ -24,8 +24,8 @@ from antiphon.protocol.items.messages import (
     Reasoning,
 )
 from antiphon.protocol.validation.call_rules import Output, awaited, tie
-from antiphon.translation.to_chat.history import remembered
-from antiphon.translation.to_chat.tokens import MEDIA, MEDIUM, MEDIUM_DATA, MESSAGE, UNSEEN, by_size
+from antiphon.translation.to_chat_completions.history import remembered
+from antiphon.translation.to_chat_completions.tokens import MEDIA, MEDIUM, MEDIUM_DATA, MESSAGE, UNSEEN, by_size
 from antiphon.translation.tool_mapping.calls import output_of
 
 KEPT = (AdditionalTools, ConfigurationUpdate, Compaction, McpListTools)

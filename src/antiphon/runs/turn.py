@@ -22,7 +22,7 @@ from antiphon.runs.request_builder import RequestBuilder
 from antiphon.runs.steps import AttachFiles, AuxiliaryCall, CallModel, FinishRun, ModelResult, Step, Steps
 from antiphon.translation.checked_items import CheckedMessage
 from antiphon.translation.files import UnreadFile
-from antiphon.translation.to_chat.prefix import joined
+from antiphon.translation.to_chat_completions.prefix import joined
 from antiphon.translation.tool_mapping.offering import Toolbox
 from antiphon.translation.wire import Finish
 from antiphon.upstream.backend_errors import too_long
@@ -223,7 +223,7 @@ class Turn:
         return answer
 
     def _ask_aside(
-        self, what: Callable[[], tuple[CreateResponse, list[InputItem]]], *, compacts: bool = False
+        self, what: Callable[[], tuple[CreateResponse, Sequence[InputItem]]], *, compacts: bool = False
     ) -> Generator[Step, None, ModelResult]:
         """Call the model for output that the client does not see."""
         builder = self.builder

@@ -18,7 +18,7 @@ from antiphon.protocol.response import Response, Usage
 from antiphon.runs.turn import output_text
 from antiphon.sharing.recent import Recent
 from antiphon.telemetry.kinds import Counter
-from antiphon.translation.to_chat.vision import PROMPT, Image
+from antiphon.translation.to_chat_completions.vision import PROMPT, Image
 
 AT_ONCE = 4
 """Images of one request that are described at once."""

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from antiphon.sandbox import kernel
+from antiphon.sandbox import kernel, pairs
 from antiphon.sandbox.contract import DATA, MachineLimits
 from antiphon.sandbox.environment import FILES, SYSTEM, PythonEnvironment
+from antiphon.sharing.cores import whole_cores
 
 MEGABYTE = 1024 * 1024
 TEMPORARY = 64 * MEGABYTE
@@ -22,6 +23,12 @@ FIGURES = 14 * MEGABYTE
 NICENESS = 19
 """The server's processes have priority for the CPU, also while code continues to run between calls."""
 KERNEL = "/run/kernel.py"
+STARTUP = "/run/python/sitecustomize.py"
+ENDED_FIRST = "{ echo 1000 > /proc/self/oom_score_adj; } 2>/dev/null"
+"""A shell command: when the host has no memory left, the kernel ends this shell, and all that it starts, first.
+
+Children of root cannot undo it, and in a machine /proc is read-only.
+"""
 DEVICES = ("null", "zero", "full", "random", "urandom")
 USER = 1000
 """The user and group inside a machine; outside, its processes belong to the server's user."""
@@ -59,9 +66,11 @@ def options(environment: PythonEnvironment, limits: MachineLimits, identity: Ide
     """Return the options of bubblewrap."""
     return [
         *_isolation(identity),
-        *("--die-with-parent", "--new-session", "--clearenv", "--hostname", "container", "--chdir", DATA),
+        *("--die-with-parent", "--clearenv", "--hostname", "container", "--chdir", DATA),
         *_variables(environment),
         *_files(environment, limits),
+        # The score by which the kernel ends processes is set before; they must not change it.
+        *("--remount-ro", "/proc", "--remount-ro", "/"),
     ]
 
 
@@ -87,7 +96,7 @@ def _become(identity: Identity) -> Sequence[str]:
 
 
 def _variables(environment: PythonEnvironment) -> Iterator[str]:
-    threads = str(min(os.cpu_count() or 1, 4))
+    threads = str(min(whole_cores(), 4))
     variables = {
         "PATH": environment.path,
         "HOME": "/tmp",  # noqa: S108 - of the machine; caches of programs are no files of the model
@@ -96,6 +105,7 @@ def _variables(environment: PythonEnvironment) -> Iterator[str]:
         "MPLBACKEND": "Agg",
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONUNBUFFERED": "1",
+        "PYTHONPATH": str(Path(STARTUP).parent),
         # Each thread of these libraries reserves memory, even while idle.
         **{f"{library}_NUM_THREADS": threads for library in ("OMP", "OPENBLAS", "MKL", "NUMEXPR")},
         "MALLOC_ARENA_MAX": "2",
@@ -116,11 +126,11 @@ def _files(environment: PythonEnvironment, limits: MachineLimits) -> Iterator[st
     yield from _sized(TEMPORARY, "/tmp")  # noqa: S108 - of the machine
     yield from _sized(limits.disk, DATA)
     yield from _placed(KERNEL, "--ro-bind", kernel.__file__)
+    yield from _placed(STARTUP, "--ro-bind", pairs.__file__)
     for path in environment.binds:
         yield from _placed(path, "--ro-bind", path)
     for link, target in environment.links:
         yield from _placed(link, "--symlink", target)
-    yield from ("--remount-ro", "/")
 
 
 def _system(path: Path) -> Sequence[str]:
@@ -154,6 +164,7 @@ def _options(limits: MachineLimits) -> str:
         {
             "data": DATA,
             "shared": SHARED,
+            "startup": STARTUP,
             "nice": NICENESS,
             "output": limits.output,
             "figures": FIGURES,

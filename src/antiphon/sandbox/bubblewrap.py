@@ -9,31 +9,37 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from antiphon.sandbox import cures, seccomp
-from antiphon.sandbox.arguments import SHARED, kernel_command, new_identity, options
+from antiphon.sandbox.arguments import ENDED_FIRST, SHARED, kernel_command, new_identity, options
 from antiphon.sandbox.cgroup import Cgroup, delegated
 from antiphon.sandbox.channel import Channel
 from antiphon.sandbox.connection import Connection
 from antiphon.sandbox.contract import MachineLimits, SandboxError
+from antiphon.sandbox.cpu import Shares
 from antiphon.sandbox.directory import DataDirectory
 from antiphon.sandbox.environment import PythonEnvironment, find_environment
 from antiphon.sandbox.machine import BubblewrapMachine
 from antiphon.sandbox.supervisor import Supervisor
 from antiphon.sandbox.usage import Usage
 from antiphon.sandbox.watch import Watch
+from antiphon.sharing.cores import usable_cores
 
 SECONDS = 20.0
 """Seconds that a machine has to start, on a busy host."""
+START = ("/bin/sh", "-c", f'{ENDED_FIRST}; exec "$@"', "sh")
 PROBED = MachineLimits(memory=512 * 1024 * 1024)
 
 
 class Bubblewrap:
-    """See `Sandbox`. `python` is the Python for code, with its packages; empty for the server's, without packages."""
+    """See `Sandbox`. `python` is the Python for code, with its packages; empty for the server's, without packages.
 
-    def __init__(self, python: str = "", *, program: str = "bwrap") -> None:
+    The machines of an owner have at most so many `cores` together, 0 for all except one.
+    """
+
+    def __init__(self, python: str = "", *, cores: float = 0.0, program: str = "bwrap") -> None:
         self._python = python
         self._program = program
         self._host: _Host | None = None
-        self._watch = Watch()
+        self._watch = Watch(Shares(cores, cores=usable_cores()))
 
     async def probe(self) -> str:
         """Start a machine, and run code in it."""
@@ -55,7 +61,7 @@ class Bubblewrap:
             machine = await _started(self._host, limits)
         except OSError as error:
             raise SandboxError(f"Cannot start a machine: {error}.") from error
-        machine.on_close = self._watch.discard
+        machine.on_close, machine.on_call = self._watch.discard, self._watch.call_begins
         self._watch.add(machine)
         return machine
 
@@ -87,17 +93,20 @@ def _find_host(program: str, python: str) -> _Host:
 async def _started(host: _Host, limits: MachineLimits) -> BubblewrapMachine:
     identity = new_identity()
     async with AsyncExitStack() as stack:
-        connection = Connection.open(options(host.environment, limits, identity))
+        is_counted = host.cgroup is not None
+        connection = Connection.open(options(host.environment, limits, identity), is_counted=is_counted)
         stack.callback(connection.close)
         cgroup = await asyncio.to_thread(Cgroup, host.cgroup, limits) if host.cgroup else None
         if cgroup:
             stack.push_async_callback(asyncio.to_thread, cgroup.remove)
-        enter, command = cgroup.entry() if cgroup else (), kernel_command(host.environment, limits, identity)
+        enter, command = cgroup.entry() if cgroup else START, kernel_command(host.environment, limits, identity)
         supervisor = await connection.start(enter, host.program, command)
         channel = Channel(connection.server)
         *directories, first = await _received(supervisor, connection, channel)
         supervisor.adopt(first)
         data = DataDirectory(directories[0], identity.user)
+        if cgroup is None:
+            await supervisor.lower()
         usage = Usage(directories[1], [os.dup(directories[0]), *directories[2:]], cgroup)
         stack.pop_all()
         return BubblewrapMachine(supervisor, channel, connection.output, data, usage, limits)

@@ -10,14 +10,14 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from antiphon.sandbox.arguments import ENDED_FIRST
 from antiphon.sandbox.contract import MachineLimits
+from antiphon.sharing.cores import OWN, ROOT, own_groups
 
-ROOT = Path("/sys/fs/cgroup")
-OWN = Path("/proc/self/cgroup")
 SUPERVISOR = "supervisor"
 """The group that the server moves itself to: a group with its own processes cannot limit groups below it."""
 CONTROLLERS = "+memory +pids +cpu"
-ENTER = 'echo $$ > "$0" && exec "$@"'
+ENTER = f'echo $$ > "$0" || exit 1; {ENDED_FIRST}; exec "$@"'
 """A shell program that enters a group and then executes another program."""
 SPARE = 4
 """Processes of bubblewrap in addition to those of the code."""
@@ -27,8 +27,7 @@ TRIES = 20
 def delegated(root: Path = ROOT, own: Path = OWN) -> Path | None:
     """Return the parent group of machines; None if the system delegates none to the server."""
     try:
-        names = [line[3:] for line in own.read_text().splitlines() if line.startswith("0::")]
-        group = root / names[0].strip("/")
+        group = own_groups(root, own)[0]
         if group.name == SUPERVISOR:
             group = group.parent
         if not _is_delegated(group):
@@ -71,6 +70,18 @@ class Cgroup:
     def memory(self) -> int:
         """Return the bytes that the machine uses now."""
         return int((self._path / "memory.current").read_text())
+
+    def cpu(self) -> float:
+        """Return the CPU seconds that the machine has used since its start."""
+        lines = (self._path / "cpu.stat").read_text().splitlines()
+        return next(int(line.split()[1]) for line in lines if line.startswith("usage_usec ")) / 1e6
+
+    def freeze(self, *, is_frozen: bool) -> bool:
+        """Stop all processes, or let them continue; return False if the kernel cannot do it to a group."""
+        with suppress(OSError):
+            self._write("cgroup.freeze", int(is_frozen))
+            return True
+        return False
 
     def has_killed(self) -> bool:
         """Whether the kernel ended the machine because it exceeded its memory limit."""

@@ -10,7 +10,8 @@ from typing import Annotated, Any, TypeVar
 
 import msgspec
 
-from antiphon.protocol.json_slices import decode_in_slices, end_of_string
+from antiphon.protocol.json_slices import decode_in_slices
+from antiphon.protocol.json_texts import end_of_string
 from antiphon.sandbox.contract import SandboxError
 
 LONGEST_REPLY = 20 * 1024 * 1024

@@ -29,15 +29,18 @@ class Connection:
     """A pipe with options of bubblewrap, which code in the machine could read on its command line."""
 
     @classmethod
-    def open(cls, options: Sequence[str]) -> "Connection":
-        """Open everything. `options` are for bubblewrap. Raises `OSError`; then nothing stays open."""
+    def open(cls, options: Sequence[str], *, is_counted: bool = False) -> "Connection":
+        """Open everything. `options` are for bubblewrap; `is_counted` as in `seccomp.program`.
+
+        Raises `OSError`; then nothing stays open.
+        """
         with ExitStack() as stack:
             server, machine = (stack.enter_context(each) for each in socket.socketpair())
             output, printed = os.pipe()
             stack.callback(close_all, (output, printed))
             os.set_blocking(output, False)
             filled = []
-            for content in (seccomp.program(), _joined(options)):
+            for content in (seccomp.program(is_counted=is_counted), _joined(options)):
                 filled.append(_filled(content))
                 stack.callback(os.close, filled[-1])
             stack.pop_all()
@@ -46,7 +49,8 @@ class Connection:
     async def start(self, enter: Sequence[str], program: str, command: Sequence[str]) -> Supervisor:
         """Start bubblewrap, `program`, with this command inside; `enter` is the beginning of the line.
 
-        Then the server's copies of the machine's ends are closed. Raises `OSError`.
+        It is in a session of its own, without a terminal, and so in one scheduling group (`autogroup`). Then the
+        server's copies of the machine's ends are closed. Raises `OSError`.
         """
         try:
             process = await asyncio.create_subprocess_exec(
@@ -56,6 +60,7 @@ class Connection:
                 stderr=self.printed,
                 pass_fds=(self.filter, self.options),
                 env={},
+                start_new_session=True,
                 cwd="/",
             )
             return Supervisor(process)

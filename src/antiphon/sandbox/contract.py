@@ -33,6 +33,8 @@ class MachineLimits:
     """Files that are retained."""
     output: int = 1024 * 1024
     """Bytes of text that one call returns; the middle of a longer text is omitted."""
+    owner: str = ""
+    """The tenant: all machines of an owner share its part of the CPU."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,25 @@ class FoundFile:
 
 
 @dataclass(frozen=True, slots=True)
+class Spent:
+    """What a call took of the host, in seconds; 0 if unknown."""
+
+    cpu: float = 0.0
+    """CPU time of all processes of the machine together, those that have ended included."""
+    paused: float = 0.0
+    """For how long the processes were paused, because the machines of their owner used more than their share."""
+
+    def __add__(self, other: "Spent") -> "Spent":
+        return Spent(self.cpu + other.cpu, self.paused + other.paused)
+
+    def __sub__(self, other: "Spent") -> "Spent":
+        return Spent(self.cpu - other.cpu, self.paused - other.paused)
+
+
+NOTHING = Spent()
+
+
+@dataclass(frozen=True, slots=True)
 class CodeResult:
     """The output of Python code, in the order of a notebook: printed text, the figures, the last value."""
 
@@ -57,6 +78,7 @@ class CodeResult:
     value: str = ""
     """`repr` of the last expression; empty without an expression, and for None."""
     ending: Ending = "completed"
+    spent: Spent = NOTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +91,7 @@ class CommandResult:
     """None if the command was ended."""
     ending: Ending = "completed"
     """After `timeout` the machine continues, unlike after code: only the command is ended."""
+    spent: Spent = NOTHING
 
 
 class Machine(Protocol):

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 import aiohttp
 import msgspec
 
+from antiphon.errors import redacted
 from antiphon.sandbox.contract import SandboxError
 from antiphon.sandbox.e2b_streams import decoded
 
@@ -128,7 +129,7 @@ class Requests:
                     raise SandboxError(await _refusal(response, self._url))
                 yield response
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            raise SandboxError(f"The sandbox service {self._url} is unreachable: {_cause(error)}.") from error
+            raise SandboxError(f"The sandbox service {redacted(self._url)} is unreachable: {_cause(error)}.") from error
 
     async def close(self) -> None:
         """Close all connections."""
@@ -148,10 +149,11 @@ def _cause(error: Exception) -> str:
 
 
 async def _refusal(response: aiohttp.ClientResponse, url: str) -> str:
+    url = redacted(url)
     if response.status in {401, 403}:
         return f"The sandbox service {url} rejected the API key (status {response.status}). Check `code_e2b_key_env`."
-    said = (await response.content.read(500)).decode(errors="replace")
-    return f"The sandbox service {url} answered with status {response.status}: {said or 'no text'}"
+    text = (await response.content.read(500)).decode(errors="replace")
+    return f"The sandbox service {url} answered with status {response.status}: {text or 'no text'}"
 
 
 async def _read(response: aiohttp.ClientResponse) -> bytes:

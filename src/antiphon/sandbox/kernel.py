@@ -2,7 +2,7 @@
 
 Runs with the operator's Python and its standard library only; `Kept` is used by the server, too. The first argument is
 a JSON object: `data` (directory), `shared` (other directories that the server monitors), `limits` (of `resource`),
-`nice`, `output` (bytes of one text), `figures` (bytes of all images).
+`nice`, `startup` (a program to run first), `output` (bytes of one text), `figures` (bytes of all images).
 
 Calls are JSON lines: `{nonce, code}` or `{nonce, command, seconds, output}`. Printed output goes to the pipe of
 standard output and standard error, which the server reads directly.
@@ -32,6 +32,8 @@ from typing import Any
 PART = 65536
 MOST_FILES = 65536
 """Files that the server's process may have had open when it started the machine."""
+GROUPED: Any = {"process_group": 0} if sys.version_info >= (3, 11) else {"preexec_fn": os.setpgrp}
+"""Start a process in a group of its own. A session is refused to code, since it is a scheduling group."""
 STEP = 0.05
 """Seconds between two reads from a command with endless output."""
 
@@ -193,7 +195,7 @@ class Kernel:
             return ""
 
     def command(self, nonce: str, command: str, seconds: float, output: int) -> dict[str, Any]:
-        """Run a shell command in a separate session. At its time limit the whole process group ends."""
+        """Run a shell command in a separate process group, which ends as a whole at the time limit."""
         try:
             process = subprocess.Popen(  # noqa: S602 - this is what the sandbox is for
                 command,
@@ -202,7 +204,7 @@ class Kernel:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                start_new_session=True,
+                **GROUPED,
             )
         except (OSError, ValueError, MemoryError) as error:  # too many processes, a NUL byte, too little memory
             return {"stdout": "", "stderr": f"sh: {error}\n", "exit_code": 126, "timed_out": False}
@@ -293,8 +295,6 @@ def limit(options: dict[str, Any]) -> None:
     """Limit the resources of this process and its children. The code cannot undo it."""
     with contextlib.suppress(OSError):  # the server may lack the permission, and so do its machines
         os.nice(options["nice"])
-        with open("/proc/self/oom_score_adj", "w") as file:  # noqa: PTH123 - pathlib would take memory
-            file.write("1000")
     for name, amount in options["limits"].items():
         for process in (os.getpid(), 1):
             # Code can write to the memory of the first process, unless root started it; this prevents that.
@@ -336,6 +336,8 @@ def main() -> None:
     sys.path.append(options["data"])  # at the end, so that no file of the code replaces a library module
     sys.stdout.reconfigure(line_buffering=True, errors="replace")  # type: ignore[union-attr]
     warnings.filterwarnings("ignore", message=".*is non-interactive, and thus cannot be shown")
+    with open(options["startup"], encoding="utf-8") as file:  # noqa: PTH123 - pathlib would take memory
+        exec(compile(file.read(), options["startup"], "exec"), {"__name__": "startup"})  # noqa: S102 - a part of this
     limit(options)
     channel = connect(options)
     os.closerange(channel + 1, MOST_FILES)  # files that the server's process passed on by mistake

@@ -2,10 +2,11 @@
 
 import asyncio
 import os
+import time
 from collections.abc import AsyncGenerator, AsyncIterable, Callable, Sequence
 
 from antiphon.sandbox.channel import Channel, CodeReply, CommandReply, R
-from antiphon.sandbox.contract import CodeResult, CommandResult, Ending, FoundFile, MachineLimits, SandboxError
+from antiphon.sandbox.contract import CodeResult, CommandResult, Ending, FoundFile, MachineLimits, SandboxError, Spent
 from antiphon.sandbox.directory import DataDirectory, checked
 from antiphon.sandbox.printed import Printed
 from antiphon.sandbox.supervisor import Supervisor
@@ -38,8 +39,10 @@ class BubblewrapMachine:
         self._usage = usage
         self._limits = limits
         self.on_close: Callable[[BubblewrapMachine], None] = lambda _: None
+        self.on_call: Callable[[], None] = lambda: None
         self._ending: Ending = "completed"
         self._memory = 0
+        self._settled = self._paused = self._paused_at = 0.0
         self._call = asyncio.Lock()
         """Held by the running call: its files stay open until it has ended."""
         self._is_closed = False
@@ -55,9 +58,24 @@ class BubblewrapMachine:
         return self._call.locked()
 
     @property
+    def is_enforced(self) -> bool:
+        """Whether the kernel limits the memory."""
+        return self._usage.is_enforced
+
+    @property
     def is_too_large(self) -> bool:
         """Whether the machine exceeded its memory limit at the last count."""
         return self._memory > self._limits.memory and not self._usage.is_enforced
+
+    @property
+    def owner(self) -> str:
+        """The owner of the machine (`MachineLimits.owner`)."""
+        return self._limits.owner
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether its processes are stopped also while a call runs."""
+        return self._usage.is_paused
 
     async def put(self, name: str, content: AsyncIterable[bytes]) -> None:
         """Write a file into `DATA`. Raises `ValueError` unless `name` is one path component, and `SandboxError`."""
@@ -108,6 +126,7 @@ class BubblewrapMachine:
         reply = CodeReply("")
         async with self._call:
             self._check()
+            before = self._spent()
             printed = Printed(self._pipe, self._limits.output)
             try:
                 reply = await self._called(CodeReply, seconds, code=code)
@@ -116,42 +135,68 @@ class BubblewrapMachine:
             finally:
                 text = printed.end()
         value = reply.value[: self._limits.output]
-        return CodeResult(text, reply.images(), value, self._ending)
+        return CodeResult(text, reply.images(), value, self._ending, self._spent() - before)
 
     async def run_command(self, command: str, seconds: float, output: int) -> CommandResult:
         """Run a shell command. At its time limit only the command ends."""
         call = {"command": command, "seconds": seconds, "output": output}
         async with self._call:
             self._check()
+            before = self._spent()
             printed = Printed(self._pipe, 1)  # from threads of earlier code, which would wait for a reader
             try:
                 reply = await self._called(CommandReply, seconds + GRACE, **call)
             except SandboxError:
-                return CommandResult(exit_code=None, ending=self._ending)
+                return CommandResult(exit_code=None, ending=self._ending, spent=self._spent() - before)
             finally:
                 printed.end()
         ending: Ending = "timeout" if reply.timed_out else "completed"
-        return CommandResult(cut(reply.stdout, output), cut(reply.stderr, output), reply.exit_code, ending)
+        stdout, stderr = cut(reply.stdout, output), cut(reply.stderr, output)
+        return CommandResult(stdout, stderr, reply.exit_code, ending, self._spent() - before)
 
     async def _called(self, kind: type[R], limit: float, **call: object) -> R:
-        """Return the reply to a call. Before this raises, the machine has ended."""
+        """Return the reply to a call, with all processes stopped. Before this raises, the machine has ended."""
         try:
+            await asyncio.to_thread(self._usage.resume)
+            self.on_call()
             async with asyncio.timeout(limit):
-                return await self._channel.call(kind, **call)
+                reply = await self._channel.call(kind, **call)
+            await asyncio.to_thread(self._usage.stop)
         except TimeoutError as error:
             await self.end("timeout")
             raise SandboxError("The call exceeded its time limit.") from error
+        except OSError as error:  # processes that are stopped would not answer
+            await self.end("lost")
+            raise SandboxError(f"The machine is lost: {error.strerror}.") from error
         except BaseException:
             await self.end("memory" if self._usage.has_killed() else "lost")
             raise
+        return reply
 
-    def count(self) -> None:
-        """Count the machine's memory. Blocks for a moment: call it in a thread."""
+    def count(self) -> int:
+        """Count memory and CPU time; return how much memory is left. Blocks for a moment: call it in a thread."""
         self._memory = self._usage.memory()
+        self._usage.count_cpu()
+        return self._limits.memory - self._memory
 
     def memory(self) -> int:
         """Return the bytes of memory that were counted last."""
         return self._memory if self.is_alive else 0
+
+    def new_cpu(self) -> float:
+        """Return the CPU seconds that were counted since this was called last."""
+        before, self._settled = self._settled, self._usage.cpu
+        return self._settled - before
+
+    def pause(self, *, is_paused: bool) -> None:
+        """Stop all processes although a call runs, or let them continue. Blocks for a moment. Raises `OSError`."""
+        self._paused, self._paused_at = self._spent().paused, time.monotonic()
+        self._usage.pause(is_paused=is_paused)
+
+    def _spent(self) -> Spent:
+        """Return what the machine took since its start, at the last count."""
+        pausing = time.monotonic() - self._paused_at if self.is_paused else 0.0
+        return Spent(self._usage.cpu, self._paused + pausing)
 
     async def end(self, ending: Ending) -> None:
         """End all processes of the machine; its files remain. The first ending counts."""

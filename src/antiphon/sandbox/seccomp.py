@@ -88,9 +88,22 @@ DENIED: dict[str, tuple[int | None, int | None]] = {
 }
 """Their numbers on x86_64 and aarch64."""
 
+UNCOUNTED: dict[str, tuple[int | None, int | None]] = {
+    # Memory of the kernel that neither a process nor a file system shows: only a control group counts it.
+    "socket": (41, 198),
+    "socketpair": (53, 199),
+    "inotify_init": (253, None),
+    "inotify_init1": (294, 26),
+    "vmsplice": (278, 75),
+    "landlock_create_ruleset": (444, 444),
+    # A session is a scheduling group of its own, whatever the priority of its processes is.
+    "setsid": (112, 157),
+}
+"""The calls that are denied in addition without a control group, which would count and limit what they use."""
+
 MACHINES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
 """The output of `uname -m`, its place in the table, and its AUDIT_ARCH."""
-CLONE, CLONE3, SOCKET, IOCTL = (56, 220), (435, 435), (41, 198), (16, 29)
+CLONE, CLONE3, SOCKET, IOCTL, FCNTL = (56, 220), (435, 435), (41, 198), (16, 29), (72, 25)
 
 NAMESPACES = 0x7E020000
 """Flags of clone(2) for new namespaces: mount, cgroup, uts, ipc, user, pid, network."""
@@ -98,6 +111,8 @@ FAMILIES = (1, 2, 10)
 """Kinds of sockets: unix, IPv4, IPv6. Others, such as vsock, are outside network namespaces."""
 TERMINAL = (0x5412, 0x541C)
 """TIOCSTI and TIOCLINUX, which type into a terminal."""
+RESIZING = 1031
+"""F_SETPIPE_SZ, which makes the buffer of a pipe larger than 64 KiB."""
 X32 = 0x40000000
 """The bit of system calls of the x32 ABI, which have other numbers."""
 
@@ -109,19 +124,22 @@ ALLOW, KILL, REFUSE = 0x7FFF0000, 0x80000000, 0x00050000
 Instruction = tuple[int, int, int, int]
 
 
-def program(machine: str = "") -> bytes:
-    """Return the filter for `bwrap --seccomp`. Raises `KeyError` for a processor that is not in `MACHINES`."""
+def program(machine: str = "", *, is_counted: bool = False) -> bytes:
+    """Return the filter for `bwrap --seccomp`. Raises `KeyError` for a processor that is not in `MACHINES`.
+
+    `is_counted`: a control group counts all memory of the machine.
+    """
     column, architecture = MACHINES[machine or platform.machine()]
-    return b"".join(struct.pack("=HBBI", *each) for each in _instructions(column, architecture))
+    return b"".join(struct.pack("=HBBI", *each) for each in _instructions(column, architecture, is_counted))
 
 
-def _instructions(column: int, architecture: int) -> Iterator[Instruction]:
+def _instructions(column: int, architecture: int, is_counted: bool) -> Iterator[Instruction]:
     yield LOAD, 0, 0, ARCHITECTURE
     yield from _returned_if(EQUAL, architecture, KILL, is_met=False)
     yield LOAD, 0, 0, NUMBER
     if column == 0:
         yield from _returned_if(AT_LEAST, X32, REFUSE | errno.ENOSYS)
-    for numbers in DENIED.values():
+    for numbers in (DENIED if is_counted else DENIED | UNCOUNTED).values():
         number = numbers[column]
         if number is not None:
             yield from _returned_if(EQUAL, number, REFUSE | errno.EPERM)
@@ -129,6 +147,8 @@ def _instructions(column: int, architecture: int) -> Iterator[Instruction]:
     yield from _returned_if(EQUAL, CLONE3[column], REFUSE | errno.ENOSYS)
     bits = list(_returned_if(HAS_BITS, NAMESPACES, REFUSE | errno.EPERM))
     yield from _arguments(CLONE[column], FIRST, bits, ALLOW)
+    if not is_counted:
+        yield from _arguments(FCNTL[column], SECOND, list(_returned_if(EQUAL, RESIZING, REFUSE | errno.EPERM)), ALLOW)
     families = [each for family in FAMILIES for each in _returned_if(EQUAL, family, ALLOW)]
     yield from _arguments(SOCKET[column], FIRST, families, REFUSE | errno.EAFNOSUPPORT)
     typing = [each for request in TERMINAL for each in _returned_if(EQUAL, request, REFUSE | errno.EPERM)]

@@ -5,10 +5,15 @@ import os
 import signal
 from asyncio.subprocess import Process
 from contextlib import suppress
+from pathlib import Path
 
 PATIENCE = 5.0
 """Seconds that bubblewrap has to exit after the machine."""
 TRIES, PAUSE = 50, 0.01
+TURNS = 500
+"""Tries to lower the priority: the machines of all users of the host that start at once have one turn in 0.1 s each."""
+PRIORITY = "10"
+"""The priority of a machine's session, as with `nice`: a tenth of the server's share while both need the CPU."""
 
 
 class Supervisor:
@@ -31,6 +36,21 @@ class Supervisor:
     def adopt(self, first: int) -> None:
         """Store the first process of the machine, an open file."""
         self._first = first
+
+    async def lower(self) -> None:
+        """Give the session of the machine a lower priority: the system compares sessions, then their processes.
+
+        The system accepts one change in 0.1 s from users other than root. It may have no groups for sessions.
+        """
+        for _ in range(TURNS):
+            try:
+                Path(f"/proc/{self._process.pid}/autogroup").write_text(PRIORITY)  # noqa: ASYNC240 - not on a disk
+            except BlockingIOError:
+                await asyncio.sleep(PAUSE)
+            except OSError:
+                return
+            else:
+                return
 
     async def end(self) -> None:
         """End the machine, and wait for it."""

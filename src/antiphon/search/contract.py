@@ -2,10 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from antiphon.errors import ClientError
+from antiphon.errors import AntiphonError, ClientError
 from antiphon.search.filters import AttributeValue, Filter
+
+if TYPE_CHECKING:
+    from antiphon.search.fitting import Part
 
 RANKERS = ("auto", "none", "default-2024-11-15")
 """The rankers of the API. `none` ranks by vectors alone if the store has them; the others are the same here."""
@@ -55,11 +58,15 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class SearchResults:
-    """The hits, best first. `queries` are those that were run; `failures` has the reason for each failed store."""
+    """The hits, best first. `queries` are those that were run; `failures` has the reason for each failed store.
+
+    `by_keywords` has the reason for each store with embeddings that was searched by keywords only.
+    """
 
     hits: Sequence[Hit]
     queries: tuple[str, ...]
     failures: Mapping[str, str] = field(default_factory=dict)
+    by_keywords: Mapping[str, str] = field(default_factory=dict)
 
 
 class StoreSearch(Protocol):
@@ -70,18 +77,44 @@ class StoreSearch(Protocol):
         ...
 
     async def search(self, request: SearchRequest) -> SearchResults:
-        """Return the results. Raises `ClientError` as `check` does, and `AntiphonError` if every store failed."""
+        """Return the results. Raises `ClientError` as `check` does, and `AntiphonError` if every store failed.
+
+        A key that does not allow a model that the search needs is a `ClientError` (400) too.
+        """
         ...
 
 
-class Embeddings(Protocol):
-    """Computes embeddings with one model of this server's backends."""
+class QueryEmbeddings(Protocol):
+    """Computes embeddings of queries with one model of this server's backends."""
 
     model: str
 
     async def embed(self, texts: Sequence[str], tenant: str) -> Sequence[bytes]:
-        """Return a normalized vector for each text, in 16-bit floats. Raises `AntiphonError`."""
+        """Return a normalized vector for each text, in 16-bit floats. Raises `AntiphonError` within seconds.
+
+        A text that is too long for the model has the mean of the vectors of its parts.
+        """
         ...
+
+
+class Embeddings(QueryEmbeddings, Protocol):
+    """Computes embeddings of queries and of files."""
+
+    async def embed_parts(self, texts: Sequence[str], tenant: str) -> "Sequence[Sequence[Part]]":
+        """Return the parts of each text with their vectors: one part, unless the text is too long for the model.
+
+        Waits minutes for a server that is busy or unreachable. Raises `UnavailableError` if it stays so, and
+        `AntiphonError` if the model cannot embed these texts.
+        """
+        ...
+
+
+class UnavailableError(AntiphonError):
+    """The embedding model is busy or unreachable for longer than a file keeps its slot."""
+
+    def __init__(self, cause: AntiphonError) -> None:
+        super().__init__(cause.message, status=503, code="server_error", gist=cause.gist, detail=str(cause))
+        self.cause = cause
 
 
 def unknown_store(store_id: str) -> ClientError:

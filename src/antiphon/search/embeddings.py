@@ -1,26 +1,43 @@
-"""Computes embeddings with a model of this server's backends: routed, limited and measured like other calls."""
+"""Computes embeddings with a model of this server's backends: routed, limited and measured like other calls.
+
+A failure is one of four kinds, and only the first concerns the texts:
+
+| Kind | Examples | What follows |
+|---|---|---|
+| refused | 400, 413, 422; a failure that the same server does not have with a tiny text | smaller calls: `fitting.py` |
+| limited | 429, 503, a full queue | another attempt after the requested time |
+| away | no connection, a time limit, 502, a rejected key | the same, and searches do not call the model meanwhile |
+| unusable | not embeddings, an unknown model | an error at once, or after two more attempts |
+"""
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
-from antiphon.errors import BackendError, log
+from antiphon.errors import AntiphonError, BackendError, ClientError, log
 from antiphon.search.chunking import estimate_tokens
-from antiphon.search.vectors import unit
+from antiphon.search.contract import UnavailableError
+from antiphon.search.fitting import Fitting, Limits, Part
+from antiphon.search.vectors import mean, unit
 from antiphon.telemetry.observers import Call, Observers
 from antiphon.upstream.backend import Reply
 from antiphon.upstream.backend_state import Target
-from antiphon.upstream.call import call
+from antiphon.upstream.call import Refusal, call
+from antiphon.upstream.outages import Outages, backoff
+from antiphon.upstream.retry_after import wait_of
 from antiphon.upstream.router import Router
 
-MOST_TEXTS, MOST_CHARACTERS = 64, 128 * 1024
-"""Texts of one call, and their total characters unless it is a single text."""
+MOST_TEXTS = 64
+"""Texts of one call, if neither a setting nor the server allows fewer."""
 
 LARGEST_REPLY = 32 * 1024 * 1024
 """Maximum bytes of a reply with vectors."""
+
+MOST_NUMBERS = 128 * 1024
+"""Numbers of the vectors of one call, once their size is known: a reply is decoded at once, these in about 10 ms."""
 
 AT_ONCE = 8
 """Vectors that are normalized before other tasks run: each takes about 0.2 ms."""
@@ -28,8 +45,37 @@ AT_ONCE = 8
 Charge = Callable[[str, Target, int], None]
 """Charges a tenant for tokens that a model at a backend has read."""
 
-PAUSES = (0.5, 2.0)
-"""Seconds before the retries of a call that no backend answered; after them it fails."""
+PATIENCE = 120.0
+"""Seconds for which a file keeps its slot while it waits for the next vectors; then it returns to the queue."""
+
+QUICK = 1.0
+"""Seconds of the same for a search, which can answer without vectors."""
+
+LONGEST_SEARCH = 30.0
+"""Time limit in seconds of the embeddings of a search: some servers load the model for the first one."""
+
+ATTEMPTS = 3
+"""Calls until an answer without usable vectors is an error."""
+
+KEPT = 86_400.0
+"""Seconds for which learned limits are kept: servers change."""
+
+_AWAY = frozenset({401, 402, 403, 408, 502, 503, 504, 529})
+"""Statuses of failures that no other text would avoid."""
+
+_TINY = "a"
+
+
+class _UnusableError(BackendError):
+    """The answer has no usable vectors."""
+
+
+class _RefusedError(Exception):
+    """The server refused the texts of a call."""
+
+    def __init__(self, error: AntiphonError) -> None:
+        super().__init__(error.gist)
+        self.error = error
 
 
 class _Embedding(Struct):
@@ -47,41 +93,143 @@ _decode = msgspec.json.Decoder(_Embeddings).decode
 
 
 class Embedder:
-    """Computes embeddings with one model. See `Embeddings`."""
+    """Computes embeddings with one model. See `Embeddings`.
+
+    `texts` is the maximum number of texts of one call. `pause` waits for a number of seconds.
+    """
 
     def __init__(
         self,
         model: str,
         router: Router,
         observers: Observers,
-        pauses: Sequence[float] = PAUSES,
+        outages: Outages,
         charge: Charge = lambda tenant, target, tokens: None,
+        texts: int = MOST_TEXTS,
+        pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        self.model, self._charge = model, charge
-        self._router, self._observers, self._pauses = router, observers, pauses
+        self.model, self._charge, self._outages = model, charge, outages
+        self._router, self._observers, self._pause = router, observers, pause
+        self._most_texts = texts
+        self._learned: dict[tuple[str, ...], tuple[float, Limits]] = {}
+        """By backend and model there, lengths of texts also by tenant, with the time of the last lesson.
+
+        The texts of one tenant can have more tokens than estimated: that must not split the texts of others.
+        """
 
     async def embed(self, texts: Sequence[str], tenant: str) -> Sequence[bytes]:
-        """Return a vector of length 1 for each text, in 16-bit floats.
+        """See `Embeddings.embed`."""
+        if (refusal := self._outages.refusal(self.model)) is not None:
+            raise refusal
+        try:
+            found = await self._quickly(texts, tenant)
+        except AntiphonError as error:  # most searches during an outage do not come here
+            log.warning("Cannot embed a query with the model '%s': %s", self.model, error.gist)
+            raise
+        return [mean([part.vector for part in parts]) for parts in found]
 
-        Raises `AntiphonError` if no backend returns vectors, after two retries.
-        """
-        vectors: list[bytes] = []
-        for batch in batches(texts):
-            vectors += await self._patiently(batch, tenant)
-        if len({len(vector) for vector in vectors}) > 1:
-            raise self._error("returned vectors of different sizes")
-        return vectors
+    async def _quickly(self, texts: Sequence[str], tenant: str) -> Sequence[Sequence[Part]]:
+        try:
+            async with asyncio.timeout(LONGEST_SEARCH):
+                return await self._parts(texts, tenant, QUICK if self._outages.lasts(self.model) is None else 0.0)
+        except TimeoutError:
+            error = BackendError(f"The embedding model '{self.model}' did not answer within {LONGEST_SEARCH:.0f} s.")
+            self._outages.failed(self.model, error)
+            raise error from None
+        except UnavailableError as error:
+            raise error.cause from None
 
-    async def _patiently(self, texts: Sequence[str], tenant: str) -> list[bytes]:
-        for pause in self._pauses:
+    async def embed_parts(self, texts: Sequence[str], tenant: str) -> Sequence[Sequence[Part]]:
+        """See `Embeddings.embed_parts`."""
+        return await self._parts(texts, tenant, PATIENCE)
+
+    async def _parts(self, texts: Sequence[str], tenant: str, patience: float) -> Sequence[Sequence[Part]]:
+        fitting = Fitting(texts, before := await self._limits(tenant))
+        sizes = set[int]()
+        target = None
+        while batch := fitting.take():
             try:
-                return await self._embed(texts, tenant)
-            except BackendError as error:
-                log.warning("Retrying the embedding model '%s': %s", self.model, error.gist)
-                await asyncio.sleep(pause)
-        return await self._embed(texts, tenant)
+                target, vectors = await self._patiently(batch, tenant, patience)
+            except _RefusedError as refused:
+                if not fitting.refused():
+                    raise self._refusal(batch[0], refused.error) from None
+                continue
+            sizes.update(map(len, vectors))
+            if len(sizes) > 1:
+                raise self._error("returned vectors of different sizes")
+            fitting.accepted(vectors)
+        if target is not None and fitting.limits != before:  # a text that is refused at any length teaches nothing
+            self._learn(target, tenant, fitting.limits)
+        return fitting.parts
 
-    async def _embed(self, texts: Sequence[str], tenant: str) -> list[bytes]:
+    async def _limits(self, tenant: str) -> Limits:
+        """Return the limits that every backend of the model accepts: a call can fail over from one to another."""
+        limits, since = Limits(self._most_texts), self._outages.now() - KEPT
+        for target in await self._router.registry.candidates(self.model):
+            for place in (_place(target), (*_place(target), tenant)):
+                learned_at, learned = self._learned.get(place, (since, limits))
+                if learned_at > since:
+                    limits = limits.both(learned)
+        return limits
+
+    def _learn(self, target: Target, tenant: str, limits: Limits) -> None:
+        now, place = self._outages.now(), _place(target)
+        self._learned = {key: one for key, one in self._learned.items() if one[0] > now - KEPT}
+        self._learned[place] = now, Limits(limits.texts)
+        if limits.tokens is not None:
+            self._learned[*place, tenant] = now, Limits(self._most_texts, limits.tokens)
+        length = "" if limits.tokens is None else f", and texts of about {limits.tokens} tokens"
+        log.info(
+            "The embedding model '%s' at '%s' accepts %d texts in one call%s",
+            *(self.model, target.state.name, limits.texts, length),
+        )
+
+    async def _patiently(self, texts: Sequence[str], tenant: str, patience: float) -> tuple[Target, list[bytes]]:
+        """Embed one batch. Raises `_RefusedError`, and `UnavailableError` once the patience is exhausted."""
+        began, attempts = self._outages.now(), 0
+        while True:
+            try:
+                target, vectors = await self._call(texts, tenant)
+            except AntiphonError as error:
+                attempts += 1
+                elapsed = self._outages.now() - began
+                wait = await self._pause_after(error, attempts, elapsed, patience, tenant)
+                log.warning("Retrying the embedding model '%s' in %.1f s: %s", self.model, wait, error.gist)
+                await self._pause(wait)
+            else:
+                self._outages.succeeded(self.model)
+                return target, vectors
+
+    async def _pause_after(
+        self, error: AntiphonError, attempts: int, elapsed: float, patience: float, tenant: str
+    ) -> float:
+        """Return the seconds until the next attempt. Raises the error, or what `_patiently` raises, after the last one.
+
+        `elapsed` are the seconds since the first of the failed attempts.
+        """
+        if isinstance(error, _UnusableError) and attempts < ATTEMPTS:
+            return 0.0
+        if isinstance(error, _UnusableError) or _is_final(error):
+            raise error
+        wait = max(wait_of(error.headers) or 0.0, backoff(elapsed))
+        is_last = elapsed + wait > patience
+        if _is_doubtful(error) and (attempts > 1 or is_last) and await self._works(tenant):
+            raise _RefusedError(error) from None
+        if not _is_limit(error) or (is_last and patience >= PATIENCE):
+            self._outages.failed(self.model, error, wait)
+        if is_last:
+            raise UnavailableError(error) from None
+        return wait
+
+    async def _works(self, tenant: str) -> bool:
+        """Whether the server embeds a tiny text: then a failure concerns the texts of the call that failed."""
+        try:
+            await self._call([_TINY], tenant)
+        except (AntiphonError, _RefusedError):
+            return False
+        return True
+
+    async def _call(self, texts: Sequence[str], tenant: str) -> tuple[Target, list[bytes]]:
         route = await self._router.route(self.model, tenant=tenant)
         request = {"input": texts, "encoding_format": "float"}
 
@@ -91,18 +239,20 @@ class Embedder:
         def record(target: Target) -> Call:
             return Call(None, target, request, "embeddings")
 
-        upstream, answer = await call(route, "/embeddings", body, self._observers, record, _whole)
+        upstream, answer = await call(
+            route, "/embeddings", body, self._observers, record, _whole, on_refusal=_raise_refusal
+        )
         try:
             upstream.spoke()
             upstream.succeeded()
         finally:
             await upstream.close()
         try:
-            told = _decode(answer)
+            reply = _decode(answer)
         except msgspec.MsgspecError:
             raise self._error("did not return embeddings") from None
-        self._charge(tenant, upstream.target, _tokens(told.usage, texts))
-        return await self._vectors(told.data, len(texts))
+        self._charge(tenant, upstream.target, _tokens(reply.usage, texts))
+        return upstream.target, await self._vectors(reply.data, len(texts))
 
     async def _vectors(self, data: Sequence[_Embedding], count: int) -> list[bytes]:
         if len(data) != count or sorted(one.index for one in data) != list(range(count)):
@@ -112,32 +262,53 @@ class Embedder:
             if (vector := unit(one.embedding)) is None:
                 raise self._error("returned a vector of length 0")
             vectors.append(vector)
+            self._most_texts = min(self._most_texts, max(1, MOST_NUMBERS // len(one.embedding)))
             if not place % AT_ONCE:
                 await asyncio.sleep(0)
         return vectors
 
     def _error(self, what: str) -> BackendError:
-        return BackendError(f"The embedding model '{self.model}' {what}. Check the setting `search_embeddings`.")
+        return _UnusableError(f"The embedding model '{self.model}' {what}. Check the setting `search_embeddings`.")
+
+    def _refusal(self, text: str, error: AntiphonError) -> BackendError:
+        what = f"The embedding model '{self.model}' refused a text of about {estimate_tokens(text)} tokens"
+        return BackendError(f"{what}: {error.message}", gist=f"{what}: {error.gist}")
 
 
-def batches(texts: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Yield the texts in batches that fit into one call."""
-    part: list[str] = []
-    size = 0
-    for text in texts:
-        if part and (len(part) == MOST_TEXTS or size + len(text) > MOST_CHARACTERS):
-            yield part
-            part, size = [], 0
-        part.append(text)
-        size += len(text)
-    if part:
-        yield part
+def _place(target: Target) -> tuple[str, str]:
+    return target.state.name, target.model
+
+
+def _raise_refusal(refusal: Refusal) -> bytes | None:
+    """Raise the error of an answer of 400 or above, or `_RefusedError` if smaller texts can avoid it."""
+    error = refusal.error
+    if isinstance(error, BackendError):
+        error.refusal = refusal.status, refusal.body
+    elif error.code != "model_not_found" and (error.status != 429 or error.type == "tokens"):
+        raise _RefusedError(error)
+    raise error
+
+
+def _is_limit(error: AntiphonError) -> bool:
+    """Whether the server is only busy."""
+    return error.status == 429 or error.code == "server_is_overloaded"
+
+
+def _is_final(error: AntiphonError) -> bool:
+    return isinstance(error, ClientError) and error.status != 429
+
+
+def _is_doubtful(error: AntiphonError) -> bool:
+    """Whether the texts may have caused a failure: a 500 (Ollama, llama.cpp), or an answer that broke off."""
+    if not isinstance(error, BackendError) or _is_limit(error) or isinstance(error, _UnusableError):
+        return False
+    return error.is_broken if error.refusal is None else error.refusal[0] not in _AWAY
 
 
 def _tokens(usage: Any, texts: Sequence[str]) -> int:
     """Return the tokens that a backend reports, else an estimate from the texts."""
-    told = usage.get("prompt_tokens") if isinstance(usage, dict) else None
-    return told if isinstance(told, int) and told > 0 else sum(map(estimate_tokens, texts))
+    tokens = usage.get("prompt_tokens") if isinstance(usage, dict) else None
+    return tokens if isinstance(tokens, int) and tokens > 0 else sum(map(estimate_tokens, texts))
 
 
 async def _whole(reply: Reply) -> bytes:

@@ -14,8 +14,8 @@ from antiphon.errors import AntiphonError, log
 from antiphon.ids import Clock
 from antiphon.search.bm25 import scores
 from antiphon.search.contract import (
-    Embeddings,
     Hit,
+    QueryEmbeddings,
     Ranking,
     SearchRequest,
     SearchResults,
@@ -68,19 +68,26 @@ class KnownStores(Protocol):
 
 
 class Searching:
-    """See `StoreSearch`. `embeddings` returns the embeddings client for a model."""
+    """See `StoreSearch`. `embeddings` returns the embeddings client for a model.
+
+    `degraded` is called with each model that a search has to do without. `check_model` raises `ClientError` for a
+    model that the key of the current request does not allow.
+    """
 
     def __init__(
         self,
         store: Store,
         known: KnownStores,
-        embeddings: Callable[[str], Embeddings],
+        embeddings: Callable[[str], QueryEmbeddings],
         turns: FairScheduler,
         offload: Offload,
         now: Clock,
+        degraded: Callable[[str], None] = lambda model: None,
+        check_model: Callable[[str], None] = lambda model: None,
     ) -> None:
         self._store, self._known, self._embeddings = store, known, embeddings
-        self._turns, self._offload, self._now = turns, offload, now
+        self._turns, self._offload, self._now, self._degraded = turns, offload, now, degraded
+        self._check_model = check_model
         self.nearest = Nearest(store, offload)
         self._frequent = FrequentTerms()
 
@@ -93,9 +100,13 @@ class Searching:
         """See `StoreSearch.search`. Each store waits for its tenant's turn."""
         store_ids = tuple(dict.fromkeys(request.store_ids))
         found = {store_id: await self._find(request.tenant, store_id) for store_id in store_ids}
+        models = _models(found.values(), request.ranking)
+        for model in models:
+            self._check_model(model)
         await self._mark_used(request.tenant, found.values())
-        vectors = {model: self._embed(model, request) for model in _models(found.values(), request.ranking)}
+        vectors = {model: self._embed(model, request) for model in models}
         embedded = dict(zip(vectors, await asyncio.gather(*vectors.values(), return_exceptions=True), strict=True))
+        by_keywords = self._by_keywords_only(request, found.values(), embedded)
         searches = [self._search_in(store, request, embedded) for store in found.values()]
         answers = dict(zip(found, await asyncio.gather(*searches, return_exceptions=True), strict=True))
         ranked, failures = _parted(answers)
@@ -104,7 +115,8 @@ class Searching:
         for store_id, error in failures.items():
             log.warning("Cannot search the vector store '%s': %s", store_id, error.gist)
         hits = await self._hits(request, ranked)
-        return SearchResults(hits, request.queries, {store_id: error.message for store_id, error in failures.items()})
+        failed = {store_id: error.message for store_id, error in failures.items()}
+        return SearchResults(hits, request.queries, failed, by_keywords)
 
     async def _find(self, tenant: str, store_id: str) -> VectorStore:
         store = await self._known.find_vector_store(tenant, store_id)
@@ -123,13 +135,29 @@ class Searching:
     async def _embed(self, model: str, request: SearchRequest) -> Sequence[bytes]:
         return await self._embeddings(model).embed(request.queries, request.tenant)
 
+    def _by_keywords_only(
+        self,
+        request: SearchRequest,
+        stores: Iterable[VectorStore],
+        embedded: Mapping[str, Sequence[bytes] | BaseException],
+    ) -> Mapping[str, str]:
+        """Return the reason for each store that is searched without the vectors that the request asks for."""
+        reasons: dict[str, str] = {}
+        for model, error in embedded.items():
+            if isinstance(error, AntiphonError) and _can_do_without(request.ranking, error):
+                self._degraded(model)
+                reasons |= {store.id: error.message for store in stores if store.embedding_model == model}
+        return reasons
+
     async def _search_in(
         self, store: VectorStore, request: SearchRequest, embedded: Mapping[str, Sequence[bytes] | BaseException]
     ) -> Scores:
         """Return the scores of the chunks of one store: the best of all queries."""
         vectors = embedded.get(store.embedding_model)
         if isinstance(vectors, BaseException):
-            raise vectors
+            if not _can_do_without(request.ranking, vectors):
+                raise vectors
+            vectors = None
         try:
             async with self._turns.slot(request.tenant):
                 asked = [
@@ -185,6 +213,11 @@ def _models(stores: Iterable[VectorStore], ranking: Ranking) -> set[str]:
     if ranking.embedding_weight <= 0:
         return set()
     return {store.embedding_model for store in stores if store.embedding_model}
+
+
+def _can_do_without(ranking: Ranking, error: BaseException) -> bool:
+    """Whether a search without embeddings of its queries can use keywords: unless the request excludes them."""
+    return isinstance(error, AntiphonError) and ranking.text_weight > 0
 
 
 def _parted(

@@ -43,6 +43,13 @@ def floats(vector: bytes) -> tuple[float, ...]:
     return _form(len(vector) // 2).unpack(vector)
 
 
+def mean(vectors: Sequence[bytes]) -> bytes:
+    """Return the vector of length 1 in the middle of these, of equal sizes; the first if they have no middle."""
+    if len(vectors) == 1:
+        return vectors[0]
+    return unit([sum(numbers) for numbers in zip(*map(floats, vectors), strict=True)]) or vectors[0]
+
+
 def signature_size(dimensions: int) -> int:
     """Return the bytes of the signature of a vector."""
     return -(-dimensions // 8)

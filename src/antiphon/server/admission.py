@@ -13,7 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from antiphon.errors import AntiphonError, ClientError
-from antiphon.gateway import Gateway, Log, RequestIdentity, UsageLease, Weight, check_key, is_weighed
+from antiphon.gateway import Gateway, Log, RequestIdentity, UsageLease, Weight, check_key, is_weighed, permit
 from antiphon.ids import TENANT_RULE, is_tenant_name
 from antiphon.protocol.requests import CacheParam, CreateResponse, Extensions
 from antiphon.protocol.validation.refusals import invalid_value
@@ -85,6 +85,8 @@ class Authentication:
         request.tenant, request.credential = key.tenant, credential
         request.incoming.tenant = key.tenant
         note(api_key_id=key.id)
+        if key.limits.models:
+            permit(key.limits.models)
         if key.caches:
             request.uses_cache = True
         return True

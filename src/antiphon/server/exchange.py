@@ -30,7 +30,7 @@ from antiphon.server.reply import (
     raw_headers,
     run_headers,
 )
-from antiphon.server.request import HttpRequest, check_origin, is_preflight
+from antiphon.server.request import ON_ERROR, HttpRequest, check_origin, is_preflight
 from antiphon.server.routes import PREFIX, Route, Routes, method_not_supported, unknown_url
 from antiphon.sharing.memory import LARGE, Memory
 from antiphon.telemetry.context import About, current
@@ -101,6 +101,8 @@ class HttpExchange:
             _log_broken_off(error)
             return
         known = reportable(error)
+        if (on_error := self.request.scope.get(ON_ERROR)) is not None:
+            on_error(known)
         headers = raw_headers({"content-type": "application/json", **known.headers})
         await self.reply(known.status, headers, encode_json({"error": known.body()}))
 
@@ -165,6 +167,20 @@ class _Upgrade:
             await self.send({**message, "type": f"websocket.{message['type']}"})
         elif message["type"] == "http.response.start":
             await self.send({"type": "websocket.close"})
+
+
+class _HeadOnly:
+    """The reply to HEAD: the head of that to GET. It ends there, so a stream sees that its client has disconnected."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            await self._send(message)
+            await self._send({"type": "http.response.body", "body": b""})
+        elif message.get("more_body"):
+            raise ClientGone
 
 
 def _log_broken_off(error: Exception) -> None:
@@ -283,7 +299,7 @@ class RequestMiddleware:
                 if not exchange.is_http:
                     await self._open(exchange)
                     return
-                reply = await self._endpoint(request)(request)
+                reply = await self._endpoint(exchange)(request)
                 body = reply.body
                 if isinstance(body, bytes):
                     await exchange.reply(reply.status, reply.headers, body)
@@ -300,13 +316,16 @@ class RequestMiddleware:
             self._memory.release(request.incoming.held, request.incoming.tenant)
             self._finish(exchange)
 
-    def _endpoint(self, request: HttpRequest) -> Endpoint:
+    def _endpoint(self, exchange: HttpExchange) -> Endpoint:
         """Return the endpoint of a request, and record its route. Raises `ClientError`: 404 for its path, 405."""
+        request = exchange.request
         route = self._routes.fixed.get(request.path)
         if route is None:
             route, request.path_params = self._routes.match(request)
         request.scope["route"] = route
         endpoint = route.methods.get(request.method)
+        if endpoint is None and request.method == "HEAD" and (endpoint := route.methods.get("GET")) is not None:
+            exchange.send = _HeadOnly(exchange.send)
         if endpoint is None:
             has_wrong_base = self._routes.has_wrong_base(request.path)
             raise method_not_supported(request, route.methods, has_wrong_base=has_wrong_base)

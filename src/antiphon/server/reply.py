@@ -81,11 +81,13 @@ def json_reply(value: Any, headers: RawHeaders | None = None, status: int = 200)
     return Reply(status, JSON + headers if headers else JSON, encode_json(value))
 
 
-async def stored_reply(gateway: Gateway, tenant: str, value: dict[str, Any]) -> Reply:
+async def stored_reply(
+    gateway: Gateway, tenant: str, value: dict[str, Any], headers: RawHeaders | None = None
+) -> Reply:
     """Return a reply with a stored object; a large object is encoded in a thread."""
     if not isinstance(value, LargeObject):
-        return json_reply(value)
-    return Reply(200, JSON, await gateway.offload(tenant, encode_large, value))
+        return json_reply(value, headers)
+    return Reply(200, JSON + headers if headers else JSON, await gateway.offload(tenant, encode_large, value))
 
 
 def stream_reply(stream: ReplyStream) -> Reply:

@@ -32,6 +32,9 @@ CACHE = "antiphon.cache"
 OPERATOR = "antiphon.operator"
 """The key in a scope that is set for a session of `antiphon console`, which sees all tenants without a key."""
 
+ON_ERROR = "antiphon.on_error"
+"""The key in a scope for a function that a client in this process sets: it receives the error of a failed request."""
+
 ASK = {"www-authenticate": "Bearer"}
 
 JSON = b"application/json"

@@ -90,7 +90,8 @@ def method_not_supported(http: HttpRequest, allowed: Any, *, has_wrong_base: boo
     """Return the error for a method that a path does not have."""
     advice = f" {BASE_URL}" if has_wrong_base else ""
     text = f"Not allowed to {http.method} on {http.scope['path'][:200]}.{advice}"
-    return ClientError(text, status=405, code="method_not_supported", headers={"allow": ", ".join(allowed)})
+    methods = [*allowed, "HEAD"] if "GET" in allowed else allowed
+    return ClientError(text, status=405, code="method_not_supported", headers={"allow": ", ".join(methods)})
 
 
 def unknown_url(http: HttpRequest, *, has_wrong_base: bool = False) -> ClientError:

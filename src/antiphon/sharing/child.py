@@ -12,6 +12,7 @@ from contextlib import aclosing, suppress
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
+from antiphon.sharing.cores import whole_cores
 from antiphon.sharing.offload import ended
 from antiphon.sharing.scheduler import FairScheduler, NoRoomError
 
@@ -50,14 +51,14 @@ def child_turns(cpus: int | None = None) -> FairScheduler:
     One tenant can have as many children as there are CPUs, since reading needs CPU time. One more starts at once for
     another tenant, regardless of the first one: with so few slots a fraction would leave no room.
     """
-    cpus = max(2, cpus or os.cpu_count() or 1)
+    cpus = max(2, cpus or whole_cores())
     return FairScheduler(cpus + 1, WAITING, per_tenant=cpus)
 
 
 class Child:
     """One program, run once for each operation.
 
-    `program` are the arguments of `python`. `seconds` limits each run, without the wait for the
+    `program` are the arguments of `python`. `seconds` limits each run that states no limit, without the wait for the
     tenant's turn; `most_output` is a number of bytes.
     """
 
@@ -67,14 +68,14 @@ class Child:
         self._seconds = seconds
         self._most_output = most_output
 
-    async def run(self, *parts: Input, tenant: str = "", cost: float = 1.0) -> bytearray:
-        """Return the output of the program for these parts on standard input.
+    async def run(self, *parts: Input, tenant: str = "", cost: float = 1.0, seconds: float = 0.0) -> bytearray:
+        """Return the output of the program for these parts on standard input, within `seconds` if they are stated.
 
         Raises `ChildError`, and errors of the parts. Even if the caller is cancelled repeatedly, the process has
         ended and its pipes are closed before this returns.
         """
         try:
-            async with self._turns.slot(tenant, cost=cost), asyncio.timeout(self._seconds):
+            async with self._turns.slot(tenant, cost=cost), asyncio.timeout(seconds or self._seconds):
                 return await _cancelled_once(self._answer(parts))
         except NoRoomError as error:
             raise ChildError("busy") from error

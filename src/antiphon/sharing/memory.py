@@ -65,7 +65,7 @@ class Memory:
         """
         if size > self.left:
             raise self._refusal(size, tenant)
-        if tenant:
+        if tenant and size:
             held = self._held.get(tenant, 0) + size
             if held > max(self._least, SHARE * (self.left - size)):
                 raise self._refusal(size, tenant)

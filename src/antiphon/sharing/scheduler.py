@@ -9,6 +9,10 @@ Two known rules decide:
   thresholds: Choudhury and Hahne, IEEE/ACM Transactions on Networking 6(2), 1998). However many slots one tenant
   requests, a few stay free for the next tenant. Without it, a tenant that is alone can hold all of them.
 
+A deferred operation, of a tenant that is named by `deferred`, never delays another: it waits behind all others, even if
+they come later, leaves one of `KEPT_FREE` slots free, and counts neither for the bound of the queue nor for the limit
+of its tenant's other operations.
+
 Time in the queue does not count against a timeout of the operation: start the timeout after `enter`.
 """
 
@@ -26,8 +30,22 @@ MEMORY = 0.1
 FEWEST_TAGS = 64
 """Tenants with a stored start tag, even if it is obsolete."""
 
+TAGS_GROW = 2
+"""Obsolete tags are dropped when there are this many times the tags that were left the last time."""
+
 SHARE = 4.0
 """With `leaves_room`: a tenant can hold this many times the free slots, so one tenant alone holds about 80 %."""
+
+KEPT_FREE = 8
+"""One of this many slots is never taken by a deferred operation: the next other one finds it free."""
+
+DEFERRED = "\0deferred\0"
+"""Precedes the tenant of deferred operations; no tenant's name begins so."""
+
+
+def deferred(tenant: str) -> str:
+    """Return the name by which a tenant's deferred operations are shared."""
+    return DEFERRED + tenant
 
 
 class NoRoomError(Exception):
@@ -65,6 +83,7 @@ class _Queue:
     """The places of one tenant, and the start tag of the first."""
 
     tag: float
+    is_deferred: bool
     places: deque[_Place] = field(default_factory=deque)
 
 
@@ -87,6 +106,8 @@ class FairScheduler:
         self.bound = bound
         self.in_use = 0
         self.waiting = 0
+        self._deferred = 0
+        """Those of the waiting operations that are deferred."""
         self._per_tenant = per_tenant
         self._leaves_room = leaves_room
         self.is_limited = bool(capacity or per_tenant)
@@ -126,11 +147,13 @@ class FairScheduler:
     @property
     def expected_wait(self) -> float:
         """Estimated seconds until the queue is empty, and one more operation has ended."""
-        return self._took * (self.waiting + 1) / (self.capacity or 1)
+        return self._took * (self.waiting - self._deferred + 1) / (self.capacity or 1)
 
     def admits(self, tenant: str) -> bool:
         """Whether an operation of this tenant is accepted now, if only to wait."""
-        return self.is_free_for(tenant) or self.waiting < self.bound or self._to_drop(tenant) is not None
+        return (
+            self.is_free_for(tenant) or self.waiting - self._deferred < self.bound or self._to_drop(tenant) is not None
+        )
 
     def take(self, tenant: str = "", *, cost: float = 1.0) -> bool:
         """Acquire a slot if one is free for this tenant, and return whether it was; release it with `leave`."""
@@ -151,13 +174,16 @@ class FairScheduler:
         """
         if self.take(tenant, cost=cost):
             return
-        if self.waiting >= self.bound and not is_patient:
+        if self.waiting - self._deferred >= self.bound and not is_patient:
             self._make_room(tenant)
         place = _Place(asyncio.get_running_loop().create_future(), tenant, cost, is_patient, self._clock())
         if tenant not in self._queues:
-            self._queues[tenant] = _Queue(max(self._now, self._tags.pop(tenant, 0.0)))
-        self._queues[tenant].places.append(place)
+            tag = max(self._now, self._tags.pop(tenant, 0.0))
+            self._queues[tenant] = _Queue(tag, tenant.startswith(DEFERRED))
+        queue = self._queues[tenant]
+        queue.places.append(place)
         self.waiting += 1
+        self._deferred += queue.is_deferred
         try:
             await place.turn
         except asyncio.CancelledError:
@@ -205,6 +231,9 @@ class FairScheduler:
     def _may_hold_more(self, tenant: str) -> bool:
         free = self.capacity - self.in_use if self.capacity else math.inf
         held = self._held.get(tenant, 0)
+        if tenant.startswith(DEFERRED):
+            free -= self.capacity // KEPT_FREE
+            held += self._held.get(tenant.removeprefix(DEFERRED), 0)
         if free <= 0 or 0 < self._per_tenant <= held:
             return False
         return not (self._leaves_room and held) or held < SHARE * free
@@ -215,7 +244,7 @@ class FairScheduler:
             able = [tenant for tenant in self._queues if self._may_hold_more(tenant)]
             if not able:
                 return
-            tenant = min(able, key=lambda tenant: (self._held.get(tenant, 0), self._queues[tenant].tag))
+            tenant = min(able, key=self._rank)
             queue = self._queues[tenant]
             place = queue.places[0]
             self._now = max(self._now, queue.tag)
@@ -225,6 +254,10 @@ class FairScheduler:
                 self.in_use += 1
                 self._held[tenant] = self._held.get(tenant, 0) + 1
                 place.turn.set_result(None)
+
+    def _rank(self, tenant: str) -> tuple[bool, int, float]:
+        queue = self._queues[tenant]
+        return queue.is_deferred, self._held.get(tenant, 0), queue.tag
 
     def _make_room(self, tenant: str) -> None:
         """Drop an operation of a tenant with more waiting ones. Raises `NoRoomError` if no tenant has more."""
@@ -237,10 +270,9 @@ class FairScheduler:
 
     def _to_drop(self, tenant: str) -> _Place | None:
         """Return the place to drop for one of this tenant's: the last of the tenant with the most waiting."""
-        if not self._queues:
-            return None
+        others = (queue.places for queue in self._queues.values() if not queue.is_deferred)
+        most = max(others, key=len, default=())
         own = len(self._queues[tenant].places) if tenant in self._queues else 0
-        most = max((queue.places for queue in self._queues.values()), key=len)
         if len(most) <= own + 1:
             return None
         return next((place for place in reversed(most) if not place.is_patient), None)
@@ -254,6 +286,7 @@ class FairScheduler:
         queue = self._queues[place.tenant]
         queue.places.remove(place)
         self.waiting -= 1
+        self._deferred -= queue.is_deferred
         if not queue.places:
             del self._queues[place.tenant]
             self._remember(place.tenant, queue.tag)
@@ -262,6 +295,6 @@ class FairScheduler:
         """Store what a tenant received beyond its share, so that a queue that empties for a moment gains nothing."""
         if len(self._tags) >= self._most_tags:
             self._tags = {one: known for one, known in self._tags.items() if known > self._now}
-            self._most_tags = max(FEWEST_TAGS, 2 * len(self._tags))
+            self._most_tags = max(FEWEST_TAGS, TAGS_GROW * len(self._tags))
         if tag > self._now:
             self._tags[tenant] = tag

@@ -14,7 +14,7 @@ from antiphon.runs.persistence import RequestIdentity
 from antiphon.storage.contract import LockResult, Reply, StoredConversation, StoredItem
 from antiphon.stored.large import size_of
 from antiphon.stored.responses import invalid_bound, page_query, show_item, show_page
-from antiphon.translation.to_chat.request import normalise_input
+from antiphon.translation.to_chat_completions.request import normalise_input
 
 
 async def create(engine: Engine, request: CreateConversation, ticket: RequestIdentity) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """The text of a stored file, for indexing and for the content endpoint."""
 
-from antiphon.documents.reader import LONGEST, Document, DocumentError
+from antiphon.documents.limits import INGESTION
+from antiphon.documents.reader import Document, DocumentError
 from antiphon.runs.engine import Engine
 from antiphon.runs.kept_texts import keep_text, kept_text
 from antiphon.storage.contract import StoredFile
@@ -18,7 +19,7 @@ def weight_of_file(file: StoredFile, most: int) -> int:
     The content is streamed in parts. A file that needs more than `most` is not rejected: the limit of the text and the
     small number of concurrent reader processes bound the memory anyway.
     """
-    return min(most, PARTS + PER_BYTE * min(LONGEST, 4 * file.size))
+    return min(most, PARTS + PER_BYTE * min(INGESTION.longest, 4 * file.size))
 
 
 async def file_text(engine: Engine, file: StoredFile) -> str:
@@ -26,18 +27,18 @@ async def file_text(engine: Engine, file: StoredFile) -> str:
 
     Raises `DocumentError` if the file has no readable text or too much of it, and `StoreError`.
     """
-    document = await kept_text(engine, file.tenant, file.digest, file.filename)
+    document = await kept_text(engine, file.tenant, file.digest, file.filename, INGESTION)
     if document is None:
         document = await _read(engine, file)
     if document.is_cut:
-        text = f"The file has more than {LONGEST // 1_000_000} MB of text. Split the file."
+        text = f"The file has more than {INGESTION.longest // 1_000_000} MB of text. Split the file."
         raise DocumentError("invalid_file", text)
     return document.text
 
 
 async def _read(engine: Engine, file: StoredFile) -> Document:
     content = engine.files.read(file)
-    document = await engine.documents.read(content, file.filename, file.tenant, file.size)
+    document = await engine.documents.read(content, file.filename, file.tenant, file.size, INGESTION)
     if await engine.files.find(file.tenant, file.id) is not None:  # a text is deleted with its last file
-        await keep_text(engine, file.tenant, file.digest, document)
+        await keep_text(engine, file.tenant, file.digest, document, INGESTION)
     return document

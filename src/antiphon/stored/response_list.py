@@ -7,7 +7,7 @@ from antiphon.errors import ClientError
 from antiphon.protocol.resources import ResponsesQuery
 from antiphon.protocol.response_filters import FilterError, Filters, parse_filters
 from antiphon.storage.contract import Facts, FactsPage, FactsQuery, Store
-from antiphon.storage.records.facts import BACKGROUND, CACHED, HAS_MESSAGE, STORED, STREAM, WEBSOCKET
+from antiphon.storage.records.facts import BACKGROUND, CACHED, HAS_MESSAGE, STORED, STREAM, WEBSOCKET, WINDOWS
 from antiphon.stored.responses import invalid_bound
 
 
@@ -32,6 +32,7 @@ def shown(facts: Facts) -> dict[str, Any]:
         "store": has_words,
         "stream": bool(flags & STREAM),
         "background": bool(flags & BACKGROUND),
+        "completion_window": next((window for window, flag in WINDOWS.items() if flags & flag), None),
         "websocket": bool(flags & WEBSOCKET),
         "cached": bool(flags & CACHED),
         "tools": facts.tools.split(),

@@ -34,14 +34,17 @@ from antiphon.storage.contract import (
 from antiphon.stored.file_text import file_text, weight_of_file
 from antiphon.stored.large import shown
 from antiphon.telemetry.context import about
+from antiphon.upstream.permitted import check_permitted, restriction
 
 AUTO = 800, 400
-"""The default chunk size and overlap in estimated tokens."""
+"""The default chunk size and overlap in estimated tokens, unless a setting has others for the embedding model."""
 
 
 async def attach(engine: Engine, tenant: str, store_id: str, request: AttachFile) -> dict[str, Any]:
     """Attach a file; return it. Raises `ClientError`: 404 for an unknown store or file, 400 for an expired store."""
-    new = new_file(request.file_id, _attributes(request.attributes), request.chunking_strategy)
+    await _check_model(engine, tenant, store_id)
+    usual = await _usual_sizes(engine, tenant, store_id)
+    new = new_file(request.file_id, _attributes(request.attributes), request.chunking_strategy, usual)
     check_attached(await engine.store.attach_files(tenant, store_id, [new]), store_id)
     return await retrieve(engine, tenant, store_id, request.file_id)
 
@@ -121,13 +124,15 @@ def _content(text: str) -> dict[str, Any]:
 
 async def create_batch(engine: Engine, tenant: str, store_id: str, request: CreateFileBatch) -> dict[str, Any]:
     """Attach files together; return the batch. Raises `ClientError` and attaches none if one is unknown."""
+    await _check_model(engine, tenant, store_id)
+    usual = await _usual_sizes(engine, tenant, store_id)
     if request.files is not None:
         new = [
-            new_file(one.file_id, _attributes(one.attributes, f"files[{i}].attributes"), one.chunking_strategy)
+            new_file(one.file_id, _attributes(one.attributes, f"files[{i}].attributes"), one.chunking_strategy, usual)
             for i, one in enumerate(request.files)
         ]
     else:
-        common = _attributes(request.attributes), request.chunking_strategy
+        common = _attributes(request.attributes), request.chunking_strategy, usual
         new = [new_file(file_id, *common) for file_id in request.file_ids or ()]
     distinct = {one.file_id: one for one in new}
     batch_id = engine.new_id("vsfb")
@@ -175,9 +180,30 @@ async def _load_batch(engine: Engine, tenant: str, store_id: str, batch_id: str)
     return batch
 
 
-def new_file(file_id: str, attributes: bytes | None, strategy: ChunkingStrategy | None) -> NewStoreFile:
-    """Return a file to attach, with its chunking."""
-    cut = AUTO
+def usual_sizes(engine: Engine, embedding_model: str) -> tuple[int, int]:
+    """Return the size and overlap of chunks, in estimated tokens, for files that are attached without them."""
+    tokens = engine.chunk_tokens.get(embedding_model)
+    return AUTO if tokens is None else (tokens, tokens // 2)
+
+
+async def _usual_sizes(engine: Engine, tenant: str, store_id: str) -> tuple[int, int]:
+    """Return those of a store; only servers with sizes for models read the store for them."""
+    store = await engine.store.find_vector_store(tenant, store_id) if engine.chunk_tokens else None
+    return AUTO if store is None else usual_sizes(engine, store.embedding_model)
+
+
+async def _check_model(engine: Engine, tenant: str, store_id: str) -> None:
+    """Raise `ClientError` (400) if the request's key does not allow the embedding model of a store."""
+    if restriction.get():
+        store = await load_store(engine, tenant, store_id)
+        check_permitted(store.embedding_model, "Search by meaning", "vector_store_id")
+
+
+def new_file(
+    file_id: str, attributes: bytes | None, strategy: ChunkingStrategy | None, usual: tuple[int, int]
+) -> NewStoreFile:
+    """Return a file to attach, with its chunking: that of the request, else the usual one."""
+    cut = usual
     if isinstance(strategy, StaticChunking):
         cut = strategy.static.max_chunk_size_tokens, strategy.static.chunk_overlap_tokens
     return NewStoreFile(file_id, attributes or b"{}", *cut, about().api_key_id)

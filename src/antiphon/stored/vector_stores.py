@@ -23,7 +23,9 @@ from antiphon.stored.vector_store_files import (
     new_file,
     page_of,
     unknown_bound,
+    usual_sizes,
 )
+from antiphon.upstream.permitted import check_permitted
 
 
 async def create(engine: Engine, tenant: str, request: CreateVectorStore) -> dict[str, Any]:
@@ -38,7 +40,10 @@ async def create(engine: Engine, tenant: str, request: CreateVectorStore) -> dic
         _days(request.expires_after),
         embedding_model=engine.embedding_model,
     )
-    files = [new_file(file_id, None, request.chunking_strategy) for file_id in dict.fromkeys(request.file_ids or ())]
+    if request.file_ids:
+        check_permitted(engine.embedding_model, "Search by meaning", "file_ids")
+    cut = request.chunking_strategy, usual_sizes(engine, store.embedding_model)
+    files = [new_file(file_id, None, *cut) for file_id in dict.fromkeys(request.file_ids or ())]
     check_attached(await engine.store.create_vector_store(store, files), store.id)
     return await retrieve(engine, tenant, store.id)
 
@@ -85,14 +90,17 @@ async def delete(engine: Engine, tenant: str, store_id: str) -> dict[str, Any]:
     return {"id": store_id, "object": "vector_store.deleted", "deleted": True}
 
 
-async def search(engine: Engine, tenant: str, store_id: str, request: SearchVectorStore) -> dict[str, Any]:
-    """Search a store. Raises `ClientError`: 404 if it is unknown, 400 if it has expired; `AntiphonError`."""
+async def search(engine: Engine, tenant: str, store_id: str, request: SearchVectorStore) -> tuple[dict[str, Any], bool]:
+    """Search a store; return the results, and whether they are by keywords only because its model does not answer.
+
+    Raises `ClientError`: 404 if it is unknown, 400 if it has expired; `AntiphonError`.
+    """
     queries = (request.query,) if isinstance(request.query, str) else tuple(request.query)
     filters = read_filter(request.filters, "filters")
     wanted = SearchRequest(tenant, (store_id,), queries, request.max_num_results, filters, _ranking(request))
     found = await engine.search.search(wanted)
     size = sum(len(hit.text) for hit in found.hits)
-    return await shown(engine, tenant, size, _results, found)
+    return await shown(engine, tenant, size, _results, found), bool(found.by_keywords)
 
 
 async def reindex(engine: Engine, tenant: str, store_id: str) -> int:
@@ -100,6 +108,7 @@ async def reindex(engine: Engine, tenant: str, store_id: str) -> int:
 
     Raises `ClientError`: 404 if it is unknown, 400 if it has expired.
     """
+    check_permitted(engine.embedding_model, "Search by meaning")
     await load_store(engine, tenant, store_id)
     count = await engine.store.reindex_vector_store(tenant, store_id, engine.embedding_model)
     if count is None:

@@ -4,6 +4,8 @@ Each request, each message on a WebSocket and each background response has its o
 context (`contextvars`): values set in one are not visible in another.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 
 from msgspec import Struct
@@ -31,6 +33,8 @@ class About(Struct, frozen=True, gc=False):
     trace_id: str = ""
     is_exchange: bool = False
     """The work is one HTTP request with one reply."""
+    is_message: bool = False
+    """The work is a message on a WebSocket."""
 
 
 current: ContextVar[About] = ContextVar("about", default=About())  # noqa: B039 - it is frozen
@@ -50,3 +54,13 @@ def begin(known: About) -> None:
 def note(**known: str) -> None:
     """Add facts about this work, by the names of `About`."""
     current.set(replace(current.get(), **known))
+
+
+@contextmanager
+def within_request(request_id: str) -> Iterator[None]:
+    """Do the work inside as that of a request of a program, which has no HTTP exchange."""
+    token = current.set(About(request_id))
+    try:
+        yield
+    finally:
+        current.reset(token)

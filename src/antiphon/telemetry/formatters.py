@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from antiphon.errors import AntiphonError
+from antiphon.errors import AntiphonError, without_secrets
 from antiphon.telemetry.context import About, about
 
 OWN = "antiphon"
@@ -90,12 +90,13 @@ def _second(seconds: int) -> str:
 
 
 def _message(record: logging.LogRecord, quotes: bool) -> str:
-    """Return the message; other loggers put the data that caused an error into further lines."""
+    """Return the message; other loggers put the data that caused an error into further lines. See `without_secrets`."""
     if quotes or not isinstance(record.args, tuple) or not any(isinstance(one, Exception) for one in record.args):
         text = record.getMessage()
     else:
         text = str(record.msg) % tuple(_gist(one) if isinstance(one, Exception) else one for one in record.args)
-    return _printable(text if record.name.partition(".")[0] == OWN else text.partition("\n")[0])
+    line = text if record.name.partition(".")[0] == OWN else text.partition("\n")[0]
+    return _printable(without_secrets(line) if "://" in line else line)
 
 
 def _printable(text: str) -> str:

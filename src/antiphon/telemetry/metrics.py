@@ -52,6 +52,11 @@ class Measures:
         self.tools = Counter("antiphon_tool_calls", "Calls of server-side tools.", "kind", "outcome")
         self.mcp_left_out = Counter("antiphon_mcp_tools_left_out", "Unusable tools in lists of MCP servers.", "reason")
         self.cache = Counter("antiphon_cache_lookups", "Lookups in the response cache.", "outcome")
+        self.searches_by_keywords = Counter(
+            "antiphon_searches_by_keywords",
+            "Searches of vector stores without vectors, because the embedding model did not answer.",
+            "model",
+        )
         self.images = Counter(
             "antiphon_images_described", "Images in requests to models without vision, by outcome.", "outcome"
         )
@@ -81,6 +86,8 @@ class Measures:
         self.webhooks = Counter("antiphon_webhook_deliveries", "Attempts to deliver a webhook.", "outcome")
         self.tenant_responses = Counter("antiphon_tenant_responses", "Responses by tenant.", "tenant", "status")
         self.tenant_tokens = Counter("antiphon_tenant_tokens", "Tokens by tenant.", "tenant", "kind")
+        self.code_seconds = Counter("antiphon_code_seconds", "CPU time of calls of code, and their pauses.", "kind")
+        self.tenant_code_seconds = Counter("antiphon_tenant_code_seconds", "The same by tenant.", "tenant", "kind")
         self.websockets = Gauge("antiphon_websocket_connections", "Open WebSocket connections.")
 
     def all(self) -> list[Metric]:
@@ -137,6 +144,9 @@ class ResponseMetrics(Observer):
         """See `Observer.returned`. A tool name from a client or a server is not a label."""
         if use.hosted is not None and use.is_over:
             self.measures.tools.add(use.hosted, "failed" if use.error else "completed")
+        if use.cpu or use.paused:
+            self.measures.code_seconds.add("cpu", by=use.cpu)
+            self.measures.code_seconds.add("paused", by=use.paused)
 
     def ended(self, record: ResponseRecord) -> None:
         """See `Observer.ended`."""

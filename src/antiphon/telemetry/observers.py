@@ -111,6 +111,10 @@ class ToolUse(Struct, eq=False):
     """Whether it was completed, successfully or not; false if it was cancelled."""
     error: AntiphonError | None = None
     """Why it failed."""
+    cpu: float = 0.0
+    """CPU seconds of code that it ran."""
+    paused: float = 0.0
+    """Seconds for which that code was paused, because its tenant used more than its share."""
     span: Span | None = None
     """Its span in the timeline of the response, if that is recorded."""
 

@@ -1,10 +1,10 @@
-"""Responses and tokens by tenant, for operators who enable these metrics: `metrics_tenants`."""
+"""Responses, tokens and CPU time of code by tenant, for operators who enable these metrics: `metrics_tenants`."""
 
 from dataclasses import dataclass, field
 
 from antiphon.telemetry.kinds import OTHER
 from antiphon.telemetry.metrics import Measures
-from antiphon.telemetry.observers import Observer, ResponseRecord
+from antiphon.telemetry.observers import Observer, ResponseRecord, ToolUse
 
 
 @dataclass(slots=True)
@@ -14,6 +14,13 @@ class TenantMetrics(Observer):
     measures: Measures
     most: int
     _named: set[str] = field(default_factory=set)
+
+    def returned(self, use: ToolUse) -> None:
+        """See `Observer.returned`."""
+        if use.cpu or use.paused:
+            tenant = self._label(use.record.tenant)
+            self.measures.tenant_code_seconds.add(tenant, "cpu", by=use.cpu)
+            self.measures.tenant_code_seconds.add(tenant, "paused", by=use.paused)
 
     def ended(self, record: ResponseRecord) -> None:
         """See `Observer.ended`."""

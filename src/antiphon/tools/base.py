@@ -63,6 +63,10 @@ class ToolResult:
     """The sources that the model can cite from now on, in addition to the previous ones."""
     files: Sequence[MadeFile] = ()
     """Files of a container that the call created or changed, which the model can link to."""
+    cpu: float = 0.0
+    """CPU seconds of the code that the call ran."""
+    paused: float = 0.0
+    """Seconds for which that code was paused, because its tenant used more than its share of the CPU."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from antiphon.packages import load_optional
+from antiphon.protocol.json_members import decode_value
 
 REPAIRER = "json_repair"
 """The module that repairs. It takes 70 ms to load, so a server loads it outside the event loop when it is needed."""
@@ -80,7 +81,7 @@ def repaired(text: str) -> dict[str, Any] | None:
 
 def _object(text: Any) -> dict[str, Any] | None:
     try:
-        value = msgspec.json.decode(text)
+        value = decode_value(text)
     except (ValueError, RecursionError, TypeError):
         return None
     return value if isinstance(value, dict) else None
@@ -94,7 +95,7 @@ def continued(sent: str, value: dict[str, Any]) -> str | None:
         return None
     whole = sent + compact[len(before) :]
     try:
-        return whole if msgspec.json.decode(whole) == value else None
+        return whole if decode_value(whole) == value else None
     except ValueError:
         return None
 

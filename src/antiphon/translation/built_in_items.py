@@ -50,14 +50,16 @@ class StreamingShellCall(StreamingCall):
             if path != self._path:
                 self._path = path
                 self._commands.append([])
-                self._emit(events.ShellCommandAdded, command="")
+                self._emit(events.ResponseShellCallCommandAddedEvent, command="")
             if piece:
                 self._commands[-1].append(piece)
                 index = len(self._commands) - 1
-                event = events.ShellCommandDelta(output_index=self._output_index, command_index=index, delta=piece)
+                event = events.ResponseShellCallCommandDeltaEvent(
+                    output_index=self._output_index, command_index=index, delta=piece
+                )
                 self._emit_padded(event, piece)
             if is_end:
-                self._emit(events.ShellCommandDone, command="".join(self._commands[-1]))
+                self._emit(events.ResponseShellCallCommandDoneEvent, command="".join(self._commands[-1]))
                 self._path = None
 
     def close(self, status: Status) -> StreamingCall | None:
@@ -68,14 +70,14 @@ class StreamingShellCall(StreamingCall):
     def _finished(self) -> ShellAction:
         """End the commands; return all of them."""
         if self._path is not None:
-            self._emit(events.ShellCommandDone, command="".join(self._commands[-1]))
+            self._emit(events.ResponseShellCallCommandDoneEvent, command="".join(self._commands[-1]))
             self._path = None
         value = read_object(self.arguments)
         if value is None and not self._commands and (command := bare(self.arguments).strip()):
             self._commands.append([command])
-            self._emit(events.ShellCommandAdded, command="")
-            self._emit(events.ShellCommandDelta, delta=command)
-            self._emit(events.ShellCommandDone, command=command)
+            self._emit(events.ResponseShellCallCommandAddedEvent, command="")
+            self._emit(events.ResponseShellCallCommandDeltaEvent, delta=command)
+            self._emit(events.ResponseShellCallCommandDoneEvent, command=command)
         value = value or {}
         return ShellAction(
             commands=["".join(pieces) for pieces in self._commands],
@@ -130,7 +132,9 @@ class StreamingPatchCall(StreamingCall):
         new = "".join(pieces[self._told :])
         if new and "".join(self._fields["type"]) != "delete_file":
             self._told = len(pieces)
-            event = events.DiffDelta(output_index=self._output_index, item_id=self.id, delta=new)
+            event = events.ResponseApplyPatchCallOperationDiffDeltaEvent(
+                output_index=self._output_index, item_id=self.id, delta=new
+            )
             self._emit_padded(event, new)
 
     def close(self, status: Status) -> StreamingCall | None:
@@ -143,7 +147,9 @@ class StreamingPatchCall(StreamingCall):
             self._open_for(self._fields)
             self._emit_rest()
         if not isinstance(operation, DeleteFile):
-            event = events.DiffDone(output_index=self._output_index, item_id=self.id, diff=operation.diff)
+            event = events.ResponseApplyPatchCallOperationDiffDoneEvent(
+                output_index=self._output_index, item_id=self.id, diff=operation.diff
+            )
             self.writer.emit(event)
         # The API has no incomplete patch.
         self._close(self._patch(status if status == "completed" else "in_progress", operation))

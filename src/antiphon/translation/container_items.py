@@ -15,6 +15,7 @@ from antiphon.protocol import events
 from antiphon.protocol.items.calls import ShellAction, ShellCallOutput, ShellOutput
 from antiphon.protocol.items.content import Item, Status
 from antiphon.protocol.items.hosted import CodeInterpreterCall
+from antiphon.protocol.json_members import decode_value
 from antiphon.protocol.tool_bindings import Kind
 from antiphon.translation.built_in_items import StreamingShellCall
 from antiphon.translation.hosted_call import HostedCall, Result
@@ -70,7 +71,9 @@ class StreamingCode(HostedCall):
     def _send(self, piece: str) -> None:
         if piece:
             self._sent.append(piece)
-            event = events.CodeDelta(output_index=self._output_index, item_id=self.id, delta=piece)
+            event = events.ResponseCodeInterpreterCallCodeDeltaEvent(
+                output_index=self._output_index, item_id=self.id, delta=piece
+            )
             self._emit_padded(event, piece)
 
     @property
@@ -92,7 +95,11 @@ class StreamingCode(HostedCall):
         self._end_code()
 
     def _end_code(self) -> None:
-        self.writer.emit(events.CodeDone(output_index=self._output_index, item_id=self.id, code=self.code))
+        self.writer.emit(
+            events.ResponseCodeInterpreterCallCodeDoneEvent(
+                output_index=self._output_index, item_id=self.id, code=self.code
+            )
+        )
 
     def run(self) -> None:
         """See `HostedCall.run`."""
@@ -170,8 +177,8 @@ class StreamingContainerShell(HostedCall, StreamingShellCall):
             where: dict[str, Any] = {"output_index": index, "item_id": str(item.id), "command_index": number}
             printed = {name: text for name in ("stdout", "stderr") if (text := getattr(each, name))}
             if printed:
-                writer.emit(events.ShellOutputDelta(**where, delta=printed))
-            writer.emit(events.ShellOutputDone(**where, output=[each]))
+                writer.emit(events.ResponseShellCallOutputContentDeltaEvent(**where, delta=printed))
+            writer.emit(events.ResponseShellCallOutputContentDoneEvent(**where, output=[each]))
         if sealed:
             writer.sealed[str(item.id)] = sealed
         shown = sealed if sealed and writer.view.encrypted else None
@@ -194,7 +201,7 @@ CONTAINER_CALLS: dict[Kind, type[HostedCall]] = {"code_interpreter": StreamingCo
 def code_of(arguments: str) -> str:
     """Return the code in a call's arguments, in whatever form the model wrote it."""
     try:
-        value = msgspec.json.decode(arguments)
+        value = decode_value(arguments)
     except (ValueError, RecursionError):
         value = arguments
     if isinstance(value, str):

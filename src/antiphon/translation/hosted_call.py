@@ -34,6 +34,10 @@ class Result:
     """Files of a container that the call created or changed."""
     apart: str = ""
     """The result of `HostedCall.apart`, sealed."""
+    cpu: float = 0.0
+    """CPU seconds of code that the call ran."""
+    paused: float = 0.0
+    """Seconds for which that code was paused."""
 
 
 class HostedCall(StreamingCall, ABC):

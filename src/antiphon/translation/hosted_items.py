@@ -36,7 +36,7 @@ class StreamingMcpCall(HostedCall):
     item_type = "mcp_call"
 
     def _grow(self, delta: str) -> None:
-        event = events.McpArgumentsDelta(output_index=self._output_index, item_id=self.id, delta=delta)
+        event = events.ResponseMcpCallArgumentsDeltaEvent(output_index=self._output_index, item_id=self.id, delta=delta)
         self._emit_padded(event, delta)
 
     def _emit_arguments(self) -> None:
@@ -45,7 +45,9 @@ class StreamingMcpCall(HostedCall):
         self._cut()
 
     def _cut(self) -> None:
-        event = events.McpArgumentsDone(output_index=self._output_index, item_id=self.id, arguments=self.arguments)
+        event = events.ResponseMcpCallArgumentsDoneEvent(
+            output_index=self._output_index, item_id=self.id, arguments=self.arguments
+        )
         self.writer.emit(event)
 
     def _item(self, status: Any, fields: Mapping[str, Any]) -> McpCall:
@@ -111,7 +113,9 @@ class StreamingImage(HostedCall):
 
     def report(self, fields: Mapping[str, Any]) -> None:
         """Show the client a partial image."""
-        self.writer.emit(events.PartialImage(output_index=self._output_index, item_id=self.id, **fields))
+        self.writer.emit(
+            events.ResponseImageGenCallPartialImageEvent(output_index=self._output_index, item_id=self.id, **fields)
+        )
 
     def drop(self) -> None:
         """See `HostedCall.drop`: the item has no status `incomplete`."""

@@ -63,9 +63,9 @@ class StreamingMessage:
         if self._refusal is None:
             self._close_part()
             self._refusal = []
-            self._writer.emit(events.ContentPartAdded(**self._place(), part=Refusal(refusal="")))
+            self._writer.emit(events.ResponseContentPartAddedEvent(**self._place(), part=Refusal(refusal="")))
         self._refusal.append(delta)
-        self._writer.emit(events.RefusalDelta(**self._place(), delta=delta))
+        self._writer.emit(events.ResponseRefusalDeltaEvent(**self._place(), delta=delta))
 
     def annotate(self, annotation: dict[str, Any]) -> None:
         """Annotate the text, in a new part if none exists yet. An annotation beyond the text so far waits for it."""
@@ -91,7 +91,7 @@ class StreamingMessage:
         text = self._text = GrowingText(self._writer, self._output_index, self.id, len(self._content))
         self._cited = CitedText(self._sources) if self._sources else None
         self.steady = text if self._cited is None else None
-        self._writer.emit(events.ContentPartAdded(**self._place(), part=OutputText(text="")))
+        self._writer.emit(events.ResponseContentPartAddedEvent(**self._place(), part=OutputText(text="")))
         return text
 
     def _close_part(self) -> None:
@@ -100,10 +100,10 @@ class StreamingMessage:
             part = self._close_text(self._text)
         elif self._refusal is not None:
             part = Refusal(refusal="".join(self._refusal))
-            self._writer.emit(events.RefusalDone(**self._place(), refusal=part.refusal))
+            self._writer.emit(events.ResponseRefusalDoneEvent(**self._place(), refusal=part.refusal))
         else:
             return
-        self._writer.emit(events.ContentPartDone(**self._place(), part=part))
+        self._writer.emit(events.ResponseContentPartDoneEvent(**self._place(), part=part))
         self._content.append(part)
         self._text = self._refusal = self.steady = self._cited = self._annotations = None
 
@@ -117,7 +117,7 @@ class StreamingMessage:
         self._emit_annotations(text, is_over=True)
         annotations = self._annotations.told if self._annotations else []
         part = OutputText(text="".join(text.pieces), annotations=annotations, logprobs=text.logprobs)
-        self._writer.emit(events.OutputTextDone(**self._place(), text=part.text, logprobs=text.logprobs))
+        self._writer.emit(events.ResponseTextDoneEvent(**self._place(), text=part.text, logprobs=text.logprobs))
         return part
 
     def _send(self, text: GrowingText, pieces: Sequence[Piece]) -> None:
@@ -133,7 +133,11 @@ class StreamingMessage:
         if self._annotations is None:
             return
         for index, annotation in self._annotations.due(text.length, is_over=is_over):
-            self._writer.emit(events.AnnotationAdded(**self._place(), annotation_index=index, annotation=annotation))
+            self._writer.emit(
+                events.ResponseOutputTextAnnotationAddedEvent(
+                    **self._place(), annotation_index=index, annotation=annotation
+                )
+            )
         self.steady = text if self._cited is None and not self._annotations.are_waiting else None
 
     def _place(self) -> dict[str, Any]:
@@ -147,7 +151,7 @@ class StreamingCompaction:
         self._writer = writer
         self.id = writer.new_id("cmp")
         self._output_index = writer.open_item(Compaction(id=self.id, encrypted_content=""))
-        writer.emit(events.Compacting(output_index=self._output_index, item_id=self.id))
+        writer.emit(events.ResponseCompactionCompactingEvent(output_index=self._output_index, item_id=self.id))
         writer.waiting[self._output_index] = lambda: self.close("")
 
     def close(self, blob: str) -> None:
@@ -182,15 +186,15 @@ class StreamingReasoning:
         if not self._text:
             self._open_part()
         self._text.append(delta)
-        event: events.ReasoningTextDelta | events.SummaryTextDelta
+        event: events.ResponseReasoningTextDeltaEvent | events.ResponseReasoningSummaryTextDeltaEvent
         if self._summary:
-            event = events.SummaryTextDelta(
+            event = events.ResponseReasoningSummaryTextDeltaEvent(
                 output_index=self._output_index, item_id=self.id, summary_index=0, delta=delta
             )
             if self._obfuscate:
                 event.obfuscation = padding(delta)
         else:
-            event = events.ReasoningTextDelta(
+            event = events.ResponseReasoningTextDeltaEvent(
                 output_index=self._output_index, item_id=self.id, content_index=0, delta=delta
             )
         self._writer.emit(event)
@@ -201,12 +205,12 @@ class StreamingReasoning:
         item = Reasoning(id=self.id, status=status, summary=[], content=[])
         if text and self._summary:
             item.summary = [SummaryText(text=text)]
-            self._writer.emit(events.SummaryTextDone(**self._place(), text=text))
-            self._writer.emit(events.SummaryPartDone(**self._place(), part=item.summary[0]))
+            self._writer.emit(events.ResponseReasoningSummaryTextDoneEvent(**self._place(), text=text))
+            self._writer.emit(events.ResponseReasoningSummaryPartDoneEvent(**self._place(), part=item.summary[0]))
         elif text:
             item.content = [ReasoningText(text=text)]
-            self._writer.emit(events.ReasoningTextDone(**self._place(), text=text))
-            self._writer.emit(events.ContentPartDone(**self._place(), part=ReasoningText(text=text)))
+            self._writer.emit(events.ResponseReasoningTextDoneEvent(**self._place(), text=text))
+            self._writer.emit(events.ResponseContentPartDoneEvent(**self._place(), part=ReasoningText(text=text)))
         self._seal(item, text, state)
         self._writer.close_item(self._output_index, item)
 
@@ -220,9 +224,9 @@ class StreamingReasoning:
 
     def _open_part(self) -> None:
         if self._summary:
-            self._writer.emit(events.SummaryPartAdded(**self._place(), part=SummaryText(text="")))
+            self._writer.emit(events.ResponseReasoningSummaryPartAddedEvent(**self._place(), part=SummaryText(text="")))
         else:
-            self._writer.emit(events.ContentPartAdded(**self._place(), part=ReasoningText(text="")))
+            self._writer.emit(events.ResponseContentPartAddedEvent(**self._place(), part=ReasoningText(text="")))
 
     def _place(self) -> dict[str, Any]:
         index = "summary_index" if self._summary else "content_index"

@@ -10,9 +10,10 @@ from typing import Any
 
 import msgspec
 
+from antiphon.protocol.json_members import decode_value
 from antiphon.translation.dialects.dialect import REASONING_FIELDS, SCHEMA_LESSON
 from antiphon.translation.dialects.differences import FAILED, LONGEST, MOST_IN_ALL, REJECTED, recognised, unquoted
-from antiphon.translation.to_chat.schemas import GROUPS, Group, groups_in, schemas_in
+from antiphon.translation.to_chat_completions.schemas import GROUPS, Group, groups_in, schemas_in
 
 _ALWAYS_SENT = frozenset({"model", "messages", "tools", "stream"})
 _STRICT = frozenset({"tools", "response_format"})
@@ -248,7 +249,7 @@ def _type_in(error: dict[str, Any]) -> Iterator[str]:
 
 def _decoded(body: bytes | str) -> Any:
     try:
-        return msgspec.json.decode(body)
+        return decode_value(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return body if isinstance(body, str) else body.decode("utf-8", "replace")
 

@@ -16,6 +16,7 @@ from antiphon.protocol.items.calls import (
 )
 from antiphon.protocol.items.content import Item, Status
 from antiphon.protocol.items.messages import FunctionCall
+from antiphon.protocol.json_members import decode_value
 from antiphon.protocol.tool_bindings import Kind, Offer
 from antiphon.translation.json_strings import JsonStrings, Path
 from antiphon.translation.writer import ResponseWriter, padding
@@ -86,7 +87,9 @@ class StreamingCall:
         if status == "completed" and not self.arguments.strip():
             self.add("{}")
         arguments = self.arguments
-        event = events.ArgumentsDone(output_index=self._output_index, item_id=self.id, arguments=arguments)
+        event = events.ResponseFunctionCallArgumentsDoneEvent(
+            output_index=self._output_index, item_id=self.id, arguments=arguments
+        )
         self.writer.emit(event)
         self._close(self._function(status, arguments))
         return None
@@ -97,7 +100,9 @@ class StreamingCall:
         self._open(self._function("in_progress", ""))
 
     def _grow(self, delta: str) -> None:
-        event = events.ArgumentsDelta(output_index=self._output_index, item_id=self.id, delta=delta)
+        event = events.ResponseFunctionCallArgumentsDeltaEvent(
+            output_index=self._output_index, item_id=self.id, delta=delta
+        )
         self._emit_padded(event, delta)
 
     # Common to all kinds.
@@ -155,7 +160,9 @@ class StreamingCustomCall(StreamingCall):
             self._emit_delta(piece)
 
     def _emit_delta(self, piece: str) -> None:
-        event = events.CustomInputDelta(output_index=self._output_index, item_id=self.id, delta=piece)
+        event = events.ResponseCustomToolCallInputDeltaEvent(
+            output_index=self._output_index, item_id=self.id, delta=piece
+        )
         self._emit_padded(event, piece)
 
     def close(self, status: Status) -> StreamingCall | None:
@@ -189,7 +196,9 @@ class StreamingCustomCall(StreamingCall):
     def _end(self, status: Status, text: str) -> None:
         if text and not self.is_told:
             self._emit_delta(text)
-        event = events.CustomInputDone(output_index=self._output_index, item_id=self.id, input=text)
+        event = events.ResponseCustomToolCallInputDoneEvent(
+            output_index=self._output_index, item_id=self.id, input=text
+        )
         self.writer.emit(event)
         self._close(self._custom(status, text))
 
@@ -210,7 +219,7 @@ def bare(arguments: str) -> str:
 def read_object(text: str) -> dict[str, Any] | None:
     """Return the JSON object in a text, None if it contains none."""
     try:
-        value = msgspec.json.decode(text)
+        value = decode_value(text)
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None

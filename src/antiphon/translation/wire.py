@@ -5,9 +5,9 @@ events (specification section 7; the WHATWG's event stream format). An `AnswerSt
 reads the data of an event.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby, repeat
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import msgspec
 from msgspec import Struct
@@ -31,7 +31,8 @@ def encode(events: Sequence[Event]) -> bytes:
 
     JSON has no line feed in it, so consecutive events of the same type are encoded in one go.
 
-    >>> from antiphon import encode, types
+    >>> from antiphon import types
+    >>> from antiphon.translation import encode
     >>> encode([types.Keepalive(sequence_number=3)])
     b'event: keepalive\\ndata: {"type":"keepalive","sequence_number":3}\\n\\n'
     """
@@ -75,7 +76,7 @@ class EventDecoder:
     Events without data are ignored. `feed` and `finish` raise `BackendError` if an event exceeds `MAX_EVENT` bytes.
     The work is linear in the bytes, however they are split.
 
-    >>> from antiphon import EventDecoder
+    >>> from antiphon.translation import EventDecoder
     >>> decoder = EventDecoder()
     >>> decoder.feed(b'data: {"a"'), decoder.feed(b": 1}\\n\\n")
     ([], [b'{"a": 1}'])
@@ -205,6 +206,8 @@ class Finish(Struct):
     """Whether calls that this server would have run were dropped because the limit was reached."""
     note: Note | None = None
     """What was done about a model that repeats itself."""
+    removed: Sequence[Mapping[str, Any]] = ()
+    """The `input_transformations` of a backend with a Responses API."""
 
 
 class AnswerStream(Protocol):
@@ -331,7 +334,8 @@ def _without_done(body: bytes) -> bytes:
 def conclude(writer: ResponseWriter, ending: Finish) -> None:
     """Set the status of a response from the end of its last answer; `ResponseWriter.end` then writes the last event.
 
-    >>> from antiphon import ChatStream, Response, ResponseWriter, conclude
+    >>> from antiphon.translation import ChatStream, ResponseWriter, conclude
+    >>> from antiphon.types import Response
     >>> from antiphon.ids import new_id, now
     >>> writer = ResponseWriter(Response(id="resp_1", created_at=0, model="m"), new_id, now, seal=lambda state: "")
     >>> conclude(writer, ChatStream(writer).finish(done=False))

@@ -84,7 +84,8 @@ class ResponseWriter(Struct):
     `complete`, `stop_short`, `fail` and `cancel`, then `end`. `take` drains the events emitted since the last call;
     `response` is its current state; `error` is the reason for a failure.
 
-    >>> from antiphon import Response, ResponseWriter
+    >>> from antiphon.translation import ResponseWriter
+    >>> from antiphon.types import Response
     >>> from antiphon.ids import new_id, now
     >>> writer = ResponseWriter(Response(id="resp_1", created_at=0, model="m"), new_id, now, seal=lambda state: "")
     >>> writer.start()
@@ -192,7 +193,7 @@ class ResponseWriter(Struct):
         if self.moments is not None:
             self.moments.append((output_index, type(item), self.now()))
         if self.is_heard:
-            self.emit(events.OutputItemAdded(output_index=output_index, item=item))
+            self.emit(events.ResponseOutputItemAddedEvent(output_index=output_index, item=item))
         return output_index
 
     def add_item(self, item: Item) -> None:
@@ -218,7 +219,7 @@ class ResponseWriter(Struct):
             if self.moments is not None:
                 self.moments.append((output_index, None, self.now()))
         if self.is_heard:
-            self.emit(events.OutputItemDone(output_index=output_index, item=item))
+            self.emit(events.ResponseOutputItemDoneEvent(output_index=output_index, item=item))
         if output_index == self._gate:
             self._open_gate()
 
@@ -254,17 +255,17 @@ class ResponseWriter(Struct):
 
     def start(self) -> None:
         """Emit `response.created` and `response.in_progress`."""
-        self.emit(events.Created(response=self.response))
+        self.emit(events.ResponseCreatedEvent(response=self.response))
         self.begin()
 
     def queue(self) -> None:
         """Emit `response.created` and `response.queued`: the work waits."""
-        self.emit(events.Created(response=self.response))
-        self.emit(events.Queued(response=self.response))
+        self.emit(events.ResponseCreatedEvent(response=self.response))
+        self.emit(events.ResponseQueuedEvent(response=self.response))
 
     def begin(self) -> None:
         """Emit `response.in_progress`."""
-        self.emit(events.InProgress(response=self.response))
+        self.emit(events.ResponseInProgressEvent(response=self.response))
 
     def keepalive(self) -> None:
         """Emit a `keepalive`: the backend is idle, the stream is alive."""
@@ -297,7 +298,7 @@ class ResponseWriter(Struct):
         if self.error is not None and self.tells_error:
             body = {**self.error.body(), "code": _failure_code(self.error)}
             flat = {name: body[name] for name in ("code", "message", "param")}
-            self.emit(events.ErrorEvent(error=body, **flat))
+            self.emit(events.ResponseErrorEvent(error=body, **flat))
         self.emit(TERMINAL[self.response.status](response=self.response))
 
     def _finish(
@@ -352,7 +353,7 @@ class GrowingText(Struct):
         pads, quotes = writer.view.obfuscation, len('""')
         run: list[events.Event] = []
         for number, delta in enumerate(deltas, writer.next_number):
-            event = events.OutputTextDelta(
+            event = events.ResponseTextDeltaEvent(
                 sequence_number=number,
                 output_index=self.output_index,
                 item_id=self.item_id,
@@ -380,9 +381,9 @@ def _failure_code(error: AntiphonError) -> str:
 
 
 TERMINAL: dict[str, Any] = {
-    "completed": events.Completed,
-    "incomplete": events.Incomplete,
-    "failed": events.Failed,
+    "completed": events.ResponseCompletedEvent,
+    "incomplete": events.ResponseIncompleteEvent,
+    "failed": events.ResponseFailedEvent,
     # The API has no event for it: clients that know `incomplete` stop there, and the response has the actual status.
-    "cancelled": events.Incomplete,
+    "cancelled": events.ResponseIncompleteEvent,
 }

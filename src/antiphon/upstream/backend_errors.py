@@ -12,7 +12,7 @@ from typing import Any
 from antiphon.errors import AntiphonError, BackendError, ClientError
 from antiphon.protocol.chat import error_code, error_message
 from antiphon.translation.from_chat.text_filters import repaired
-from antiphon.translation.to_chat.request import responses_parameter
+from antiphon.translation.to_chat_completions.request import responses_parameter
 from antiphon.upstream.identity import Identity
 from antiphon.upstream.rate_limits import never_fits
 from antiphon.upstream.retry_after import LONGEST_WAIT, wait_of, waits

@@ -15,7 +15,7 @@ from antiphon.translation.dialects.model_families import for_model
 from antiphon.translation.dialects.profile import NOTHING_KNOWN, ModelProfile
 from antiphon.translation.dialects.table import GENERIC
 from antiphon.translation.ollama.request import CHAT, PASSTHROUGH
-from antiphon.translation.to_chat.defaults import ModelDefaults, combined
+from antiphon.translation.to_chat_completions.defaults import ModelDefaults, combined
 from antiphon.translation.to_responses.request import extras
 from antiphon.upstream.backend import Backend
 from antiphon.upstream.health import Health

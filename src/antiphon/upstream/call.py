@@ -191,19 +191,21 @@ async def call(
     record: Callable[[Target], Record],
     begin: Callable[[Reply], Awaitable[Begun]],
     *,
+    on_refusal: Callable[[Refusal], bytes | None] = report,
     any_status: bool = False,
 ) -> tuple[UpstreamReply[Record], Begun]:
     """Send the request until a backend begins its answer; return that, to be closed, and the result of `begin`.
 
     `begin` reads the part of an answer that is needed to accept it; if that fails, another backend is called.
-    Raises `AntiphonError` if no backend answers.
+    `on_refusal` is that of `attempt`. Raises `AntiphonError` if no backend answers.
     """
     while True:
         if route.target.state.health.pauses:
             route.redirect()
         sent = body(route.target)
         await route.acquire()
-        upstream = await attempt(route, path, sent, observer, record(route.target), any_status=any_status)
+        recorded = record(route.target)
+        upstream = await attempt(route, path, sent, observer, recorded, on_refusal=on_refusal, any_status=any_status)
         if upstream is None:
             continue
         begun = False

@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from antiphon.protocol.requests import CreateResponse
 from antiphon.upstream.backend_state import Target
+from antiphon.upstream.permitted import check_parameters
 
 
 class Candidates(tuple[Target, ...]):
@@ -29,8 +30,10 @@ class Candidates(tuple[Target, ...]):
         """Return those that accept parameters with these names, which are not in the API.
 
         Raises `ClientError` (400, `unknown_parameter`) if no backend of the model accepts them all: an answer from a
-        fallback alone would change the model because of a parameter.
+        fallback alone would change the model because of a parameter. Raises it (400, `unsupported_parameter`) also for
+        a restricted key, if a parameter can select another model.
         """
+        check_parameters(parameters)
         able = [target for target in self if target.accepts(parameters)]
         if not any(target.name == self[0].name for target in able):
             from antiphon.protocol.validation.type_errors import unknown_field  # noqa: PLC0415 - for mistakes alone

@@ -142,8 +142,8 @@ class Health:
         if known is not None and now < known.until:
             if known.tenant != tenant:
                 pause.tenant = None
-            if known.tenant == pause.tenant and known.until >= pause.until:
-                return
+            if known.tenant == pause.tenant:
+                pause = max(known, pause, key=lambda one: one.until)
         self.pauses[name] = pause
 
     def _forget(self, now: float) -> None:

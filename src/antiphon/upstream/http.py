@@ -119,7 +119,7 @@ class HttpBackend:
         return (self.identity, self._key, patience, self._proxy, self._tls)
 
     def __repr__(self) -> str:
-        return f"HttpBackend({self.name!r}, {self.url!r})"
+        return f"HttpBackend({self.name!r}, {redacted(self.url)!r})"
 
     @property
     def idle_connections(self) -> int:

@@ -16,7 +16,7 @@ from antiphon.protocol.chat import error_code
 from antiphon.translation.ollama.answer import NativeAnswer
 from antiphon.translation.ollama.model import OllamaModel, enough, next_window, read_model
 from antiphon.translation.ollama.request import CHAT, NativeOptions, native_request, requested_window
-from antiphon.translation.to_chat.cut_prompts import is_longer
+from antiphon.translation.to_chat_completions.cut_prompts import is_longer
 from antiphon.upstream.backend import Backend, Listing, Reply
 
 SHOW, PS, VERSION = "/../api/show", "/../api/ps", "/../api/version"

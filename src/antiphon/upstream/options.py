@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from antiphon.translation.dialects.profile import NOTHING_KNOWN, ModelProfile
-from antiphon.translation.to_chat.defaults import ModelDefaults
+from antiphon.translation.to_chat_completions.defaults import ModelDefaults
 from antiphon.upstream.prices import Prices
 
 ANY = "*"

@@ -16,6 +16,7 @@ from antiphon.upstream.backend_state import BackendState, Target
 from antiphon.upstream.candidates import Candidates
 from antiphon.upstream.context_window import context_window
 from antiphon.upstream.options import ANY, BackendOptions
+from antiphon.upstream.permitted import is_permitted
 from antiphon.upstream.retry_policy import unanswered
 
 STALE_AFTER = 5.0
@@ -49,6 +50,10 @@ NO_TOOLS = "The chat template of the model '%s' at the backend '%s' renders no t
 
 NO_ANSWER = frozenset({401, 403, 408, 429})
 """The answer was inconclusive, and it is probed again; also after a failure."""
+
+
+MOST_NAMED = 10
+"""Models that an error names."""
 
 
 class ModelRegistry:
@@ -124,17 +129,16 @@ class ModelRegistry:
         """Return one target that serves a model. Raises what `candidates` raises."""
         return (await self.candidates(model))[0]
 
-    async def candidates(self, model: str, *, suggests: bool = False) -> Candidates:
+    async def candidates(self, model: str) -> Candidates:
         """Return the targets of a model, then those of its fallback models; at least one.
 
-        `suggests` adds a probably intended model to the error: not for tenants, because their keys may not allow it.
-        Raises `ClientError` (400, `model_not_found`) for a name that no backend lists, and `BackendError` (503)
-        if no backend could be queried.
+        Raises `ClientError` (400, `model_not_found`) for a name that no backend lists: it names those that the key of
+        the request allows. Raises `BackendError` (503) if no backend could be queried.
         """
         known = self.known.get(model)
-        return known if known is not None else await self._look_up(model, suggests=suggests)
+        return known if known is not None else await self._look_up(model)
 
-    async def _look_up(self, model: str, *, suggests: bool) -> Candidates:
+    async def _look_up(self, model: str) -> Candidates:
         found = self._found(model)
         if not found and self._now() - self._refreshed > STALE_AFTER:
             await self.refresh()
@@ -142,7 +146,7 @@ class ModelRegistry:
         if not found and (silent := self._silent()):
             found = [self._target(silent, model, model)]
         if not found:
-            raise self._none_for(model, suggests=suggests)
+            raise self._none_for(model)
         self.known[model] = candidates = Candidates.of(found)
         return candidates
 
@@ -303,10 +307,10 @@ class ModelRegistry:
         is_suitable = only is not None and only.models and only.backend.url and INSISTED_ON.match(model)
         return only if is_suitable else None
 
-    def _none_for(self, model: str, *, suggests: bool) -> Exception:
+    def _none_for(self, model: str) -> Exception:
         if self.backends and all(state.error for state in self.backends):
             return self._none_listed()
-        return model_not_found(model, [one["id"] for one in self.list()] if suggests else ())
+        return model_not_found(model, [one["id"] for one in self.list() if is_permitted(one["id"])])
 
     def _none_listed(self) -> BackendError:
         """Return the error if no backend could list its models: with the reasons of the first few."""
@@ -322,12 +326,22 @@ class ModelRegistry:
 def model_not_found(model: str, names: Iterable[str] = ()) -> ClientError:
     """Return the error for a model that does not exist, or that this key cannot use (specification section 13).
 
-    `names` are models that the client can know; the error suggests one that was probably intended.
+    `names` are models that the client can know; the error suggests one that was probably intended, and names the first.
     """
+    names = list(names)
     near = meant(model, names)
     hint = f" Did you mean '{near}'?" if near else ""
-    text = f"The requested model '{model[:100]}' does not exist.{hint}"
+    text = f"The requested model '{model[:100]}' does not exist.{hint}{_listed(names)}"
     return ClientError(text, code="model_not_found", param="model")
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Return a sentence, after a space, with the first names; empty without names."""
+    if not names:
+        return ""
+    first = ", ".join(f"'{name[:100]}'" for name in names[:MOST_NAMED])
+    more = len(names) - MOST_NAMED
+    return f" Available models: {first}{f' and {more} more' if more > 0 else ''}."
 
 
 async def probe(backend: Backend) -> Api | None:

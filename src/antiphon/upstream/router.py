@@ -9,10 +9,11 @@ import asyncio
 import random
 from collections import OrderedDict
 from collections.abc import Sequence
+from contextlib import suppress
 
 from antiphon.errors import AntiphonError, log
 from antiphon.protocol.requests import CreateResponse
-from antiphon.sharing.scheduler import NoRoomError
+from antiphon.sharing.scheduler import NoRoomError, deferred
 from antiphon.upstream.backend_errors import overloaded
 from antiphon.upstream.backend_state import BackendState, Target
 from antiphon.upstream.candidates import Candidate, Candidates, next_turn, order
@@ -49,7 +50,7 @@ class Router:
         now. A patient request receives a route anyway; one that may call no model at all (`is_late`) raises that error
         only when it calls one.
         """
-        candidates = await self.registry.candidates(model, suggests=not tenant)
+        candidates = await self.registry.candidates(model)
         return Route(self, candidates, chains, tenant, is_patient=is_patient, is_late=is_late)
 
     def earn(self, tenant: str) -> None:
@@ -88,14 +89,19 @@ class Route:
         tenant: str,
         *,
         is_patient: bool,
-        is_late: bool = False,
+        is_late: bool,
+        defers_for: float = 0,
     ) -> None:
+        """`defers_for` is the number of seconds for which the response uses idle slots only."""
         self._router = router
         self._candidates = candidates
         self._has_others = len(candidates) > 1
         self._chains = chains
         self._warm = router.warm_for(chains) if chains and self._has_others else ""
         self._tenant = tenant
+        self._defers_until = router.registry.clock() + defers_for if defers_for else 0.0
+        self._sharer = deferred(tenant) if defers_for else tenant
+        """The name by which slots are shared."""
         self._is_patient = is_patient
         self._is_late = is_late
         self._tried: list[Target] = []
@@ -153,6 +159,8 @@ class Route:
         self._is_counted = slots.is_limited
         if not self._is_counted:
             slots.in_use += 1
+        elif self._defers_until:
+            await self._enter_deferred(state)
         elif not slots.take(self._tenant):
             await self._enter(state)
         self._held, self._since = state, self._router.registry.clock()
@@ -172,13 +180,23 @@ class Route:
         """Acquire a slot in the tenant's turn; meanwhile the backend may have been paused."""
         while True:
             try:
-                await state.slots.enter(self._tenant, is_patient=self._is_patient)
+                await state.slots.enter(self._sharer, is_patient=self._is_patient)
             except NoRoomError as error:
                 raise overloaded(error.wait) from None
             if not state.health.pauses or self._pause(self.target) is None:
                 return
-            state.slots.leave(self._tenant)
+            state.slots.leave(self._sharer)
             await self._wait_out(state)
+
+    async def _enter_deferred(self, state: BackendState) -> None:
+        """Acquire an idle slot; from the time at which the response can no longer wait for one, acquire any."""
+        if (rest := self._defers_until - self._router.registry.clock()) > 0:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(rest):
+                    await self._enter(state)
+                    return
+        self._defers_until, self._sharer = 0.0, self._tenant
+        await self._enter(state)
 
     def release(self) -> None:
         """Release the slot, if one is held; the target may be another by now."""
@@ -187,7 +205,7 @@ class Route:
         state, self._held = self._held, None
         slots = state.slots
         if self._is_counted or slots.is_limited:
-            slots.leave(self._tenant, self._router.registry.clock() - self._since)
+            slots.leave(self._sharer, self._router.registry.clock() - self._since)
         else:
             slots.in_use -= 1
         if self.probed is not None:
@@ -263,7 +281,7 @@ class Route:
     def _candidate(self, target: Target, rank: int, now: float) -> Candidate:
         state = target.state
         slots = state.slots
-        is_free = not slots.is_limited or slots.is_free_for(self._tenant)
+        is_free = not slots.is_limited or slots.is_free_for(self._sharer)
         return Candidate(
             is_up=state.health.is_up(now),
             is_able=self._is_able(target, now, is_free=is_free),
@@ -314,7 +332,22 @@ class Route:
         return paused(pause.error, pause.asked - self._router.registry.clock())
 
 
+CONTINUATION = "continuation\0"
+"""Precedes a `continuation_id`, which is the client's own text, so that it equals no other name of a chain."""
+
+
 def chains_of(request: CreateResponse, tenant: str) -> list[str]:
     """Return the chains to which a request belongs, the most specific first."""
     named = (request.previous_response_id, request.conversation_id, request.prompt_cache_key)
     return [f"{tenant}\0{name}" for name in named if isinstance(name, str) and name]
+
+
+def with_continuation(chains: Sequence[str], request: CreateResponse, tenant: str) -> Sequence[str]:
+    """Return the chains by which a backend is preferred: those of the request, and its `continuation_id`.
+
+    Requests that continue each other have no history in common, so their prompts are never compared.
+    """
+    options = request.background_options
+    if options is None or not options.continuation_id:
+        return chains
+    return [*chains, f"{tenant}\0{CONTINUATION}{options.continuation_id}"]

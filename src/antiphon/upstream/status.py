@@ -112,6 +112,8 @@ class Status(Struct, kw_only=True):
     """Seconds by which the clock of one of them is ahead of the store's; the one that differs most."""
     purge_held: int = 0
     """Stored responses that have expired, if they are too many for one purge."""
+    disk_full: bool = False
+    """Whether the disk of the store has no room for what requests store."""
     storage: StorageStatus | None = None
     """None if the store did not answer."""
     code: CodeStatus | None = None
@@ -125,6 +127,7 @@ def status_of(
     clock_skew: float = 0.0,
     purge_held: int = 0,
     *,
+    disk_full: bool = False,
     code: CodeStatus | None = None,
 ) -> Status:
     """Return the state of this process's backends, of its shared resources by name, and of its purges."""
@@ -135,6 +138,7 @@ def status_of(
         shared=[_resource(name, usage) for name, usage in shared.items()],
         clock_skew=clock_skew,
         purge_held=purge_held,
+        disk_full=disk_full,
         code=code,
     )
 
@@ -155,6 +159,7 @@ def together(told: Sequence[Status]) -> Status:
         shared=[_summed(known) for known in shared.values()],
         clock_skew=max((status.clock_skew for status in told), key=abs),
         purge_held=max(status.purge_held for status in told),
+        disk_full=any(status.disk_full for status in told),
         code=code_together([status.code for status in told]),
     )
 

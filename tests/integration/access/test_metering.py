@@ -106,6 +106,18 @@ async def test_a_key_without_a_limit_of_tokens_reserves_none() -> None:
     await store.close()
 
 
+async def test_a_request_without_a_weight_reserves_no_tokens() -> None:
+    store = SqliteStore.open("sqlite://")
+    _, key = await issued(store, tokens_per_day=100)
+    meter = Meter(store, time.time)
+
+    with await meter.admit(key, "m", Weight):
+        level = await store.take(key.id, key.limits, 0)
+
+    assert level.tokens_today == 0
+    await store.close()
+
+
 @pytest.mark.wide
 def test_a_slot_costs_a_request_few_calls() -> None:
     _, calls = keys.slot()

@@ -14,6 +14,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -367,13 +368,13 @@ async def test_the_command_that_is_printed_backs_up_and_restores_postgresql(
     ]
     target = await postgres.database()
     dump, load = (words.partition(" command of PostgreSQL: ")[2].strip() for words in printed)
-    programs = postgres.programs()
-    for command in (dump, load.replace(url, target)):
+    programs, user = postgres.programs(), urlsplit(url).username or ""
+    for command in (dump, load.replace(url.replace(f"{user}@", ""), target)):
         done = await asyncio.to_thread(
             subprocess.run,
             ["sh", "-c", command],
             cwd=tmp_path,
-            env={**os.environ, "PATH": f"{programs}:{os.environ['PATH']}"},
+            env={**os.environ, "PGUSER": user, "PATH": f"{programs}:{os.environ['PATH']}"},
             capture_output=True,
             check=False,
         )
@@ -388,9 +389,9 @@ async def test_the_command_that_is_printed_backs_up_and_restores_postgresql(
 
 
 @pytest.mark.parametrize("words", [("backup", "a.dump"), ("restore", "a.dump")])
-async def test_the_printed_command_has_the_whole_url_but_no_password(tmp_path: Path, words: tuple[str, str]) -> None:
+async def test_the_printed_command_has_the_url_without_user_information(tmp_path: Path, words: tuple[str, str]) -> None:
     printed = (await antiphon(tmp_path, *words, "--store", "postgresql://antiphon:secret@db/antiphon")).err
-    assert "postgresql://antiphon@db/antiphon" in shlex.split(printed.partition(" of PostgreSQL: ")[2])
+    assert "postgresql://db/antiphon" in shlex.split(printed.partition(" of PostgreSQL: ")[2])
 
 
 async def test_the_content_of_files_is_copied_and_restored_beside(tmp_path: Path) -> None:

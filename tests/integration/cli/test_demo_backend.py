@@ -119,6 +119,7 @@ CASES: dict[str, dict[str, Any]] = {
     "calls.arguments": {"messages": BROKEN},
     "calls.ids": {"messages": CALLED},
     "calls.signatures": {"messages": CALLED},
+    "calls.tools": {"messages": CALLED},
     "tools.schema": {"tools": [{"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}]},
     "tools.forced": {"tools": [WEATHER], "tool_choice": "required"},
     "tools.format": {"tools": [WEATHER], "response_format": {"type": "json_object"}},

@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 
 from antiphon.access.api_keys import Mint
+from antiphon.errors import StoreError
 from antiphon.storage.contract import ApiKey, Limits
 from antiphon.storage.open import open_store
+from antiphon.storage.sql_store import SqlStore
 from tests.support.cli import antiphon
 
 
@@ -129,3 +131,20 @@ async def test_what_is_wrong_is_said_on_one_line(tmp_path: Path) -> None:
         done = await antiphon(tmp_path, "keys", *command, "--store", url)
         assert (done.code, done.err.count("\n")) == (2, 1)
     assert "has no API key" in (await antiphon(tmp_path, "keys", "list", "--store", url)).out
+
+
+async def test_a_revocation_that_is_not_stored_says_so(
+    tmp_path: Path, store_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key, key_id = await made(tmp_path, store_url)
+
+    async def refuse(self: SqlStore, key: ApiKey) -> None:
+        raise StoreError("The store's disk is full.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(SqlStore, "put_api_key", refuse)
+        done = await antiphon(tmp_path, "keys", "revoke", key_id, "--store", store_url)
+    assert done.code == 1
+    assert key_id in done.err and "not revoked" in done.err
+    kept = await found(store_url, key)
+    assert kept is not None and kept.revoked_at is None

@@ -26,6 +26,17 @@ SETTINGS = [
     f'[[mcp_servers]]\nlabel = "http://{URL}"\nurl = "http://h"',
     *(f'web_search = "{scheme}{URL}"' for scheme in ("", "http://")),
     f'web_search = "searxng"\nweb_search_url = "http://h?key={SECRET}"',
+    *(
+        f'[[backends]]\nurl = "http://u:{one}@h/v1"'
+        for one in (f"a/{SECRET}", f"a#{SECRET}", f"a?{SECRET}", f"a@{SECRET}")
+    ),
+    f'[[mcp_servers]]\nlabel = "a"\nurl = "http://u:a?{SECRET}@h"',
+    f'file_storage = "s3://u:a#{SECRET}@bucket"',
+    f'file_storage = "s3://bucket"\nfile_storage_endpoint = "http://u:a/{SECRET}@h"',
+    f'images_model = "m"\nimages_backend = "http://u:a?{SECRET}@h"',
+    f'trace_endpoint = "ftp://{URL}"',
+    f'trace_endpoint = "http://u:a?{SECRET}@h"',
+    f'metrics_listen = "{URL}"',
     f'allowed_origins = ["http://{URL}"]',
     f'allowed_hosts = ["{URL}"]',
     f'outgoing_networks = ["{URL}"]',

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import aiohttp
 import pytest
+from aiohttp import ClientSession
 from openai import AsyncOpenAI
 from websockets.asyncio.client import connect
 
@@ -58,6 +59,17 @@ async def test_it_names_the_console_where_its_bundle_is(tmp_path: Path, monkeypa
             assert (f"; console at {server.url.removesuffix('v1')}console/;" in server.lines[0]) is is_there
         if settings:
             page.unlink()
+
+
+async def test_it_says_that_demo_is_no_real_model_and_each_answer_names_it(tmp_path: Path) -> None:
+    async with serving(tmp_path, "--port", "0", "--store", "sqlite://") as server, ClientSession() as http:
+        body = {"model": "demo", "input": "My name is Ada. What is my name?"}
+        async with http.post(f"{server.url}/responses", json=body) as answer:
+            said = await answer.json()
+
+    assert "no real model" in server.lines[0]
+    assert said["output"][0]["content"][0]["text"] == "Your name is Ada."
+    assert answer.headers["antiphon-backend"] == "demo"
 
 
 async def test_it_says_that_it_creates_the_stores_file(tmp_path: Path) -> None:

@@ -144,11 +144,11 @@ async def test_a_wrong_clock_and_a_purge_that_waits_are_shown(tmp_path: Path, st
 
 def test_the_clock_that_differs_most_is_shown() -> None:
     states = [
-        Status(responses_in_flight=0, backends=[], shared=[], clock_skew=skew, purge_held=2)
+        Status(responses_in_flight=0, backends=[], shared=[], clock_skew=skew, purge_held=2, disk_full=skew > 0)
         for skew in (0.1, -90.0, 5.0)
     ]
     status = together(states)
-    assert (status.clock_skew, status.purge_held) == (-90.0, 2)
+    assert (status.clock_skew, status.purge_held, status.disk_full) == (-90.0, 2, True)
     console = Console(width=200)
     with console.capture() as captured:
         console.print(view_of("http://a", status))

@@ -28,11 +28,12 @@ LACKING = {"chat:parameters:n"}
 
 UNSHOWN = {
     *("responses:headers:challenge", "responses:websocket:refused-well", "responses:limits:too-long-named"),
+    "responses:prompt-cache:miss",
     *(f"{api}:{name}" for api in ("chat:tools", "responses:calls") for name in ("chosen", "argued")),
     *(one for one in REQUIREMENTS if one.startswith("chat:embeddings:")),
 }
-"""What nothing can show: no key is asked for, WebSockets are taken, `demo` reads any length, chooses no tool, and makes
-no embeddings."""
+"""What nothing can show: no key is asked for, WebSockets are taken, `demo` reads any length, keeps no prompt, chooses
+no tool, and makes no embeddings."""
 
 FIGURES = {"responses:code-interpreter:figure", "responses:code-interpreter:figure-cited"}
 """What only a Python with Matplotlib shows; `make test-system` has one."""

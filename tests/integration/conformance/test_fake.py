@@ -80,7 +80,7 @@ CAUGHT: dict[str, tuple[Any, Turn, str]] = {
     "models_extra": ({"models": []}, TEXT, "responses:models:only-list"),
     "models_override": ({"models": []}, TEXT, "responses:models:list"),
     "fail_code": ("it_broke", FAILED, "responses:stream:failed-code-known"),
-    "error_event_nested": (True, TEXT, "responses:stream:error-then-failed"),
+    "error_event_nested": (True, TEXT, "responses:stream:stream-one-terminal"),
 }
 """By the mutation: its value, what the fake is told to say, and a requirement that sees it."""
 
@@ -110,6 +110,8 @@ LACKS = {
     "responses:tools": "it calls what it is told, and checks no grammar",
     "responses:limits:nothing-dropped": "it counts 10 for everything",
     "responses:background": "it streams it as if it were none, and is done at the second look",
+    "responses:prompt-cache": "it knows no prompt cache, and answers as usual",
+    "responses:reasoning:removed": "it takes what it is given",
     "responses:cancel": "it cancels what is done",
     "responses:compact": "it checks nothing, and knows no trigger",
     "responses:headers": "it sends few",

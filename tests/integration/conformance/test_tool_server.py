@@ -6,7 +6,7 @@ import aiohttp
 import pytest
 
 from antiphon.conformance.judging import is_here
-from antiphon.conformance.mcp import LOST, TOOLS, answer, shelf
+from antiphon.conformance.mcp import LOST, TOOLS, answer, row, shelf
 from antiphon.conformance.tool_server import ToolServer
 
 
@@ -27,7 +27,11 @@ def test_it_lists_its_tools_and_calls_them() -> None:
     assert looked_up == {
         "jsonrpc": "2.0",
         "id": 7,
-        "result": {"content": [{"type": "text", "text": shelf("antiphon")}], "isError": False},
+        "result": {
+            "content": [{"type": "text", "text": shelf("antiphon")}],
+            "structuredContent": {"row": row("antiphon")},
+            "isError": False,
+        },
     }
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 import uvloop
 
-from antiphon.documents.reader import LONGEST, Document, DocumentError, DocumentReader
+from antiphon.documents.limits import REQUEST
+from antiphon.documents.reader import Document, DocumentError, DocumentReader
 from antiphon.sharing.scheduler import FairScheduler
 from tests.support.documents import crowd, docx, docx_bomb, entities, pdf, pdf_bomb, text_of_all_kinds
 from tests.support.waiting import let_others_run
@@ -50,8 +51,8 @@ async def test_the_same_page_is_the_same_image() -> None:
 
 @pytest.mark.wide
 async def test_a_long_text_is_cut() -> None:
-    found = await DocumentReader().read(b"word " * (LONGEST // 5 + 1), "a.txt")
-    assert (len(found.text), found.is_cut) == (LONGEST, True)
+    found = await DocumentReader().read(b"word " * (REQUEST.longest // 5 + 1), "a.txt")
+    assert (len(found.text), found.is_cut) == (REQUEST.longest, True)
 
 
 @pytest.mark.wide

@@ -92,11 +92,12 @@ async def test_a_purge_of_too_much_is_held_and_reported_once(
 
 async def test_chat_completions_count_towards_a_purge_of_too_much(store_url: str) -> None:
     store = await opened(store_url)
-    for number in range(3):
-        await store.save(StoredResponse(f"r{number}", 1, "completed", None, b"{}", expires_at=10))
-        await store.save_completion(StoredCompletion(f"c{number}", b"{}", ("m", "m"), expires_at=10))
-    size = await store.purge_size(0.5)
-    assert (size.expired, size.total) == (6, 6)
+    later = int(time.time()) + DAY
+    for number, expires_at in enumerate((10, 10, 10, later)):
+        await store.save(StoredResponse(f"r{number}", 1, "completed", None, b"{}", expires_at=expires_at))
+        await store.save_completion(StoredCompletion(f"c{number}", b"{}", ("m", "m"), expires_at=expires_at))
+    size = await store.purge_size(0.75)
+    assert (size.expired, size.total) == (6, 8)
     await store.close()
 
 
@@ -183,6 +184,20 @@ async def test_a_command_deletes_nothing_by_a_wrong_clock(store_url: str, monkey
     assert await objection(good, 1) is None
     for store in (good, bad):
         await store.close()
+
+
+async def test_a_command_waits_until_the_clock_can_be_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cleaners, "LOOK_EVERY", 0.0)
+    store, skews = SqliteStore.open("sqlite://"), [None, None, 40.0 * DAY]
+
+    async def skew() -> float | None:
+        return skews.pop(0)
+
+    monkeypatch.setattr(store, "clock_skew", skew)
+    found = await objection(store, 1)
+    assert found is not None
+    assert "ahead of the store's" in found
+    await store.close()
 
 
 async def test_a_file_that_nobody_uses_is_purged_after_a_while(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

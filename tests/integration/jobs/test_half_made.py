@@ -247,6 +247,7 @@ PARTIAL: dict[str, tuple[dict[str, Any], list[dict[str, Any]], str, dict[str, An
 """Of each kind: the request, what the model says, the event that is waited for, and what is left."""
 
 
+@pytest.mark.wide("postgres")
 @pytest.mark.parametrize("kind", PARTIAL)
 async def test_what_the_model_was_saying(
     stateful: Served, backend: ReplayBackend, cancel: Cancel, stream: bool, kind: str

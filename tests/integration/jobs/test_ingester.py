@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from contextvars import copy_context
 from typing import Any
 
 import pytest
@@ -14,11 +15,14 @@ from antiphon.jobs import ingestion
 from antiphon.jobs.ingester import Ingester
 from antiphon.runs.bounds import Bounds
 from antiphon.runs.engine import Engine
+from antiphon.search.fitting import Part
 from antiphon.sharing.scheduler import FairScheduler
 from antiphon.storage.contract import INGESTIONS, Ingestion, NewStoreFile, StoredFile, StoreFile, VectorStore
 from antiphon.storage.sqlite.store import SqliteStore
+from antiphon.telemetry.context import About, about, begin
 from antiphon.testing.store.files import AMPLE, new_file
 from antiphon.upstream.http import HttpBackend
+from antiphon.upstream.permitted import is_permitted, permit
 from tests.support.engine import engine
 from tests.support.replay import ReplayBackend
 from tests.support.server import Served, serve
@@ -87,10 +91,13 @@ class Embeddings:
     def __init__(self, model: str) -> None:
         self.model = model
 
-    async def embed(self, texts: Sequence[str], tenant: str) -> Sequence[bytes]:
+    async def embed_parts(self, texts: Sequence[str], tenant: str) -> Sequence[Sequence[Part]]:
         if self.model == "broken":
             raise BackendError("The backend has no such model.")
-        return [b"\0\x3c" + b"\0" * 62 for _ in texts]
+        return [[Part(text, b"\0\x3c" + b"\0" * 62)] for text in texts]
+
+    async def embed(self, texts: Sequence[str], tenant: str) -> Sequence[bytes]:
+        return [parts[0].vector for parts in await self.embed_parts(texts, tenant)]
 
 
 async def test_a_store_with_a_model_has_vectors_and_a_failure_of_it_fails_the_file(stateful: Served) -> None:
@@ -117,11 +124,11 @@ async def test_a_new_version_that_fails_in_the_middle_leaves_no_chunks_and_the_o
     parts = list[Sequence[str]]()
 
     class Breaks(Embeddings):
-        async def embed(self, texts: Sequence[str], tenant: str) -> Sequence[bytes]:
+        async def embed_parts(self, texts: Sequence[str], tenant: str) -> Sequence[Sequence[Part]]:
             parts.append(texts)
             if len(parts) > 1:
                 raise BackendError("The backend has no such model.")
-            return await super().embed(texts, tenant)
+            return await super().embed_parts(texts, tenant)
 
     stateful.engine.open_embeddings = Breaks
     await stateful.engine.store.reindex_vector_store("", store, "m")
@@ -296,9 +303,16 @@ async def test_a_tenant_alone_has_several_files_read_at_once(
 async def test_a_file_larger_than_the_memory_for_requests_is_ingested(backend: ReplayBackend) -> None:
     """Its content passes in parts; it waits for all that its tenant may hold, and no longer."""
     async with serve(HttpBackend("r", backend.url, ""), memory=8 * 1024 * 1024) as served:
+        complete, left = served.engine.store.complete_ingestion, list[int]()
+
+        async def note(*given: Any) -> bool:
+            left.append(served.engine.memory.left)
+            return await complete(*given)
+
+        served.engine.store.complete_ingestion = note  # type: ignore[method-assign]
         store, file = await attached(served, TEXT * 200)
         assert (await ended(served, store, file)).status == "completed"
-        assert served.engine.memory.left == served.engine.memory.size
+        assert left == [served.engine.memory.size]
 
 
 @pytest.mark.wide("postgres")
@@ -306,9 +320,9 @@ async def test_the_same_content_in_many_stores_is_read_once(stateful: Served, mo
     """Its text is kept by the digest of the content, unless the name of another file says that it is something else."""
     names, real = [], DocumentReader.read
 
-    async def read(self: DocumentReader, content: Any, filename: str, tenant: str = "", size: int = 0) -> Document:
+    async def read(self: DocumentReader, content: Any, filename: str, tenant: str = "", *limits: Any) -> Document:
         names.append(filename)
-        return await real(self, content, filename, tenant, size)
+        return await real(self, content, filename, tenant, *limits)
 
     monkeypatch.setattr(DocumentReader, "read", read)
     for _ in range(3):
@@ -327,8 +341,8 @@ class Watched(SqliteStore):
     claims = 0
     forgets = False
 
-    async def claim_ingestion(self, worker: str, here: int) -> Ingestion | None:
-        claimed = await super().claim_ingestion(worker, here)
+    async def claim_ingestion(self, worker: str, per_tenant: int, paused: Sequence[str] = ()) -> Ingestion | None:
+        claimed = await super().claim_ingestion(worker, per_tenant, paused)
         self.claims += 1
         return claimed
 
@@ -355,6 +369,50 @@ async def claimed_by_another(store: Watched) -> Ingestion:
     claimed = await eventually(lambda: store.claim_ingestion("other", 10))
     assert claimed is not None
     return claimed
+
+
+async def test_a_process_that_reads_a_file_says_that_it_lives_and_needs_not_say_so_afterwards(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What it holds makes its worker send heartbeats; without them another would read the file too."""
+    made, _, _ = await waiting()
+    may_end, held = asyncio.Event(), list[int]()
+
+    async def slow(engine: Engine, ingestion: Ingestion) -> None:
+        held.append(len(engine.holding))
+        await may_end.wait()
+
+    monkeypatch.setattr(ingestion, "ingest", slow)
+    ingester = Ingester(made)
+    ingester.start()
+    await until(lambda: held)
+    assert held == [1]
+    may_end.set()
+    await until(lambda: not made.holding)
+    await ingester.close()
+
+
+async def test_a_file_is_ingested_outside_of_the_request_in_which_the_work_began(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Neither the models of that request's key nor its id apply."""
+    made, _, _ = await waiting()
+    found = list[tuple[bool, About]]()
+
+    async def look(engine: Engine, ingestion: Ingestion) -> None:
+        found.append((is_permitted("any"), about()))
+
+    def start_within_a_request() -> None:
+        begin(About("req_1", api_key_id="key_other"))
+        permit(["other"])
+        ingester.start()
+
+    monkeypatch.setattr(ingestion, "ingest", look)
+    ingester = Ingester(made)
+    copy_context().run(start_within_a_request)
+    await until(lambda: found)
+    assert found == [(True, About())]
+    await ingester.close()
 
 
 async def test_a_file_for_which_a_process_has_no_place_waits_for_others() -> None:

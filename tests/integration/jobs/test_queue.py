@@ -9,6 +9,7 @@ from antiphon.errors import ClientError
 from antiphon.jobs.queue import cancel, end, enqueue, work
 from antiphon.protocol.validation.validate import decode_request
 from antiphon.runs.bounds import Bounds
+from antiphon.runs.facts_writer import FactsWriter
 from antiphon.storage.contract import LockResult
 from tests.integration.jobs.test_worker import queue, status
 from tests.support.engine import engine, said
@@ -78,6 +79,17 @@ async def test_parameters_outside_the_api_reach_the_backend_of_a_background_resp
 
     assert await status(made, queued.response.id) == "completed"
     assert backend.requests[0]["top_k"] == 5
+
+
+@pytest.mark.parametrize("keeps_facts", [True, False])
+async def test_a_response_that_waits_has_facts_if_a_server_keeps_them(keeps_facts: bool) -> None:
+    made, _ = engine()
+    if keeps_facts:
+        made.facts = FactsWriter(made.store)
+    response_id = await queue(made)
+    found = await made.store.find_facts("", response_id)
+
+    assert (found and found.facts.status) == ("queued" if keeps_facts else None)
 
 
 async def test_a_response_within_the_quota_of_its_tenant_is_queued() -> None:

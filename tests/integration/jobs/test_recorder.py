@@ -70,6 +70,31 @@ async def test_readers_of_a_silent_model_are_sent_a_keepalive(monkeypatch: pytes
     await end(working)
 
 
+async def test_an_event_is_written_when_it_comes_and_not_with_the_next_keepalive(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(recorder, "PULSE_AFTER", 3600.0)
+    made, model, response_id, working = await begun(stream=True)
+    await until_logged(made, response_id, b"event: response.in_progress\n")
+    model.say(delta(content="Once "))
+    await until_logged(made, response_id, b'"delta":"Once "')
+    await end(working)
+
+
+async def test_work_that_is_given_up_asks_the_store_for_its_job_without_large_content() -> None:
+    made, _, _, working = await begun(stream=True)
+    find, asked = made.store.find_job, list[bool]()
+
+    async def noted(*which: Any, few: bool = False) -> Any:
+        asked.append(few)
+        return await find(*which, few=few)
+
+    made.store.find_job = noted  # type: ignore[method-assign]
+    await end(working)
+
+    assert asked == [True]
+
+
 async def test_work_that_is_given_up_after_a_long_silence_lets_all_other_work_go_on(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

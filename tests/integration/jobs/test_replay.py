@@ -55,7 +55,7 @@ async def test_a_reader_is_cut_off_where_what_follows_does_not_fit_what_it_has(
 ) -> None:
     made, _ = engine()
     response_id = await queue(made, stream=True)
-    reading = replay(made, "", response_id)
+    reading = replay(made, "", response_id, -1, padding=True)
     assert b"response.queued" in await anext(reading)
 
     async def tail(*which: Any) -> Tail | None:

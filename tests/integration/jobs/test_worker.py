@@ -228,6 +228,16 @@ async def test_a_worker_that_was_closed_claims_nothing_and_says_nothing(monkeypa
     assert [job.response.id for job in claimed if job is not None] == [given_back, waits]
 
 
+async def test_a_worker_that_stops_leaves_what_it_reserved_to_others_at_once() -> None:
+    made, _ = engine()
+    worker = Worker(made)
+    worker.start()
+    await made.store.reserve("", "key", b"print", "resp_mine", made.worker)
+    await worker.close()
+
+    assert (await made.store.reserve("", "key", b"print", "resp_other", "another")).response_id == "resp_other"
+
+
 async def test_a_job_that_a_worker_owns_without_knowing_of_it_is_released_with_the_others() -> None:
     made, _ = engine()
     response_id = await queue(made)
@@ -546,3 +556,56 @@ async def test_work_waits_for_a_store_that_fails_and_loses_nothing(
 
     assert await status(made, response_id) == "completed"
     assert len([text for text in caplog.messages if "Cannot store a background response" in text]) == 1
+
+
+async def test_a_response_with_a_window_leaves_its_slot_to_one_without_and_completes_afterwards() -> None:
+    """An eighth of the slots stays free, and some for other tenants; two more are returned, and nothing is lost."""
+    made, backend = engine(*[said("Hi")] * 40)
+    gate = Gate(backend)
+    window = {"completion_window": "2h", "continuation_id": "c"}
+    worker = Worker(made, concurrency=8)
+    late = [("a", await queue(made, "a", background_options=window)) for _ in range(9)]
+    worker.start()
+    await gate.until(6)
+    usage = made.shared.usage()
+    assert (usage["deferred_jobs"].in_use, usage["background_jobs"].in_use) == (6, 0)
+    soon = [("b", await queue(made, "b")) for _ in range(4)]
+    for tenant, one in soon:
+        await eventually(partial(status, made, one, tenant), lambda state: state == "in_progress")
+    await until(lambda: made.shared.usage()["deferred_jobs"].in_use == 4)
+    assert made.shared.usage()["background_jobs"].in_use == 4
+    gate.open.set()
+    await until_ended(made, *soon, *late)
+    await worker.close()
+
+    assert {await status(made, one, tenant) for tenant, one in (*soon, *late)} == {"completed"}
+    assert made.shared.usage()["deferred_jobs"].in_use == made.shared.usage()["background_jobs"].in_use == 0
+    stored = await made.store.load("a", late[0][1])
+    assert stored is not None
+    assert msgspec.json.decode(stored.body)["background_options"] == window
+
+
+async def test_a_worker_first_makes_what_continues_one_of_its_last_responses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "MOST_RECENT", 2)
+    made, backend = engine(*[said("Hi")] * 20)
+    gate = Gate(backend)
+    worker = Worker(made, concurrency=1)
+    worker.start()
+
+    async def order_of(*names: str) -> list[str]:
+        """Queue responses, each of which continues those with the same letter; return the order of their requests."""
+        gate.open.clear()
+        ids = [("", await queue(made))]
+        await gate.until(1)
+        begun = len(backend.requests) + 1
+        for name in names:
+            options = {"continuation_id": name[0]} if len(name) == 2 else {}
+            ids.append(("", await queue(made, input=name, background_options=options)))
+        gate.open.set()
+        await until_ended(made, *ids)
+        return [request["messages"][-1]["content"] for request in backend.requests[begun:]]
+
+    for name in ("a1", "b1", "a2", "c1"):
+        assert await order_of(name) == [name]
+    assert await order_of("b2", "other", "c2", "a3") == ["c2", "a3", "b2", "other"]
+    await worker.close()

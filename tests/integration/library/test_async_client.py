@@ -100,7 +100,7 @@ async def test_it_streams_events(demo: AsyncAntiphon) -> None:
 
     assert_event_stream([event.to_dict() for event in events])
     last = events[-1]
-    assert isinstance(last, types.Completed)
+    assert isinstance(last, types.ResponseCompletedEvent)
     assert last.response.output_text.endswith("You said: Hi")
 
 
@@ -127,7 +127,7 @@ async def test_leaving_a_stream_early_ends_the_backends_work(backend: ReplayBack
     async with AsyncAntiphon(backend=backend.url) as client:
         async with client.responses.stream(model="m", input="Hi") as stream:
             async for event in stream:
-                if isinstance(event, types.OutputTextDelta):
+                if isinstance(event, types.ResponseTextDeltaEvent):
                     break
         await asyncio.wait_for(backend.left.wait(), 30)
 
@@ -166,7 +166,7 @@ async def test_a_background_stream_resumes_after_any_event(tmp_path: Path) -> No
         stream = await client.responses.create(model="demo", input="Hi", background=True, stream=True)
         events = [event async for event in stream]
         first = events[0]
-        assert isinstance(first, types.Created)
+        assert isinstance(first, types.ResponseCreatedEvent)
         for number in (0, 3, len(events) - 2):
             rest = await client.responses.retrieve(first.response.id, stream=True, starting_after=number)
             assert [event.to_dict() async for event in rest] == [event.to_dict() for event in events[number + 1 :]]
@@ -186,7 +186,7 @@ async def test_leaving_a_background_stream_does_not_end_the_response(tmp_path: P
     async with AsyncAntiphon(store=f"sqlite://{tmp_path}/a.db") as client:
         async with client.responses.stream(model="demo", input="Hi", background=True) as stream:
             async for event in stream:
-                if isinstance(event, types.Created):
+                if isinstance(event, types.ResponseCreatedEvent):
                     break
         assert (await ended(client, event.response.id)).status == "completed"
 
@@ -199,7 +199,7 @@ async def test_closing_the_client_is_an_error_for_who_reads_a_background_stream(
 
     async def read() -> None:
         async for event in client.responses.stream(model="m", input="Hi", background=True):
-            if isinstance(event, types.OutputTextDelta):
+            if isinstance(event, types.ResponseTextDeltaEvent):
                 begun.set()
 
     async with AsyncAntiphon(backend=backend.url, store=f"sqlite://{tmp_path}/a.db") as client:

@@ -93,7 +93,7 @@ def test_a_stream_delivers_each_event_as_it_comes() -> None:
     with Antiphon(backend=Slow([said("first", " second")], models=["m"])) as client:
         deltas = []
         for event in client.responses.create(model="m", input="Hi", stream=True):
-            if isinstance(event, types.OutputTextDelta):
+            if isinstance(event, types.ResponseTextDeltaEvent):
                 deltas.append(event.delta)
                 goes_on.set()  # the model goes on only after its first word was read
     assert deltas == ["first", " second"]
@@ -103,7 +103,7 @@ def test_a_background_stream_resumes_after_any_event(tmp_path: Path) -> None:
     with Antiphon(store=f"sqlite://{tmp_path}/a.db") as client:
         events = list(client.responses.create(model="demo", input="Hi", background=True, stream=True))
         first = events[0]
-        assert isinstance(first, types.Created)
+        assert isinstance(first, types.ResponseCreatedEvent)
         rest = list(client.responses.retrieve(first.response.id, stream=True, starting_after=4))
         with client.responses.stream(response_id=first.response.id, starting_after=4) as stream:
             streamed = list(stream)

@@ -175,6 +175,20 @@ async def test_a_model_that_sees_receives_the_pages_as_images_beside_the_text() 
         assert "image_url" not in said(model)
 
 
+@pytest.mark.wide
+async def test_the_model_learns_how_many_pages_are_not_shown_as_images(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(attachments, "MOST_PAGES", 1)
+    model = backend()
+    async with serving(model) as served:
+        known = (ModelOptions("m", ModelProfile(vision=True), None),)
+        served.engine.models.backends[0].update(options=BackendOptions(configured=known))
+        for content in (pdf(TEXT, "two", "three"), pdf("", "", "")):
+            await served.sdk.responses.create(model="m", input=[user(data(content))])  # type: ignore[list-item]
+            parts = shown(model)
+            assert [part["type"] for part in parts] == ["text", "text", "image_url"]
+            assert "first 1 of the 3 pages" in parts[1]["text"]
+
+
 async def test_a_backend_that_reads_files_receives_them_as_before() -> None:
     model = backend()
     content = pdf(TEXT)

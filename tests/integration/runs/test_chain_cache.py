@@ -29,8 +29,8 @@ from antiphon.storage.contract import Store, StoredConversation, StoredItem, Sto
 from antiphon.storage.postgres.store import PostgresStore
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.translation.dialects.table import DIALECTS
-from antiphon.translation.to_chat.messages import to_messages
-from antiphon.translation.to_chat.prefix import Conversation, Messages, Prefix
+from antiphon.translation.to_chat_completions.messages import to_messages
+from antiphon.translation.to_chat_completions.prefix import Conversation, Messages, Prefix
 from antiphon.upstream.backend import Reply
 from antiphon.upstream.registry import ModelRegistry
 from antiphon.upstream.scripted import ScriptedBackend
@@ -258,6 +258,7 @@ LONG: Sequence[tuple[Any, ...]] = [
 ] + [("turn", -1, "text", "call", 0, None, None, "chain"), *[("turn", -1, "wait", "call", 0, None, None, "chain")] * 3]
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("dialect", [name for name in [*REPLAYING, "generic"] if "tools" in DIALECTS[name].accepts])
 async def test_a_long_remembered_chain_is_the_chain(dialect: str) -> None:
     clocks = Clock(), Clock()
@@ -320,6 +321,7 @@ async def _calls_of_a_turn(world: World, after: int) -> int:
     return calls.total()
 
 
+@pytest.mark.wide("postgres")
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])
 async def test_turn_1000_costs_at_most_three_times_turn_10(kind: str, request: pytest.FixtureRequest) -> None:
     clock = Clock()

@@ -1,11 +1,17 @@
 """The items that the model is to see, from a chain of responses and a request's own input."""
 
+import json
 from typing import Any
 
 import pytest
 
 from antiphon.errors import ClientError
+from antiphon.protocol.resources import CreateConversation
 from antiphon.runs.context import MANY
+from antiphon.runs.persistence import RequestIdentity
+from antiphon.storage.contract import PageQuery
+from antiphon.stored import conversations
+from tests.support.cases import each
 from tests.support.engine import Chunks, ask, called, engine, said, stream
 from tests.support.replay import delta
 
@@ -100,6 +106,41 @@ async def test_a_call_in_the_chain_without_its_output_is_refused() -> None:
 
     assert (error.status, error.code, error.param) == (400, None, "input")
     assert error.message == f"No tool output found for function call {first['output'][0]['call_id']}."
+
+
+@each("path", ["chain", "conversation"])
+async def test_a_call_that_is_sent_again_without_its_id_is_the_stored_one(path: str) -> None:
+    made, backend = engine(called(arguments='{"a": 1}'), said("A star."))
+    before = {"conversation": "conv_1"} if path == "conversation" else {}
+    await conversations.create(made, CreateConversation(), RequestIdentity(response_id="conv_1"))
+    first = await ask(made, input="Look!", tools=[TOOL], **before)
+    call = first["output"][0]
+    repeated = {name: call[name] for name in ("type", "call_id", "name", "arguments")}
+    after = before or {"previous_response_id": first["id"]}
+    second = await ask(made, input=[repeated, {**OUTPUT, "call_id": call["call_id"]}], tools=[TOOL], **after)
+
+    roles = [message["role"] for message in backend.requests[-1]["messages"]]
+    assert (second["status"], roles) == ("completed", ["user", "assistant", "tool"])
+    page = await made.store.input_page("", second["id"], PageQuery(10))
+    assert page is not None
+    assert [json.loads(item.body)["type"] for item in page.items] == [
+        "message",
+        "function_call",
+        "function_call_output",
+    ]
+
+
+@each("changed", [{"name": "peek"}, {"arguments": '{"a": 2}'}, {"type": "custom_tool_call", "input": "x"}])
+async def test_another_call_with_the_call_id_of_a_stored_one_is_refused(changed: dict[str, Any]) -> None:
+    made, _ = engine(called(arguments='{"a": 1}'))
+    first = await ask(made, input="Look!", tools=[TOOL])
+    call = {name: first["output"][0][name] for name in ("type", "call_id", "name", "arguments")} | changed
+    if call["type"] != "function_call":
+        del call["arguments"]
+    output = {**OUTPUT, "call_id": call["call_id"]}
+    error = await refusal(made, input=[call, output], previous_response_id=first["id"], tools=[TOOL])
+
+    assert (error.status, error.code, error.param) == (400, "invalid_value", "input")
 
 
 @pytest.mark.parametrize(

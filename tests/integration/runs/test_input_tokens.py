@@ -14,7 +14,7 @@ from antiphon.protocol.validation.validate import decode_count
 from antiphon.runs import input_tokens
 from antiphon.runs.engine import Engine
 from antiphon.runs.input_tokens import Count, count_input_tokens
-from antiphon.translation.to_chat.tokens import MEDIUM, tokens_of
+from antiphon.translation.to_chat_completions.tokens import MEDIUM, tokens_of
 from antiphon.upstream.http import HttpBackend
 from tests.support.engine import ask, engine, plain
 from tests.support.replay import JSON, Answer, ReplayBackend

@@ -10,7 +10,7 @@ from antiphon.protocol.validation.validate import decode_count
 from antiphon.runs.engine import Engine
 from antiphon.runs.input_tokens import count_input_tokens
 from antiphon.translation.dialects.profile import ModelProfile
-from antiphon.translation.to_chat.defaults import ModelDefaults
+from antiphon.translation.to_chat_completions.defaults import ModelDefaults
 from antiphon.upstream.options import BackendOptions, ModelOptions
 from tests.support.engine import ask, called, engine, plain, said, stream
 from tests.support.replay import delta

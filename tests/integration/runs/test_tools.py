@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from antiphon.errors import BackendError, ClientError
-from antiphon.protocol.events import OutputItemAdded
+from antiphon.protocol.events import ResponseOutputItemAddedEvent
 from antiphon.telemetry.metrics import ModelNames, ResponseMetrics
 from antiphon.testing import check_event_stream
 from tests.support.engine import ask, begin, called, engine, plain, said, stream
@@ -410,7 +410,7 @@ async def test_an_input_that_waits_to_be_written_again_is_kept_where_the_client_
     run = await begin(made, stream=True, tools=[SQL])
     async with aclosing(run.events()) as batches:
         async for batch in batches:
-            if any(isinstance(event, OutputItemAdded) for event in batch):
+            if any(isinstance(event, ResponseOutputItemAddedEvent) for event in batch):
                 break
     stored = await made.store.load("", run.response.id)
 

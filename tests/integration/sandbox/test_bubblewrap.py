@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from antiphon.sandbox import watch
 from antiphon.sandbox.bubblewrap import Bubblewrap
 from antiphon.sandbox.contract import Machine, SandboxError
 from antiphon.testing import check_sandbox
@@ -191,3 +192,12 @@ async def test_a_sandbox_that_cannot_work_says_why(arguments: dict[str, str], cu
     with pytest.raises(SandboxError, match=cure):
         await sandbox.start(LIMITS)
     await sandbox.close()
+
+
+async def test_the_memory_of_a_machine_is_counted_as_soon_as_a_call_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watch, "PAUSE", 3600.0)
+    async with machine_of() as machine:
+        call = asyncio.create_task(run(machine, "import time; time.sleep(1000)"))
+        await until(machine.memory)
+        call.cancel()
+        await asyncio.wait({call})

@@ -35,7 +35,7 @@ async def test_a_query_finds_what_means_the_same(store_url: str) -> None:
             assert 0 < first.score <= 1
 
 
-async def test_a_model_that_cannot_embed_fails_the_search_with_its_reason() -> None:
+async def test_a_model_that_cannot_embed_fails_a_search_without_keywords_with_its_reason() -> None:
     broken = False
 
     def script(request: dict[str, Any]) -> Any:
@@ -49,7 +49,8 @@ async def test_a_model_that_cannot_embed_fails_the_search_with_its_reason() -> N
         await stores.files.upload_and_poll(vector_store_id=store, file=file, poll_interval_ms=20)
         broken = True
         with pytest.raises(openai.InternalServerError, match="The embedding model 'e' returned 0 vectors"):
-            await stores.search(store, query="cat")
+            weights = {"embedding_weight": 1, "text_weight": 0}
+            await stores.search(store, query="cat", extra_body={"ranking_options": {"hybrid_search": weights}})
 
 
 @pytest.mark.wide("postgres")

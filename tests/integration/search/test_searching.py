@@ -9,8 +9,9 @@ import pytest
 
 from antiphon.errors import AntiphonError, BackendError, ClientError, StoreError
 from antiphon.search.contract import Hit, Ranking, SearchRequest
-from antiphon.search.embeddings import MOST_CHARACTERS, MOST_TEXTS, Embedder, batches
+from antiphon.search.embeddings import MOST_TEXTS, Embedder
 from antiphon.search.filters import Comparison, Filter
+from antiphon.search.fitting import MOST_CHARACTERS
 from antiphon.search.nearest import Nearest
 from antiphon.search.searching import Searching
 from antiphon.search.vectors import floats, unit
@@ -20,8 +21,10 @@ from antiphon.storage.contract import Store
 from antiphon.storage.open import open_store
 from antiphon.storage.records import VectorStore
 from antiphon.storage.records.chunks import ChunkRow, IndexedFile, KeywordMatches, Signatures, TermCounts
+from antiphon.upstream.outages import Outages
 from antiphon.upstream.scripted import ScriptedBackend
 from tests.support.engine import engine
+from tests.support.waiting import let_others_run
 
 T = "tenant"
 ANIMALS = {"cat": [1.0, 0.0, 0.1], "kitten": [0.9, 0.3, 0.1], "dog": [0.3, 0.9, 0.1], "car": [0.0, 0.1, 1.0]}
@@ -42,7 +45,7 @@ def embedder(script: Callable[[dict[str, Any]], Any] = embedded) -> tuple[Embedd
     backend = ScriptedBackend(script, models=["e"])
     made, _ = engine()
     made.models.assign([backend], {backend.name: "generic"})
-    return Embedder("e", made.router, made.observers, pauses=(0, 0)), backend
+    return Embedder("e", made.router, made.observers, Outages(), pause=lambda _: let_others_run()), backend
 
 
 class Known:
@@ -289,7 +292,9 @@ async def test_a_store_that_fails_is_named_and_the_others_are_searched(store: St
         await searching(Broken(store, "vs_1", "vs_2"), offload, known).search(asked("cat", stores=("vs_1", "vs_2")))  # type: ignore[arg-type]
 
 
-async def test_a_model_that_makes_no_vectors_fails_the_stores_that_need_it(store: Store, offload: Offload) -> None:
+async def test_a_model_that_makes_no_vectors_fails_only_searches_without_keywords(
+    store: Store, offload: Offload
+) -> None:
     def no_vectors(request: dict[str, Any]) -> Any:
         return {"object": "list", "data": []}
 
@@ -298,10 +303,16 @@ async def test_a_model_that_makes_no_vectors_fails_the_stores_that_need_it(store
     made = Searching(
         store, Known(vs_1="e", vs_2=""), lambda _: embedder(no_vectors)[0], FairScheduler(4, 9), offload, lambda: 100.0
     )
-    found = await made.search(asked("cat", stores=("vs_1", "vs_2")))
-
+    found = await made.search(asked("cat", stores=("vs_1", "vs_2"), ranking=Ranking(text_weight=0)))
     assert [hit.store_id for hit in found.hits] == ["vs_2"]
     assert "returned 0 vectors for 1 texts" in found.failures["vs_1"]
+    assert not found.by_keywords
+
+    found = await made.search(asked("cat", stores=("vs_1", "vs_2")))
+    assert {hit.store_id for hit in found.hits} == {"vs_1", "vs_2"}
+    assert not found.failures
+    assert list(found.by_keywords) == ["vs_1"]
+    assert "returned 0 vectors for 1 texts" in found.by_keywords["vs_1"]
 
 
 async def test_a_full_queue_refuses_a_search_for_a_moment(store: Store, offload: Offload) -> None:
@@ -322,12 +333,6 @@ async def test_texts_are_embedded_in_batches_and_come_back_in_order() -> None:
     assert [floats(vector)[0] for vector in vectors[:4]] == pytest.approx([0.995, 0.315, 0.0, 0.943], abs=0.002)
     assert vectors == vectors[:4] * 40
     assert [len(request["input"]) for request in backend.requests] == [MOST_TEXTS, MOST_TEXTS, 160 - 2 * MOST_TEXTS]
-
-
-def test_a_batch_has_so_many_texts_and_characters_at_most() -> None:
-    long = "x" * (MOST_CHARACTERS // 2)
-    assert [len(part) for part in batches([long, long, "y", long * 3, "z"])] == [2, 1, 1, 1]
-    assert list(batches([])) == []
 
 
 @pytest.mark.parametrize(
@@ -359,7 +364,7 @@ async def test_vectors_of_different_sizes_are_an_error() -> None:
 async def test_an_unknown_model_is_an_error_at_once() -> None:
     made, _ = engine()
     with pytest.raises(AntiphonError):
-        await Embedder("nobody", made.router, made.observers, pauses=(0, 0)).embed(["cat"], T)
+        await Embedder("nobody", made.router, made.observers, Outages()).embed(["cat"], T)
 
 
 @pytest.mark.wide("postgres")

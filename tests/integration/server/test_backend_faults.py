@@ -168,6 +168,7 @@ async def test_row_4_a_name_that_cannot_be_looked_up_is_left_and_holds_nobody_up
     assert not is_slow or not were_held_up
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("status", [500, 502, 503, 504, 529])
 async def test_row_5_a_full_outage_is_not_made_worse_by_retries(status: int) -> None:
     async with pair(error(status), error(status)) as two:

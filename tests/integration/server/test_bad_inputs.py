@@ -103,14 +103,17 @@ async def test_odd_text_goes_through_unharmed(served: Served, said: str) -> None
 async def test_a_model_that_nobody_serves_is_refused(served: Served, model: str) -> None:
     error = await answer(served, "/responses", encode({"model": model, "input": "x"}))
 
-    message = f"The requested model '{model}' does not exist."
-    assert error == (400, "invalid_request_error", "model_not_found", "model", message)
+    *kind, message = error
+    assert kind == [400, "invalid_request_error", "model_not_found", "model"]
+    assert f"'{model}'" in message
+    assert message.endswith(": 'm'.")
 
 
 async def test_a_misspelt_model_is_suggested(served: Served) -> None:
     *_, message = await answer(served, "/responses", encode({"model": "mm", "input": "x"}))
 
-    assert message == "The requested model 'mm' does not exist. Did you mean 'm'?"
+    assert "'mm'" in message
+    assert "Did you mean 'm'?" in message
 
 
 STATE = {

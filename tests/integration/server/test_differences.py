@@ -71,6 +71,13 @@ class Case(NamedTuple):
 
 
 CASES = {
+    "calls without tools": Case(
+        ("generic", "anthropic"),
+        lambda sent: "tool" in [one["role"] for one in sent["messages"]] and not sent.get("tools"),
+        "litellm.UnsupportedParamsError: Bedrock doesn't support tool calling without `tools=` param specified.",
+        {"input": [*HISTORY, {"role": "user", "content": "Go on"}]},
+        lambda sent: "get_weather" in json.dumps(sent["messages"]) and "tool_calls" not in json.dumps(sent),
+    ),
     "one of two": Case(
         ("anthropic", "generic"),
         lambda sent: "temperature" in sent and "top_p" in sent,

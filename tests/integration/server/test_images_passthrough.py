@@ -1,18 +1,24 @@
 """`/v1/images/…` passed on to the image server, or to the backend that lists the model."""
 
+import asyncio
 import base64
+import json
 from typing import Any
 
 import pytest
-from aiohttp import web
+from aiohttp import ClientPayloadError, web
 from openai import BadRequestError
 
+from antiphon.runs import image_answers
+from antiphon.server.limits import Limits
 from antiphon.tools.images.content import look_at
 from antiphon.upstream.demo.backend import DemoBackend
 from antiphon.upstream.demo.painting import paint
 from tests.integration.server.test_image_generation import serving
+from tests.support.images_server import images_server
 from tests.support.keys import bearing, issue
 from tests.support.server import Served, serve
+from tests.support.waiting import until
 
 
 async def test_the_sdk_makes_and_edits_images() -> None:
@@ -83,6 +89,18 @@ async def test_an_error_of_the_server_reaches_the_client() -> None:
     assert refused.value.param == "output_format"
 
 
+@pytest.mark.parametrize("status", [301, 302, 307])
+async def test_a_redirect_of_the_server_is_not_passed_on(status: int) -> None:
+    async def moved(request: web.Request, fields: dict[str, Any]) -> web.StreamResponse:
+        return web.Response(status=status, headers={"location": "http://127.0.0.1:1/elsewhere"})
+
+    async with serving("sqlite://") as (served, images, _):
+        images.handler = moved
+        body = {"model": "painter", "prompt": "a square"}
+        async with served.http.post(f"{served.url}/images/generations", json=body, allow_redirects=False) as reply:
+            assert (reply.status, "location" in reply.headers) == (502, False)
+
+
 async def test_keys_and_their_limits_hold() -> None:
     async with serving("sqlite://") as (served, images, _):
         allowed = bearing(await issue(served.engine.store, models=("painter",), requests_per_minute=1))
@@ -126,3 +144,194 @@ async def test_a_key_is_charged_for_its_prompt_where_the_server_reports_nothing(
         requests, tokens, written = await charged(served)
     assert (requests, written) == (1, 0)
     assert tokens > 20
+
+
+async def asked(answer: Any, *, stream: bool = False, files: Any = None, **fields: Any) -> tuple[int, str]:
+    """The status and the text that a client receives where the image server sends this."""
+
+    async def handle(request: web.Request, _: dict[str, Any]) -> web.Response:
+        sent = answer(f"http://{request.host}") if callable(answer) else answer
+        data = f"event: image_generation.completed\ndata: {json.dumps(sent)}\n\ndata: [DONE]\n\n" if stream else sent
+        kind = "text/event-stream" if stream else "application/json"
+        text = data if isinstance(data, str) else json.dumps(data)
+        return web.Response(text=text, content_type=kind)
+
+    async with images_server(files) as images, serving("sqlite://", images=images) as (served, _, __):
+        images.handler = handle
+        body = {"model": "painter", "prompt": "x", "stream": stream, **fields}
+        async with served.http.post(f"{served.url}/images/generations", json=body) as reply:
+            return reply.status, await reply.text()
+
+
+async def a_picture(_: web.Request) -> web.Response:
+    return web.Response(body=paint("x"))
+
+
+async def test_an_image_by_url_of_the_server_itself_is_returned_as_base64() -> None:
+    one = {"created": 1, "data": [{"url": "", "b64_json": "AA=="}]}
+    status, text = await asked(
+        lambda origin: {**one, "data": [*one["data"], {"url": f"{origin}/files/a.png"}]},  # type: ignore[misc] # JSON
+        files=a_picture,
+        response_format="url",
+    )
+    picture = base64.b64encode(paint("x")).decode()
+    assert (status, json.loads(text)) == (200, {"created": 1, "data": [{"b64_json": "AA=="}, {"b64_json": picture}]})
+
+
+async def test_an_image_by_url_in_a_stream_is_replaced_too() -> None:
+    status, text = await asked(
+        lambda origin: {"type": "image_generation.completed", "url": f"{origin}/files/a.png"},
+        stream=True,
+        files=a_picture,
+    )
+    lines = text.splitlines()
+    assert (status, lines[0], lines[3]) == (200, "event: image_generation.completed", "data: [DONE]")
+    picture = base64.b64encode(paint("x")).decode()
+    assert json.loads(lines[1].partition(":")[2]) == {"type": "image_generation.completed", "b64_json": picture}
+
+
+async def test_a_data_url_is_an_image_as_well() -> None:
+    picture = base64.b64encode(paint("x")).decode()
+    assert json.loads((await asked({"data": [{"url": f"data:image/png;base64,{picture}"}]}))[1]) == {
+        "data": [{"b64_json": picture}]
+    }
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"data": [{"url": "http://10.0.0.7/secret.png"}]},
+        {"images": [{"more": {"url": "file:///secret.png"}}]},
+        '{"data": [{"\\u0075rl": "http://10.0.0.7/secret.png"}]}',
+        '{"data": [{"url": "http://10.0.0.7/secret.png"}',
+        lambda origin: {"data": [{"url": f"{origin}/files/secret.png"}]},
+    ],
+    ids=["private", "scheme", "escaped", "broken", "no image"],
+)
+async def test_no_address_reaches_the_client_unchecked(answer: Any) -> None:
+    async def page(_: web.Request) -> web.Response:
+        return web.Response(text="no image")
+
+    status, text = await asked(answer, files=page)
+    assert (status, "secret.png" in text) == (502, False)
+
+
+async def test_in_a_stream_no_address_reaches_the_client_unchecked() -> None:
+    sent = {"type": "image_generation.completed", "url": "http://10.0.0.7/secret.png"}
+    try:
+        _, text = await asked(sent, stream=True)
+    except ClientPayloadError:  # the answer broke off
+        return
+    assert "secret.png" not in text
+
+
+async def test_images_by_url_are_fetched_only_as_long_as_their_answer_fits(monkeypatch: pytest.MonkeyPatch) -> None:
+    fetched = list[str]()
+
+    async def picture(request: web.Request) -> web.Response:
+        fetched.append(request.path)
+        return await a_picture(request)
+
+    monkeypatch.setattr(image_answers, "MOST_ANSWER", 2 * len(base64.b64encode(paint("x"))) + 1)
+    for urls, expected in ((2, 200), (9, 502)):
+        fetched.clear()
+        status, _ = await asked(
+            lambda origin, urls=urls: {"data": [{"url": f"{origin}/files/a.png"}] * urls},  # type: ignore[misc] # JSON
+            files=picture,
+        )
+        assert (status, len(fetched)) == (expected, min(urls, 3))
+
+
+async def test_an_answer_without_addresses_keeps_its_bytes() -> None:
+    text = '{ "data": [ {"b64_json":"AA==", "revised_prompt": "\\u00fc", "url": null} ] }'
+    assert await asked(text) == (200, text)
+
+
+class Slow:
+    """An image server that sends an answer of many bytes, and its end only once it may."""
+
+    def __init__(self, size: int, kind: str = "application/json") -> None:
+        self.text = b'{"data": [{"b64_json": "' + b"A" * size
+        self.kind, self.may_end = kind, asyncio.Event()
+
+    async def answer(self, request: web.Request, _: dict[str, Any]) -> web.StreamResponse:
+        reply = web.StreamResponse(headers={"content-type": self.kind})
+        await reply.prepare(request)
+        await reply.write(self.text)
+        await self.may_end.wait()
+        await reply.write(b'"}]}\n')
+        await reply.write_eof()
+        return reply
+
+
+PAINT = {"model": "painter", "prompt": "x"}
+MEBIBYTE = 1024 * 1024
+
+
+@pytest.mark.parametrize("kind", ["application/json", "text/event-stream"])
+async def test_what_is_held_until_it_is_checked_counts_as_memory_until_it_is_sent(kind: str) -> None:
+    server = Slow(MEBIBYTE, kind)
+    async with serving("sqlite://") as (served, images, _):
+        images.handler, memory = server.answer, served.engine.memory
+        asked = asyncio.create_task(served.http.post(f"{served.url}/images/generations", json=PAINT))
+        await until(lambda: memory.size - memory.left >= MEBIBYTE)
+        server.may_end.set()
+        async with await asked as reply:
+            assert (reply.status, len(await reply.read())) == (200, len(server.text) + 5)
+        await until(lambda: memory.left == memory.size)
+
+
+async def test_an_answer_is_refused_while_there_is_no_room_for_it_and_an_answer_that_never_fits_by_its_size() -> None:
+    replies = []
+    for size, used in ((MEBIBYTE, 3 * MEBIBYTE), (MEBIBYTE, 0), (4 * MEBIBYTE, 0)):
+        server = Slow(size)
+        server.may_end.set()
+        async with serving("sqlite://", memory=4 * MEBIBYTE, limits=Limits(body=64 * 1024)) as (served, images, _):
+            images.handler = server.answer
+            served.engine.memory.take(used)
+            status, answer = await served.post("/images/generations", json=PAINT)
+            replies.append((status, str(answer.get("error"))))
+            await until(lambda engine=served.engine, used=used: engine.memory.size - engine.memory.left == used)  # type: ignore[misc] # of this turn
+    assert [status for status, _ in replies] == [503, 200, 502]
+    assert "all the memory" in replies[0][1]
+    assert str(4 * MEBIBYTE) in replies[2][1]
+
+
+async def test_the_images_of_one_tenant_leave_room_for_another() -> None:
+    server, replies = Slow(4 * MEBIBYTE), []
+    async with serving("sqlite://", memory=8 * MEBIBYTE, limits=Limits(body=64 * 1024)) as (served, images, _):
+        keys = [bearing(await issue(served.engine.store, tenant)) for tenant in ("greedy", "other")]
+        images.handler, path, memory = server.answer, f"{served.url}/images/generations", served.engine.memory
+        held = asyncio.create_task(served.http.post(path, json=PAINT, headers=keys[0]))
+        await until(lambda: memory.size - memory.left >= 4 * MEBIBYTE)
+        for key in keys:
+            images.handler = (small := Slow(3 * MEBIBYTE)).answer
+            small.may_end.set()
+            replies.append((await served.post("/images/generations", json=PAINT, headers=key))[0])
+        server.may_end.set()
+        async with await held as reply:
+            assert reply.status == 200
+    assert replies == [503, 200]
+
+
+async def test_an_answer_that_had_room_is_sent_although_others_have_filled_the_memory_while_it_was_checked() -> None:
+    server = Slow(100, "text/event-stream")
+    server.text = b'data: {"data": [{"url": "", "b64_json": "' + b"A" * 1000
+    server.may_end.set()
+    async with serving("sqlite://", memory=8 * MEBIBYTE, limits=Limits(body=64 * 1024)) as (served, images, _):
+        key = bearing(await issue(served.engine.store, "greedy"))
+        images.handler, memory = server.answer, served.engine.memory
+        memory.take(4 * MEBIBYTE, "greedy")
+        take, size_of_answer, filled = memory.take, len(server.text) + len(b'"}]}\n'), list[int]()
+
+        def fill(size: int, tenant: str = "") -> None:
+            take(size, tenant)
+            if size == 2 * size_of_answer:  # it may have a URL, counts three times, and is checked next
+                take(memory.left)
+                filled.append(memory.left)
+
+        memory.take = fill  # type: ignore[method-assign] # others come while the answer is checked
+        async with served.http.post(f"{served.url}/images/generations", json=PAINT, headers=key) as reply:
+            text = await reply.text()
+    assert filled == [0]
+    assert (reply.status, "A" * 1000 in text) == (200, True)

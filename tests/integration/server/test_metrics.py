@@ -6,9 +6,11 @@ from collections.abc import AsyncIterator
 import pytest
 from starlette.types import Message
 
+from antiphon import ids
 from antiphon.errors import StoreError
+from antiphon.jobs.queue import LEAD
 from antiphon.server.application import create_app
-from antiphon.storage.contract import Backlog
+from antiphon.storage.contract import NOTHING_RESERVED, Backlog, Deferral, StoredResponse
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.telemetry.metrics import Measures
 from antiphon.testing.store.containers import AMPLE, new_container
@@ -156,8 +158,22 @@ async def test_background_work_is_counted_from_the_queue_to_its_end(backend: Rep
 
     assert numbers["antiphon_background_jobs_total{outcome=claimed}"] == 1
     assert numbers["antiphon_background_jobs_total{outcome=done}"] == 1
-    assert numbers["antiphon_background_waiting"] == 0
+    assert numbers["antiphon_background_waiting"] == numbers["antiphon_background_deferred"] == 0
     assert numbers["antiphon_webhooks_waiting"] == 0
+
+
+async def test_a_response_that_waits_after_its_window_is_counted() -> None:
+    class Busy(SqliteStore):
+        async def claim(self, *args: object, **how: object) -> None:
+            return None
+
+    store, now = Busy.open("sqlite://"), int(ids.now())
+    async with serve(store=store, measures=Measures()) as one:
+        for begin_by in (now + 60, now - LEAD + 60, now - LEAD - 60):
+            response = StoredResponse(ids.new_id("resp"), now, "queued", None, b"{}", tenant="acme")
+            await store.enqueue(response, b"", [], None, NOTHING_RESERVED, most=None, deferral=Deferral(begin_by))
+        numbers = await scrape(one)
+    assert (numbers["antiphon_background_deferred"], numbers["antiphon_background_overdue"]) == (3, 1)
 
 
 async def test_a_failure_of_the_store_is_counted_by_what_was_to_be_done(backend: ReplayBackend) -> None:
@@ -217,7 +233,7 @@ async def test_they_can_be_left_out(measured: Served) -> None:
 
 async def test_a_store_that_is_away_hides_only_what_waits_in_it(backend: ReplayBackend) -> None:
     class Away(SqliteStore):
-        async def backlog(self) -> Backlog:
+        async def backlog(self, lead: int = 0) -> Backlog:
             raise StoreError("The store is unreachable.")
 
     async with serve(HttpBackend("replay", backend.url), store=Away.open("sqlite://"), measures=Measures()) as served:

@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from antiphon import AsyncAntiphon, Translator
+from antiphon import AsyncAntiphon
 from antiphon.application.backends import check_backends
 from antiphon.config import BackendConfig, Settings
 from antiphon.errors import ClientError, ConfigError
+from antiphon.translation import Translator
 from antiphon.upstream.http import HttpBackend
 from antiphon.upstream.options import BackendOptions
 from tests.support.documents import pdf

@@ -90,6 +90,17 @@ async def test_a_budget_counts_its_own_day_and_month(store: Store, is_shared: bo
     assert not await is_left(Budget(1000, 100), 1)
 
 
+async def test_a_key_that_was_idle_for_long_has_the_requests_of_one_minute_and_no_more(
+    store: Store, clock: Clock
+) -> None:
+    limits = Limits(requests_per_minute=2, tokens_per_minute=2)
+    key = new_key(limits=limits)
+    await store.put_api_key(key)
+    for _ in range(2):
+        assert [(await store.take(key.id, limits, 1)).is_granted for _ in range(3)] == [True, True, False]
+        clock.now += 3600
+
+
 async def test_a_new_day_begins_with_what_was_spent_and_without_what_was_reserved(store: Store, clock: Clock) -> None:
     key, both = await kept(store, "acme", BUDGET), Budget(100, 150)
     assert await has_room(store, key, 50, both, both)

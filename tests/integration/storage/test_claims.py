@@ -41,3 +41,16 @@ async def test_a_key_is_taken_from_an_expired_worker_by_another_and_not_by_itsel
     taken = await store.reserve(T, "key", b"print", "resp_taken", "other")
 
     assert [again.response_id, taken.response_id] == ["resp_first", "resp_taken"]
+
+
+@pytest.mark.parametrize("beats", [0, 2])
+async def test_a_silent_worker_expires_once_however_many_watch_it(store: Store, beats: int) -> None:
+    await queue(store)
+    await store.claim("silent", 10)
+    for _ in range(beats):
+        await store.heartbeat("silent")
+
+    assert await store.heartbeats() == {"silent": beats}
+    assert [await store.expire_worker("silent", beats) for _ in range(2)] == [True, False]
+    await store.heartbeat("silent")
+    assert await store.expire_worker("silent", beats + 1)

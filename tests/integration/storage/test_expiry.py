@@ -190,6 +190,19 @@ async def test_a_chat_completion_is_known_until_the_second_before(store: Store, 
     assert not await store.delete_completion("", name)
 
 
+async def test_a_key_is_reserved_until_the_second_before_and_free_from_its_second_on(
+    store: Store, clock: Clock
+) -> None:
+    clock.times = [END]
+    await store.reserve("", "key", b"print", "resp_1", "w")
+    found = []
+    for name, at in (("resp_2", END + KEPT - 1), ("resp_3", END + KEPT), ("resp_4", END + KEPT)):
+        clock.times = [at]
+        found.append((await store.reserve("", "key", b"print", name, "w")).response_id)
+
+    assert found == ["resp_1", "resp_3", "resp_3"]
+
+
 async def give_up_a_delivery(store: Store) -> None:
     await store.put_endpoint(WebhookEndpoint("we_1", "", "n", "https://a.b", [EVENT], 1, 1, "whsec_x"))
     queued = response("queued", None, OLD)

@@ -43,6 +43,51 @@ async def test_each_tenant_has_its_turn(store_url: str, limit: int) -> None:
     await store.close()
 
 
+@pytest.mark.parametrize("first", [0, 1])
+async def test_of_very_many_deliveries_the_one_that_waits_longest_is_first(store_url: str, first: int) -> None:
+    store = await open_store(store_url)
+    tenants = ("a", "b")
+    for tenant in tenants:
+        await register(store, tenant, 1)
+        await end(store, tenant, 2)
+    owners = sorted({one.endpoint.id: one.endpoint.tenant for one in await store.deliveries()}.items())
+    waits_longest = owners[first][1]
+    for one in await store.deliveries():
+        await store.postpone(one.id, int(ids.now()) - (9 if one.endpoint.tenant == waits_longest else 5), "later")
+    assert [one.tenant for one in await store.due(1)] == [waits_longest]
+    await store.close()
+
+
+async def test_of_very_many_deliveries_each_endpoint_of_a_tenant_has_its_turn(store_url: str) -> None:
+    store = await open_store(store_url)
+    await register(store, "a", 2)
+    await end(store, "a", 10)
+    waiting = await store.deliveries()
+    busy = waiting[0].endpoint.id
+    for one in waiting:
+        await store.postpone(one.id, int(ids.now()) - (9 if one.endpoint.id == busy else 5), "later")
+    chosen = {one.id for one in await store.due(4)}
+    assert sorted(one.endpoint.id == busy for one in waiting if one.id in chosen) == [False, False, True, True]
+    await store.close()
+
+
+async def test_of_few_deliveries_the_oldest_are_first_however_many_are_not_due(store_url: str) -> None:
+    store = await open_store(store_url)
+    await register(store, "a", 2)
+    await end(store, "a", 12)
+    waiting, now = await store.deliveries(), int(ids.now())
+    busy = waiting[0].endpoint.id
+    due = [[one for one in waiting if (one.endpoint.id == busy) is is_busy][:4] for is_busy in (True, False)]
+    for number, one in enumerate(waiting):  # of the others some wait for another attempt, some were given up
+        await store.postpone(one.id, now + 600 if number % 2 else None, "later")
+    for age, some in zip((9, 5), due, strict=True):
+        for one in some:
+            await store.retry_delivery(one.id)
+            await store.postpone(one.id, now - age, "later")
+    assert {one.id for one in await store.due(4)} == {one.id for one in due[0]}
+    await store.close()
+
+
 async def test_one_endpoint_with_very_many_deliveries_fills_a_look(store_url: str) -> None:
     store = await open_store(store_url)
     await register(store, "a", 1)

@@ -9,7 +9,15 @@ import pytest
 from antiphon.errors import StoreError
 from antiphon.ids import new_id
 from antiphon.sharing.scheduler import FairScheduler
-from antiphon.storage.contract import NOTHING_RESERVED, LockResult, Store, StoredAnswer, StoredConversation, StoredItem
+from antiphon.storage.contract import (
+    NOTHING_RESERVED,
+    LockResult,
+    PageQuery,
+    Store,
+    StoredAnswer,
+    StoredConversation,
+    StoredItem,
+)
 from antiphon.storage.open import open_store
 from antiphon.storage.operations.step import FEW_BYTES
 from antiphon.testing.store.making import T, new_response
@@ -51,6 +59,19 @@ async def test_a_known_chain_is_not_followed_by_a_response_of_another_tenant(sto
     assert (await store.measure_chain(OTHER, parent.id, 9)).length == 1
 
     assert (await store.measure_chain(OTHER, child.id, 9)).length == 0
+
+
+@pytest.mark.parametrize("is_down", [False, True])
+async def test_a_page_of_items_has_none_of_a_response_of_another_tenant(store: Store, is_down: bool) -> None:
+    item = StoredItem(new_id("msg"), b"{}")
+    parent = replace(new_response([StoredItem(new_id("msg"), b"{}")]), tenant=OTHER)
+    child = new_response([item], previous=parent.id)
+    for response in (parent, child):
+        await store.save(response)
+
+    page = await store.input_page(T, child.id, PageQuery(9, descending=is_down))
+    assert page is not None
+    assert list(page.items) == [item]
 
 
 async def test_no_history_waits_to_read_what_another_tenant_has(store_url: str) -> None:

@@ -1,6 +1,7 @@
 """ModelRegistry by the names that backends list, and what is counted of their responses."""
 
 import time
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,11 +13,12 @@ from antiphon.telemetry.metrics import (
     ModelNames,
     ResponseMetrics,
 )
+from antiphon.telemetry.tenants import TenantMetrics
 from antiphon.tools.registry import Toolset
 from antiphon.upstream.registry import ModelRegistry
 from antiphon.upstream.scripted import ScriptedBackend
 from tests.support.engine import ask, called, engine, said
-from tests.support.tools import MCP, Servers, Web, boom
+from tests.support.tools import MCP, Servers, Web, boom, output
 
 
 async def names(*listed: str) -> ModelNames:
@@ -57,3 +59,20 @@ async def test_calls_of_hosted_tools_are_counted_by_their_kind_and_not_by_their_
     await ask(made, tools=[MCP, {"type": "web_search"}])
 
     assert [(*one.labels.values(), one.value) for one in made.measures.tools.samples()] == [(*counted, 1)]
+
+
+@pytest.mark.parametrize("cpu", [2.5, 0.0])
+async def test_the_cpu_time_of_code_and_its_pauses_are_counted(cpu: float) -> None:
+    made, _ = engine(called("dice__roll", "{}"), said("5"))
+    made.toolset = Toolset(mcp=Servers(roll=lambda use: replace(output("5"), cpu=cpu, paused=1.5)))
+    made.observers.add(ResponseMetrics(made.measures, ModelNames(made.models), time.monotonic))
+    made.observers.add(TenantMetrics(made.measures, most=1))
+
+    await ask(made, tools=[MCP])
+
+    assert {one.labels["kind"]: one.value for one in made.measures.code_seconds.samples()} == {
+        "cpu": cpu,
+        "paused": 1.5,
+    }
+    by_tenant = [(*one.labels.values(), one.value) for one in made.measures.tenant_code_seconds.samples()]
+    assert by_tenant == [("", "cpu", cpu), ("", "paused", 1.5)]

@@ -30,6 +30,7 @@ def summary(name: str, *, started_ms: int, **changes: Any) -> dict[str, Any]:
         "store": True,
         "stream": True,
         "background": False,
+        "completion_window": None,
         "websocket": False,
         "cached": False,
         "tools": [],

@@ -13,7 +13,7 @@ import pytest
 
 from tests.support.cpu import clock
 from tests.support.cpu.budgets import BUDGETS, TOLERANCE, TOO_DEAR, Spent, dearest, is_too_dear, unmarked
-from tests.support.cpu.calibration import EVERY, Calibration, factor
+from tests.support.cpu.calibration import EVERY, Calibration
 from tests.support.levels import is_wide, runs_all_of
 
 MOST_LINES = 20
@@ -36,7 +36,6 @@ class Meter:
 
     def __init__(self) -> None:
         self.spent = Spent()
-        self._calibration = Calibration()
         self._sliced = 0.0
         self._shared = 0.0
         """Seconds that the fixtures of several tests have cost so far."""
@@ -56,7 +55,7 @@ class Meter:
             if is_wide(item) or hasattr(getattr(item, "function", None), "cases"):
                 self.spent.excused.add(item.nodeid)
             if ended - self._sliced > EVERY:
-                self._calibration.run()
+                self.spent.calibration.run()
                 self._sliced = ended
 
     @pytest.hookimpl(wrapper=True)
@@ -73,10 +72,8 @@ class Meter:
     def total(self, *, with_children: bool) -> Spent:
         """What this process has spent, the calibration apart."""
         clock.refresh()
-        calibration = self._calibration
         seconds = clock.spent() if with_children else clock.of_this_process()
-        self.spent.seconds = seconds - calibration.seconds
-        self.spent.rounds, self.spent.calibrated = calibration.rounds, calibration.seconds
+        self.spent.seconds = seconds - sum(self.spent.calibration.seconds.values())
         return self.spent
 
 
@@ -112,7 +109,8 @@ class Report(Meter):
         if sent is None:
             self._lost += 1
         else:
-            self.spent.add(Spent(**sent | {"excused": set(sent["excused"])}))
+            calibration = Calibration(**sent["calibration"])
+            self.spent.add(Spent(**sent | {"excused": set(sent["excused"]), "calibration": calibration}))
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, object, object]:
@@ -122,7 +120,7 @@ class Report(Meter):
         own = self.total(with_children=not self._has_workers)
         workers.add(own)
         self.spent = workers
-        self._slowness = factor(self.spent.rounds, self.spent.calibrated)
+        self._slowness = self.spent.calibration.slowness
         if session.exitstatus == pytest.ExitCode.OK and self._is_judged() and self._is_too_dear():
             session.exitstatus = TOO_DEAR
         return result
@@ -152,7 +150,9 @@ class Report(Meter):
         text = f"CPU of {self._level}: {spent.seconds / slowness:.0f} s"
         if self._level in BUDGETS:
             text += f" of {BUDGETS[self._level][0]:.0f}"
+        factors = ", ".join(f"{kind} {factor:.2f}" for kind, factor in spent.calibration.factors().items())
         yield f"{text} ({spent.seconds:.0f} s on this machine, which is {slowness:.2f} times slower than the reference)"
+        yield f"How many times slower, by kind of work: {factors}"
         if self._lost:
             yield f"{self._lost} workers died, so the sum is incomplete and is not judged."
         elif self._is_too_dear():

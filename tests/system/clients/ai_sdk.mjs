@@ -1,6 +1,6 @@
 // Runs scenarios with Vercel's AI SDK: each line of standard input is one, and is answered with a line, both of JSON:
 //   {"major": 7, "scenario": "text", "url": "http://…/v1", "prompts": ["Hi."]}
-// The answer is what the SDK returns. Further keys: `stream`, `model`, `mcp` (the URL of an MCP server), `store` (the id of a vector store), `requireApproval`, `approve`, `openai` (provider options).
+// The answer is what the SDK returns. Scenario `chain` sends `previousResponseId` instead of the earlier turns. Further keys: `stream`, `model`, `mcp` (the URL of an MCP server), `store` (the id of a vector store), `requireApproval`, `approve`, `openai` (provider options).
 
 import { createInterface } from "node:readline";
 
@@ -24,6 +24,11 @@ async function play(options) {
     text: () => ({}),
     tools: () => ({ tools: { add }, stopWhen: stepCountIs(3) }),
     object: () => ({ output: Output.object({ schema: object({ name: { type: "string" } }) }) }),
+    chain: (previous) => ({
+      providerOptions: { openai: { ...options.openai, ...(previous && { previousResponseId: previous }) } },
+    }),
+    code: () => ({ tools: { code_interpreter: provider.tools.codeInterpreter({}) } }),
+    image: () => ({ tools: { image_generation: provider.tools.imageGeneration({ outputFormat: "png" }) } }),
     web: () => ({ tools: { web_search: provider.tools.webSearch({}) } }),
     files: () => ({
       tools: { file_search: provider.tools.fileSearch({ vectorStoreIds: [options.store], maxNumResults: 5 }) },
@@ -53,15 +58,16 @@ async function play(options) {
     return { result, parts };
   }
 
-  async function turn(messages) {
+  async function turn(messages, previous) {
     const { result, parts } = await (options.stream ? streamed : generated)({
       model: provider.responses(options.model ?? "fake-model"),
       messages,
       maxRetries: 0,
       providerOptions: { openai: options.openai ?? {} },
-      ...SCENARIOS[options.scenario](),
+      ...SCENARIOS[options.scenario](previous),
     });
     const steps = await result.steps;
+    const metadata = await result.providerMetadata;
     const { messages: answered } = await result.response;
     const content = steps.flatMap((step) => step.content);
     const shown = {
@@ -83,7 +89,7 @@ async function play(options) {
       warnings: steps.flatMap((step) => step.warnings ?? []),
     };
     const requests = content.filter((part) => part.type === "tool-approval-request");
-    return { shown, answered, requests };
+    return { shown, answered, requests, responseId: metadata?.openai?.responseId };
   }
 
   function decided({ approvalId }) {
@@ -93,9 +99,12 @@ async function play(options) {
   async function turns() {
     const messages = [];
     const all = [];
+    let previous;
     for (const prompt of options.prompts) {
+      if (options.scenario === "chain") messages.length = 0; // the server has the turns before
       messages.push({ role: "user", content: prompt });
-      let { shown, answered, requests } = await turn(messages);
+      let { shown, answered, requests, responseId } = await turn(messages, previous);
+      previous = responseId;
       all.push(shown);
       messages.push(...answered);
       while (requests.length && options.approve !== undefined) {

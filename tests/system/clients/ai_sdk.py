@@ -47,10 +47,10 @@ class SdkError(Exception):
 class _Node:
     """A process of Node.js that has loaded the SDK."""
 
-    def __init__(self, node: Path) -> None:
+    def __init__(self, node: Path, folder: Path) -> None:
         # The program is an argument: a module in a file would look for the packages beside that file.
         command = [str(node), "--input-type=module", "--eval", SCRIPT.read_text()]
-        self._process = subprocess.Popen(command, cwd=FOLDER, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self._process = subprocess.Popen(command, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         atexit.register(self.end)
         clock.watch(self._process.pid)
 
@@ -68,8 +68,8 @@ class _Node:
 
 
 @cache
-def _loaded(node: Path) -> _Node:
-    return _Node(node)
+def _loaded(node: Path, folder: Path) -> _Node:
+    return _Node(node, folder)
 
 
 @dataclass
@@ -80,6 +80,8 @@ class AiSdk:
     major: int
     stream: bool
     url: str
+    folder: Path = FOLDER
+    """Where the SDK is installed."""
 
     async def run(self, scenario: str, *prompts: str, **options: Any) -> list[dict[str, Any]]:
         """Run a scenario of `ai_sdk.mjs`; return what the SDK returns for each turn.
@@ -88,7 +90,7 @@ class AiSdk:
         """
         known = {"major": self.major, "stream": self.stream, "url": self.url}
         request = {**known, "scenario": scenario, "prompts": prompts, **options}
-        loaded = _loaded(self.node)
+        loaded = _loaded(self.node, self.folder)
         try:
             answer = await asyncio.wait_for(asyncio.to_thread(loaded.ask, json.dumps(request)), RUNNING)
             assert answer, "Node.js ended"

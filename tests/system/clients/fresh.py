@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.newest import OURS, UNREACHABLE
 from tests.support.npm import CACHE
 
 ROOT = Path(__file__).parents[3]
@@ -21,12 +22,6 @@ DOCUMENTED = "pip install '.[all]'"
 
 INSTALLING = 1200.0
 """Seconds that pip may take, on a machine with an empty cache."""
-
-UNREACHABLE = ("NewConnectionError", "ConnectTimeoutError", "ReadTimeoutError", "NameResolutionError", "ProxyError")
-"""What pip says if it reaches no package registry. Any other failure is a failure of the test."""
-
-OURS = ("PIP_CONSTRAINT", "PIP_BUILD_CONSTRAINT", "PYTHONPATH", "VIRTUAL_ENV")
-"""Variables of `make` and of other environments."""
 
 
 def python() -> Path:
@@ -51,7 +46,7 @@ def versions() -> str:
 def _make() -> None:
     venv.create(PLACE, with_pip=True, clear=True, symlinks=True)
     done = _run("/bin/sh", "-c", f". {PLACE}/bin/activate && {DOCUMENTED}")
-    if done.returncode and any(word in done.stderr for word in UNREACHABLE):
+    if done.returncode and any(word in done.stderr for word in UNREACHABLE["pip"]):
         pytest.skip(f"pip reaches no package registry: {done.stderr.strip()[-300:]}")
     assert done.returncode == 0, done.stdout + done.stderr
 

@@ -131,6 +131,7 @@ def without(url: str) -> str:
     return f'{OFF}\n[[backends]]\nname = "tide"\nurl = "{url}"\n{OFF_BACKEND}'
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize(("client", "personality"), PAIRS)
 async def test_a_client_completes_the_task(client: str, personality: Personality, tmp_path: Path) -> None:
     assert (await work(client, personality, tmp_path, is_on=True)).is_complete(personality)

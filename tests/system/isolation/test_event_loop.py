@@ -32,11 +32,11 @@ The target is half of it, on an idle machine; here other tests run beside, and c
 CALIBRATED = 0.012
 """Seconds of CPU time that `work` takes there."""
 
-SAID = ("many calls", "many images", "a large image", "far too many items", "long decimals")
+SAID = ("many calls", "many images", "a large image", "large texts", "far too many items", "long decimals")
 """What is sent on a WebSocket, too: the steps behind the message are those of HTTP."""
 
-TRIES = 5
-"""The best of so many counts: nothing but the server makes a step long each time."""
+TRIES = 15
+"""The best of so many counts: nothing but the server makes a step long each time, beside any other work."""
 
 IDLE = (" wait", " _worker", " _take")
 """Functions in which threads wait."""

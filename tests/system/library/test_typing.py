@@ -14,7 +14,7 @@ RIGHT = """
 import antiphon
 from dataclasses import dataclass
 
-from antiphon import Antiphon, AsyncAntiphon, BackendConfig, Settings, types
+from antiphon import Antiphon, AsyncAntiphon, BackendConfig, NotFoundError, Settings, types
 from openai import AsyncOpenAI, OpenAI
 
 settings = Settings(backends=[BackendConfig(url="http://127.0.0.1:8000/v1")], store="sqlite://")
@@ -48,11 +48,11 @@ with Antiphon(settings) as client:
                 print(item["type"], item.to_json(indent=2))
     with client.responses.stream(model="m", input="Hi") as stream:
         for event in stream:
-            if isinstance(event, types.OutputTextDelta):
+            if isinstance(event, types.ResponseTextDeltaEvent):
                 print(event.delta.upper(), event.sequence_number + 1)
-            elif isinstance(event, types.Completed):
+            elif isinstance(event, types.ResponseCompletedEvent):
                 print(event.response.output_text.upper())
-            elif isinstance(event, types.OutputItemDone):
+            elif isinstance(event, types.ResponseOutputItemDoneEvent):
                 print(event.item.type)
         print(stream.get_final_response().to_dict()["id"])
     for event in client.responses.create(model="m", input="Hi", stream=True, background=True):
@@ -72,6 +72,22 @@ with Antiphon(settings) as client:
     print(client.responses.stream(response_id="resp_1", starting_after=3).get_final_response().output_text.upper())
     conversation = client.conversations.create(items=[{"role": "user", "content": "Hi"}])
     client.conversations.items.create(conversation.id, items=[types.Message(role="user", content="Hi")])
+    file = client.files.create(file=("a.txt", b"Hi"), purpose="assistants", timeout=30, extra_headers={"a": "b"})
+    print(client.files.content(file.id).text.upper(), [one.filename.upper() for one in client.files.list(limit=5)])
+    store = client.vector_stores.create(name="tides", metadata={"a": "b"})
+    client.vector_stores.update(store.id, name=None)
+    attached = client.vector_stores.files.create_and_poll(file.id, vector_store_id=store.id, attributes={"year": 1})
+    print(attached.last_error.code if attached.last_error else attached.status)
+    print([found.content[0].text.upper() for found in client.vector_stores.search(store.id, query="Hi")])
+    print(client.vector_stores.file_batches.upload_and_poll(store.id, files=[b"a", ("b", b"c")]).file_counts.failed + 1)
+    container = client.containers.create(name="c", memory_limit="1g")
+    print(client.containers.files.create(container.id, file_id=file.id).path.upper())
+    print(client.prompts.create(instructions="{{a}}").variables, client.embeddings.create(model="m", input="a").data)
+    print([image.url for image in client.images.generate(prompt="a").data or []])
+    try:
+        client.responses.retrieve("resp_2", timeout=1.5)
+    except NotFoundError as error:
+        print(error.status_code + 1, error.request_id, error.param)
 
 
 async def main() -> None:
@@ -93,6 +109,9 @@ async def main() -> None:
             print((await resumed.get_final_response()).output_text.upper())
         async for item in client.responses.input_items.list(made.id):
             print(item.type)
+        async for file in client.files.list(purpose="assistants"):
+            print(file.filename.upper())
+        print((await client.vector_stores.list()).data[0].file_counts.total + 1)
     OpenAI(http_client=antiphon.http_client(settings))
     AsyncOpenAI(http_client=antiphon.async_http_client(settings))
 
@@ -114,6 +133,9 @@ WRONG = {
     'client.responses.create(model="m").output_txt': '"Response" has no attribute "output_txt"; maybe "output_text"?',
     'client.responses.input_items.list("resp_1", order="up")': 'Argument "order" to "list"',
     'client.conversations.update("conv_1", metadata={"a": 1})': "Dict entry 0 has incompatible type",
+    'client.files.create(file=3, purpose="assistants")': 'Argument "file" to "create" of "Files"',
+    'client.files.retrieve("file-1", timeout="1")': 'Argument "timeout" to "retrieve" of "Files"',
+    'client.vector_stores.search("vs_1", qurey="Hi")': 'Unexpected keyword argument "qurey"',
     'Antiphon(url="http://a/v1")': 'Unexpected keyword argument "url" for "Antiphon"',
 }
 

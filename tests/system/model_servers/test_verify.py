@@ -61,4 +61,7 @@ async def test_chat_completions_break_nothing_that_the_server_keeps(
     _, own = await verify(tmp_path, server.url, server.kind.model, *flags)
     _, passed_on = await verify(tmp_path, front, server.kind.model, *flags)
 
-    assert broken(passed_on).keys() - broken(own).keys() == set()
+    passed = {one["id"] for one in own if one["outcome"] == "passed"}
+    lost = broken(passed_on).keys() & passed  # what its noise kept from being judged there is compared with nothing
+    assert lost == set()
+    assert len(passed) > 40

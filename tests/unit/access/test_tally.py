@@ -6,7 +6,7 @@ import pytest
 
 from antiphon.access import tally as tallying
 from antiphon.access.tally import ImagesTally, Tally
-from antiphon.translation.to_chat.tokens import request_tokens
+from antiphon.translation.to_chat_completions.tokens import request_tokens
 
 REQUEST = {"model": "m", "messages": [{"role": "user", "content": "Hi"}]}
 

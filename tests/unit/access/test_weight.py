@@ -7,7 +7,7 @@ import pytest
 from antiphon.access import weight
 from antiphon.access.weight import weight_of, weight_of_chat, weight_of_response
 from antiphon.protocol.requests import CreateResponse
-from antiphon.translation.to_chat.tokens import MEDIUM, MEDIUM_DATA
+from antiphon.translation.to_chat_completions.tokens import MEDIUM, MEDIUM_DATA
 
 IMAGE = b'{"url": "data:image/png;base64,%b"}' % (b"A" * 5_000)
 FILE = b'{"data": "%b"}' % (b"B" * 2_500)

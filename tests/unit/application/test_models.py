@@ -9,7 +9,7 @@ from antiphon.config import BackendConfig, ModelConfig, Settings
 from antiphon.config.models import PriceConfig
 from antiphon.errors import ConfigError
 from antiphon.translation.dialects.profile import ModelProfile
-from antiphon.translation.to_chat.defaults import ModelDefaults
+from antiphon.translation.to_chat_completions.defaults import ModelDefaults
 from antiphon.upstream.options import ModelOptions
 from antiphon.upstream.prices import Prices
 from tests.support.engine import Listed

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from antiphon.cache.cached_answer import KeptAnswer, Origin, from_bytes, noted, replay_answer, to_bytes
-from antiphon.protocol.events import OutputItemAdded, OutputItemDone
+from antiphon.protocol.events import ResponseOutputItemAddedEvent, ResponseOutputItemDoneEvent
 from antiphon.protocol.items.hosted import WebSearchCall
 from antiphon.protocol.response import Response, Usage
 from antiphon.testing import assert_event_stream
@@ -86,7 +86,10 @@ def test_deltas_are_padded_for_those_who_want_that_and_for_nobody_else(pads: boo
 
 def test_an_answer_with_what_a_server_ran_is_not_the_models_alone() -> None:
     item = WebSearchCall(id="ws_1", status="completed", action={"type": "search", "query": "q"})
-    told = [OutputItemAdded(output_index=0, item=item), OutputItemDone(output_index=0, item=item)]
+    told = [
+        ResponseOutputItemAddedEvent(output_index=0, item=item),
+        ResponseOutputItemDoneEvent(output_index=0, item=item),
+    ]
     assert noted(told, ORIGIN, Usage(), {}) is None
 
 

@@ -11,7 +11,7 @@ from antiphon.cache.key import MAY_DIFFER, SEEN_AS_ITEMS, cache_key
 from antiphon.ids import new_id
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.validation.validate import decode_request
-from antiphon.translation.to_chat.request import normalise_input
+from antiphon.translation.to_chat_completions.request import normalise_input
 
 SECRET = b"s" * 32
 TEXTS = st.text(st.characters(codec="ascii", min_codepoint=32, max_codepoint=126), min_size=1, max_size=20)
@@ -60,6 +60,7 @@ DELIVERY: dict[str, st.SearchStrategy[Any]] = {
     "stream": st.booleans(),
     "stream_options": st.sampled_from([{}, {"include_obfuscation": False}]),
     "background": st.booleans(),
+    "background_options": st.just({"completion_window": "soonest"}),
     "antiphon": st.sampled_from([{"cache": True}, {"cache": {"ttl": 600}}]),
 }
 NOT_SERVED = {"moderation", "prompt", "image", "access_programs"}

@@ -95,6 +95,8 @@ def test_every_setting_can_be_an_environment_variable() -> None:
         "CACHE_EMBEDDINGS": "e",
         "CACHE_SIMILARITY": "0.9",
         "SEARCH_EMBEDDINGS": "nomic",
+        "SEARCH_EMBEDDINGS_BATCH": "10",
+        "SEARCH_CHUNK_TOKENS": "bge=350 nomic:v1.5=600",
         "METRICS": "false",
         "METRICS_KEY_ENV": "WATCH_KEY",
         "METRICS_NETWORKS": "10.2.0.0/16, ::1",
@@ -126,6 +128,7 @@ def test_every_setting_can_be_an_environment_variable() -> None:
         "CODE_KERNELS_PER_TENANT": "3",
         "CODE_RUNNING": "6",
         "CODE_CONTAINERS_PER_TENANT": "7",
+        "CODE_CORES_PER_TENANT": "1.5",
         "CODE_E2B_URL": "https://e2b.example",
         "CODE_E2B_KEY_ENV": "SANDBOX_KEY",
         "CODE_E2B_TEMPLATE": "python",
@@ -162,7 +165,8 @@ def test_every_setting_can_be_an_environment_variable() -> None:
     assert settings.prompts == {"support": PromptConfig(instructions="You help {{customer}}.")}
     assert (settings.cache_ttl, settings.cache_size) == (60, 8)
     assert (settings.cache_embeddings, settings.cache_similarity) == ("e", 0.9)
-    assert settings.search_embeddings == "nomic"
+    assert (settings.search_embeddings, settings.search_embeddings_batch) == ("nomic", 10)
+    assert settings.search_chunk_tokens == {"bge": 350, "nomic:v1.5": 600}
     assert (settings.fallback, settings.check_interval) == ({"a": ["b", "c"], "d": ["e"]}, 0.0)
     assert (settings.max_body, settings.max_bodies, settings.max_connections) == (2000, 3000, 4)
     assert (settings.max_connection_bytes, settings.max_responses) == (5000, 77)
@@ -185,7 +189,7 @@ def test_every_setting_can_be_an_environment_variable() -> None:
     assert (settings.code_sandbox, settings.code_python) == ("e2b", "/opt/code/bin/python")
     assert (settings.code_timeout, settings.code_memory_max) == (5.0, "16g")
     assert (settings.code_kernels_per_tenant, settings.code_running) == (3, 6)
-    assert settings.code_containers_per_tenant == 7
+    assert (settings.code_containers_per_tenant, settings.code_cores_per_tenant) == (7, 1.5)
     assert (settings.code_e2b_url, settings.code_e2b_key_env) == ("https://e2b.example", "SANDBOX_KEY")
     assert settings.code_e2b_template == "python"
 
@@ -435,7 +439,7 @@ def test_a_refusal_names_the_variable_where_that_outdoes_the_file() -> None:
     write("port = 1")
 
     assert refusal({"ANTIPHON_PORT": "x"}).startswith("The variable ANTIPHON_PORT is wrong: ")
-    assert refusal({"ANTIPHON_PORT": "x"}, port="y").startswith("A flag is wrong: ")
+    assert refusal({"ANTIPHON_PORT": "x"}, port="y").startswith("The flag --port is wrong: ")
 
 
 def test_a_file_that_is_not_there_or_none_is_refused() -> None:

@@ -103,7 +103,7 @@ def test_a_case_is_asked_for_no_more_once_it_ended() -> None:
     playing.end(Verdict("failed", "why"))
 
     assert playing.step is None
-    assert playing.trial.verdicts == {"a": Verdict("failed", "why"), "b": Verdict("failed", "why")}
+    assert playing.trial.verdicts == dict.fromkeys("ab", Verdict("failed", "why", is_end=True))
 
 
 def test_requests_name_the_model_and_bound_the_answer() -> None:

@@ -9,7 +9,7 @@ from antiphon.conformance.case import Case
 from antiphon.conformance.choice import under
 from antiphon.conformance.exchange import Request
 from antiphon.conformance.judging import Plan
-from antiphon.conformance.prerequisites import NEEDS, needs_of, with_needs
+from antiphon.conformance.prerequisites import KNOWN, NEEDS, needs_of, with_needs
 from antiphon.conformance.reading import at, listed
 from antiphon.conformance.report import Result
 from antiphon.conformance.requirement import Verdict
@@ -73,6 +73,7 @@ def test_a_server_that_refuses_every_creation_is_broken_at_the_root_and_excused_
 
     assert {one.area for one in found.values() if one.outcome == "not offered"} == {
         "responses:emulation",
+        "responses:prompts",
         "responses:websocket",
     }
     assert roots[MADE] > 300
@@ -92,7 +93,7 @@ def test_a_server_that_breaks_down_over_hosted_tools_is_judged_once_for_each_too
     mcp = {one.id.rpartition(":")[2]: one for one in found.values() if one.area == "responses:mcp"}
     broken = {name for name, one in mcp.items() if one.outcome == "failed"}
 
-    assert broken == {"list-item", "list-before", "no-address", "no-label", "same-label"}
+    assert broken == {"list-item", "no-address", "no-label", "same-label"}
     assert {one.blocked_by for name, one in mcp.items() if name not in broken} == {"responses:mcp:list-item"}
     assert found["responses:web-search:max-tool-calls"].blocked_by == "responses:hosted:web-search-item"
     assert found["responses:hosted:code-order"].blocked_by == "responses:hosted:code-item"
@@ -151,6 +152,59 @@ def test_what_is_not_offered_leaves_what_needs_it_not_offered() -> None:
 
     assert found["responses:compact:trigger"].outcome == "not offered"
     assert "responses:compact:object" in found["responses:compact:trigger"].came
+
+
+BLOCKED_BY = {
+    "responses:file-search:item": "responses:vector-stores:made",
+    "responses:file-search:too-many": "responses:files:created",
+    "responses:file-search:echoed": "responses:vector-stores:made",
+    "responses:vector-stores:searched": "responses:files:created",
+    "responses:containers:file-attached": "responses:files:created",
+    "responses:code-interpreter:by-id": "responses:containers:created",
+    "responses:models:entry": "responses:models:list",
+    "responses:vector-stores:whole": "responses:vector-stores:attached",
+    "responses:conversations:unstored": "responses:conversations:appended",
+    "responses:mcp:call-structured": "responses:mcp:call-output",
+    "responses:errors:window-in-foreground": "responses:background:window",
+    "responses:prompt-cache:streamed": "responses:prompt-cache:prewarm",
+    "responses:prompt-cache:continued": "responses:prompt-cache:prewarm",
+    "responses:prompt-cache:background": "responses:prompt-cache:prewarm",
+    "responses:websocket:prewarm": "responses:prompt-cache:prewarm",
+    "responses:prompt-cache:not-found": "responses:prompt-cache:diagnostics",
+}
+"""By a requirement: the one that fails if the server lacks what both need, such as stored files or an option."""
+
+
+@each(("name", "root"), BLOCKED_BY.items())
+def test_what_a_case_creates_first_is_what_fails(name: str, root: str) -> None:
+    others = [(need, OK) for need in with_needs({name}) - {name, root}]
+
+    assert stood(*others, (root, BROKEN), (name, BROKEN))[name].blocked_by == root
+
+
+def test_a_server_that_resumes_no_stream_need_not_refuse_to() -> None:
+    whole, foreground = "responses:resume:whole", "responses:resume:foreground"
+    needed = [(need, OK) for need in with_needs({whole}) - {whole}]
+
+    assert stood(*needed, (whole, LACKING), (foreground, BROKEN))[foreground].outcome == "not offered"
+
+
+def test_a_server_that_ignores_unknown_parameters_need_not_refuse_a_window() -> None:
+    window, ignored, kept = "responses:errors:window-with-stream", *KNOWN
+    needed = [(need, OK) for need in with_needs({window}) - {window, ignored, kept}]
+
+    assert stood(*needed, (ignored, BROKEN), (kept, BROKEN), (window, BROKEN))[window].blocked_by == ignored
+    assert stood(*needed, (ignored, BROKEN), (kept, OK), (window, BROKEN))[window].outcome == "failed"
+    assert stood(*needed, (ignored, OK), (kept, BROKEN), (window, BROKEN))[window].outcome == "failed"
+
+
+def test_of_alternatives_that_all_fail_the_first_is_the_root() -> None:
+    at_once, told = "responses:background:at-once", "responses:background:told"
+    needed = [(need, OK) for need in with_needs({told}) - {told}]
+
+    assert stood(*needed, (at_once, BROKEN), (told, BROKEN))[told].blocked_by == at_once
+    assert stood(*needed, (at_once, BROKEN), (told, OK))[told].outcome == "passed"
+    assert stood(*needed, (at_once, OK), (told, BROKEN))[told].outcome == "failed"
 
 
 def test_one_need_that_holds_is_enough() -> None:

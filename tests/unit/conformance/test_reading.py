@@ -1,10 +1,12 @@
 """Looks at JSON that may be anything."""
 
+import re
 from typing import Any
 
 import pytest
 
-from antiphon.conformance.reading import MISSING, at, is_integer, is_number, is_text, listed, shown
+from antiphon.conformance.reading import MISSING, at, is_integer, is_number, is_text, listed, shown, unlike
+from tests.support.cases import each
 
 VALUE = {"a": [{"b": 1}], "c": None, "d": [1]}
 
@@ -52,3 +54,19 @@ def test_a_value_is_shown_as_json_and_cut() -> None:
     assert (shown({"a": None}), shown("é"), shown(MISSING)) == ('{"a": null}', '"é"', '"nothing"')
     assert len(shown("x" * 500)) == 120
     assert shown(deep) == "a value nested too deeply to show"
+
+
+SHAPES = {
+    "conv_0123456789abcdef0123456789abcdef0123456789abcdef": "conv_[0-9a-f]{48}",
+    "file-3f2504e0-4f89-41d3-9a0c-0305e82c3301": "file-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}",
+    "resp_7": "resp_[0-9]",
+    "resp_wxyzGHIJwxyz": "resp_[a-z]{4}[A-Z]{4}[a-z]{4}",
+    "vs_01ARZ3NDEKTSV4RRFFQ69G5FAV": "vs_[0-9A-HJKMNP-TV-Z]{26}",
+}
+"""By an id that a server issued: the shape of its ids."""
+
+
+@each(("issued", "shape"), SHAPES.items())
+def test_an_id_that_nothing_has_has_the_shape_of_one_that_was_issued(issued: str, shape: str) -> None:
+    assert unlike(issued) != issued
+    assert re.fullmatch(shape, unlike(issued))

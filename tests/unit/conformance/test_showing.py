@@ -3,9 +3,10 @@
 from antiphon.conformance.exchange import Exchange, Request
 from antiphon.conformance.reading import legible
 from antiphon.conformance.reading import shown as value_shown
-from antiphon.conformance.report import LONGEST, Shown, encode_report, raw, shown
+from antiphon.conformance.report import LONGEST, Shown, curl, encode_report, raw, shown
 from antiphon.conformance.requirement import Verdict, must
 from antiphon.conformance.run import results
+from tests.support.cases import each
 from tests.unit.conformance.test_report import report
 from tests.unit.conformance.test_run import tried
 
@@ -44,3 +45,12 @@ def test_half_a_character_in_an_answer_leaves_the_report_writable() -> None:
 
     assert told[0].came == '{"role": "\\udfff"}'
     assert encode_report(report(*told))
+
+
+BODIES = {b'{"a": 1}': True, b"one\ntwo": True, b"one\r\ntwo": False, b"\xff": False}
+"""By the body of a request: whether a command shows it as it is."""
+
+
+@each(("body", "is_shown"), BODIES.items())
+def test_a_body_that_no_command_shows_has_no_command(body: bytes, is_shown: bool) -> None:
+    assert bool(curl(Request(method="POST", path="/files", content=body))) == is_shown

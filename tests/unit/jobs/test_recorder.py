@@ -3,11 +3,11 @@
 import pytest
 
 from antiphon.jobs.recorder import LARGE, frames_of
-from antiphon.protocol.events import OutputTextDelta
+from antiphon.protocol.events import ResponseTextDeltaEvent
 
 
-def delta(number: int, size: int) -> OutputTextDelta:
-    return OutputTextDelta(
+def delta(number: int, size: int) -> ResponseTextDeltaEvent:
+    return ResponseTextDeltaEvent(
         sequence_number=number, output_index=0, content_index=0, item_id="msg_1", delta="x" * size, obfuscation=""
     )
 

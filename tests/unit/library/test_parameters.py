@@ -3,7 +3,9 @@
 from typing import Any
 
 import pytest
+from msgspec.structs import fields
 
+from antiphon.library import file_parameters
 from antiphon.library.parameters import (
     CompactParameters,
     CountParameters,
@@ -11,11 +13,14 @@ from antiphon.library.parameters import (
     ResponseParameters,
     as_query,
 )
+from antiphon.protocol import containers, vector_stores
+from antiphon.protocol.files import FilesQuery
 from antiphon.protocol.items.content import NotServed
+from antiphon.protocol.prompts import NewPromptVersion, PromptsQuery, PromptTemplate
 from antiphon.protocol.requests import CompactRequest, CreateResponse
 from antiphon.protocol.resources import CountInputTokens, InputItemsQuery
 
-OWN = {"extra_body"}
+OWN = {"extra_body", "extra_headers", "timeout"}
 """What the library has besides."""
 
 OTHERWISE = {"stream"}
@@ -24,7 +29,7 @@ OTHERWISE = {"stream"}
 
 def served(request: Any) -> set[str]:
     """The fields of a request, but for those that this server rejects by name."""
-    return {name for name, kind in request.__annotations__.items() if kind != NotServed} - OTHERWISE
+    return {one.name for one in fields(request) if one.type != NotServed} - OTHERWISE
 
 
 @pytest.mark.parametrize(
@@ -33,6 +38,20 @@ def served(request: Any) -> set[str]:
         (ResponseParameters, CreateResponse),
         (CompactParameters, CompactRequest),
         (InputPageParameters, InputItemsQuery),
+        (file_parameters.NewVectorStore, vector_stores.CreateVectorStore),
+        (file_parameters.VectorStoreChange, vector_stores.UpdateVectorStore),
+        (file_parameters.StorePageParameters, vector_stores.VectorStoresQuery),
+        (file_parameters.StoreFilePageParameters, vector_stores.StoreFilesQuery),
+        (file_parameters.SearchParameters, vector_stores.SearchVectorStore),
+        (file_parameters.NewStoreFile, vector_stores.AttachFile),
+        (file_parameters.NewBatch, vector_stores.CreateFileBatch),
+        (file_parameters.FilePageParameters, FilesQuery),
+        (file_parameters.NewContainer, containers.CreateContainer),
+        (file_parameters.ContainerPageParameters, containers.ContainersQuery),
+        (file_parameters.ContainerFilePageParameters, containers.ContainerFilesQuery),
+        (file_parameters.PromptParameters, PromptTemplate),
+        (file_parameters.PromptVersionParameters, NewPromptVersion),
+        (file_parameters.PromptPageParameters, PromptsQuery),
     ],
 )
 def test_the_names_are_those_of_the_api(parameters: Any, request_type: Any) -> None:
@@ -41,9 +60,8 @@ def test_the_names_are_those_of_the_api(parameters: Any, request_type: Any) -> N
 
 
 def test_the_names_of_a_count_are_those_of_the_api() -> None:
-    assert CountParameters.__required_keys__ | CountParameters.__optional_keys__ == {
-        *CountInputTokens.__struct_fields__
-    }
+    names = CountParameters.__required_keys__ | CountParameters.__optional_keys__
+    assert names - OWN == {*CountInputTokens.__struct_fields__}
 
 
 @pytest.mark.parametrize(

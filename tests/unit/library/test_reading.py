@@ -93,17 +93,17 @@ def test_events_keep_all_that_they_have(data: dict[str, Any]) -> None:
 def test_events_have_typed_objects_inside() -> None:
     done = read_event({"type": "response.output_item.done", "sequence_number": 1, "output_index": 0, "item": MESSAGE})
     completed = read_event({"type": "response.completed", "sequence_number": 2, "response": response(MESSAGE)})
-    assert isinstance(done, types.OutputItemDone)
+    assert isinstance(done, types.ResponseOutputItemDoneEvent)
     assert isinstance(done.item, types.Message)
-    assert isinstance(completed, types.Completed)
+    assert isinstance(completed, types.ResponseCompletedEvent)
     assert completed.response.output_text == "Hello"
 
 
 def test_an_event_of_a_run_is_copied_before_a_caller_sees_it() -> None:
     own = read_item(MESSAGE)
-    event = events.OutputItemDone(output_index=0, item=own)
+    event = events.ResponseOutputItemDoneEvent(output_index=0, item=own)
     seen = own_event(event)
-    assert isinstance(seen, types.OutputItemDone)
+    assert isinstance(seen, types.ResponseOutputItemDoneEvent)
     assert seen.to_dict() == event.to_dict()
     assert seen.item is not own
 

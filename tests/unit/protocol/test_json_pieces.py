@@ -18,19 +18,19 @@ JSON = st.recursive(
 
 
 @pytest.mark.wide
-@given(JSON)
-def test_the_bytes_are_those_of_pythons_encoder(data: object) -> None:
+@given(JSON, st.integers(1, 20))
+def test_the_bytes_are_those_of_pythons_encoder(data: object, long: int) -> None:
     encoder = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
-    with patch.multiple(json_pieces, MANY=2, LONG=3, DEEPEST=3):
+    with patch.multiple(json_pieces, LONG=long, LEAF=1, DEEPEST=3):
         joined = b"".join(pieces(data, lambda one: encoder.encode(one).encode("utf-8", "surrogatepass")))
     assert joined == encoder.encode(data).encode("utf-8", "surrogatepass")
 
 
 @pytest.mark.wide
-@given(JSON.filter(lambda data: all(abs(one) < 2**63 for one in numbers(data))))
-def test_sorted_bytes_are_those_of_the_sorting_encoder(data: object) -> None:
+@given(JSON.filter(lambda data: all(abs(one) < 2**63 for one in numbers(data))), st.integers(1, 20))
+def test_sorted_bytes_are_those_of_the_sorting_encoder(data: object, long: int) -> None:
     encode = msgspec.json.Encoder(order="sorted").encode
-    with patch.multiple(json_pieces, MANY=2, LONG=3, DEEPEST=3):
+    with patch.multiple(json_pieces, LONG=long, LEAF=1, DEEPEST=3):
         assert b"".join(pieces(data, encode, is_sorted=True)) == encode(data)
 
 

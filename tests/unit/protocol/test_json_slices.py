@@ -9,8 +9,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from antiphon.protocol import json_slices, json_texts
-from antiphon.protocol.json_slices import decode_in_slices, holds_more
+from antiphon.protocol import json_members, json_slices, json_texts
+from antiphon.protocol.json_slices import count_openings, decode_in_slices, holds_more
+from tests.support.profiled import calls_in
 
 NAMES = st.sampled_from(["a", "b", 'a"', "\\", "é", "[", "{,"])
 JSON = st.recursive(
@@ -49,11 +50,18 @@ def outcome(body: bytes, *, in_slices: bool) -> str:
 
 
 def check(body: bytes, size: int, window: int) -> None:
-    sizes: dict[str, Any] = {"SLICE": size, "WINDOW": window, "STRING_WINDOW": window, "LONG": LONG}
-    with patch.multiple(json_slices, **sizes), patch.object(json_texts, "LONG", LONG):
-        assert outcome(body, in_slices=True) == outcome(body, in_slices=False)
+    """Whichever way it is read: by members or in slices."""
+    slices: dict[str, Any] = {"SLICE": size, "WINDOW": window, "LONG": LONG}
+    members: dict[str, Any] = {"LONG": LONG, "SLICE": size}
+    ways: list[dict[str, Any]] = [{"SMALL": 0}, {"FEW": 1, "SMALL": 1000}]
+    expected = outcome(body, in_slices=False)
+    with patch.multiple(json_slices, **slices), patch.multiple(json_texts, LONG=LONG, STRING_WINDOW=window):
+        for way in ways:
+            with patch.multiple(json_members, **(members | way)):
+                assert outcome(body, in_slices=True) == expected
 
 
+@pytest.mark.wide
 @given(JSON, st.integers(1, 40), st.integers(2, 20))
 @example([("a", [1, 2, 3]), ("a", [4, ("b", 5)])], 1, 2)
 def test_the_data_are_the_same(data: object, size: int, window: int) -> None:
@@ -67,6 +75,8 @@ def test_the_data_are_the_same(data: object, size: int, window: int) -> None:
 @example(b'[1,{"a":2],3]', 1, 2)
 @example(b"[1,2]]", 1, 2)
 @example(b'[1,"ab\\', 1, 2)
+@example(b'"', 1, 2)
+@example(b'{"', 3, 2)
 def test_the_errors_are_the_same(body: bytes, size: int, window: int) -> None:
     check(body, size, window)
 
@@ -108,14 +118,66 @@ def test_what_is_too_deep_is_not_decoded(body: bytes) -> None:
         decode_in_slices(body)
 
 
-def test_no_slice_is_much_larger_than_it_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
-    sizes = []
-    decode = msgspec.json.decode
-    monkeypatch.setattr(json_slices.msgspec.json, "decode", lambda body: sizes.append(len(body)) or decode(body))
-    decode_in_slices(b'{"a":{"input":[' + b",".join([b'{"b":[1.25,{"c":"d"}]}'] * 20_000) + b"]}}")
+ITEMS = {
+    "items": b",".join([b'{"type":"message","text":"%b"}' % (b"a b\\n" * 500)] * 2000),
+    "a long item": b'{"text":"%b"}' % (b"a" * 3_000_000),
+    "an item with many members": b'{"numbers":[%b0]}' % (b'{"b":[1.25,{"c":"d"}]},' * 60_000),
+    "small items": b'{"b":[1.25,{"c":"d"}]},' * 100_000 + b"0",
+    "numbers": b"1.25," * 300_000 + b"0",
+}
 
-    assert len(sizes) > 10
-    assert max(sizes) < json_slices.SLICE + 2 * json_slices.WINDOW
+
+@pytest.mark.wide
+@pytest.mark.parametrize("items", ITEMS.values(), ids=ITEMS.keys())
+def test_no_step_reads_much_more_than_it_may(monkeypatch: pytest.MonkeyPatch, items: bytes) -> None:
+    decoded: list[int] = []
+    decode = json_members.decode_value
+
+    def noted(body: bytes) -> Any:
+        decoded.append(len(body))
+        return decode(body)
+
+    for module in (json_members, json_slices):
+        monkeypatch.setattr(module, "decode_value", noted)
+    data = decode_in_slices(b'{"a":{"input":[' + items + b"]}}")
+    assert data == msgspec.json.decode(b'{"a":{"input":[' + items + b"]}}")
+    assert max(decoded) < json_members.SLICE + 2 * json_slices.WINDOW
+
+
+def test_a_large_request_is_read_with_few_steps() -> None:
+    """Each member of an object is an item at most, as clients send them."""
+    body = b'{"model":"m","input":[%b]}' % ITEMS["items"]
+    assert calls_in(lambda: decode_in_slices(body)) < 6 * 2000
+
+
+@pytest.mark.parametrize(
+    "number",
+    [
+        b"1.7976931348623157e308",
+        b"2.4703282292062327208e-324",
+        b"9007199254740993.0",
+        b"-0.0",
+        b"1E5",
+        b"0.1",
+        b"5e-324",
+    ],
+)
+def test_a_number_is_what_msgspec_reads(number: bytes) -> None:
+    assert json.dumps(json_members.decode_value(number)) == json.dumps(msgspec.json.decode(number))
+
+
+@given(
+    st.floats(allow_nan=False, allow_infinity=False)
+    | st.integers()
+    | st.decimals(allow_nan=False, allow_infinity=False)
+)
+def test_any_number_is_what_msgspec_reads(number: object) -> None:
+    assert outcome(str(number).encode(), in_slices=True) == outcome(str(number).encode(), in_slices=False)
+
+
+def test_brackets_are_counted_up_to_one_more_than_enough() -> None:
+    body = b'[{"a": "[{", "b": []}, []]'
+    assert [count_openings(body, most) for most in (0, 3, 5, 6, 100)] == [1, 4, 6, 6, 6]
 
 
 def test_arrays_and_objects_are_counted_outside_of_strings() -> None:

@@ -5,7 +5,7 @@ import base64
 import msgspec
 import pytest
 
-from antiphon.protocol.events import OutputItemDone
+from antiphon.protocol.events import ResponseOutputItemDoneEvent
 from antiphon.protocol.items.hosted import ImageGenerationCall
 from antiphon.protocol.kept_images import PIECE, KeptImage, as_base64, as_kept, as_logged, kept_of, note_kept, usage_of
 
@@ -24,7 +24,7 @@ def test_a_client_sees_the_image_and_the_store_its_reference() -> None:
     assert b"row_1" not in msgspec.json.encode(item)
     assert kept == kept_of(stored)  # type: ignore[arg-type]
     assert b'"result":"kept:row_1:12:1,2,3,4,5,6"' in msgspec.json.encode(stored)
-    assert b"aGk=" not in msgspec.json.encode(as_logged(OutputItemDone(output_index=0, item=item)))
+    assert b"aGk=" not in msgspec.json.encode(as_logged(ResponseOutputItemDoneEvent(output_index=0, item=item)))
 
 
 def test_an_image_that_is_in_no_store_stays_in_its_item() -> None:

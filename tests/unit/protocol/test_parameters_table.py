@@ -91,6 +91,7 @@ def test_what_is_not_listed_as_refused_is_taken(name: str) -> None:
         "truncation": "auto",
         "service_tier": "auto",
         "client_metadata": {},
+        "background_options": {"continuation_id": "line-4"},
         "antiphon": {},
         "context_management": [{"type": "compaction"}],
         "max_output_tokens": 16,

@@ -108,8 +108,8 @@ Each area has a time limit of 15 s. A finding is `ok`, a `note`, which needs no 
     "demo-backend": """
 See [judge a gateway](../guides/check-conformance.md#check-a-gateway), and for `--weak`
 [what a gateway supplies](../guides/check-conformance.md#check-what-a-gateway-adds). The names for `--refuse` are
-`messages.system`, `calls.arguments`, `calls.ids`, `calls.signatures`, `tools.schema`, `tools.forced`, `tools.format`,
-`sampling.both`, `sampling.value`, `reasoning.effort` and `stream.always`: what
+`messages.system`, `calls.arguments`, `calls.ids`, `calls.signatures`, `calls.tools`, `tools.schema`, `tools.forced`,
+`tools.format`, `sampling.both`, `sampling.value`, `reasoning.effort` and `stream.always`: what
 [backends refuse](dialects.md#differences-that-antiphon-learns).
 """,
 }

@@ -17,7 +17,7 @@ README = REFERENCE.parents[1] / "README.md"
 REPORTS = sorted((REFERENCE.parents[1] / "reports").glob("*.json"))
 BETWEEN = re.compile(r"(?<=<!-- gateways -->\n).*(?=<!-- /gateways -->)", re.DOTALL)
 
-GATEWAYS = ("Antiphon", "agentic-api", "LiteLLM", "SGLang gateway")
+GATEWAYS = ("Antiphon", "OGX", "agentic-api", "LiteLLM", "SGLang gateway")
 FEATURES: dict[str, tuple[str, ...]] = {
     "Events of a stream": ("responses:stream", "responses:order", "responses:replay", "transport:sse"),
     "Stored responses": ("responses:store", "responses:chain", "responses:input-items"),

@@ -333,6 +333,7 @@ SAMPLES = {
     "host": "::1",
     "images_backend": "http://127.0.0.1:8080/v1",
     "log_format": "json",
+    "search_chunk_tokens": "a=350",
     "log_level": "debug",
     "mcp_list_failure": "continue",
     "mcp_servers": "files=https://a/mcp",
@@ -345,6 +346,7 @@ SAMPLES = {
     "purge_fraction": "1",
     "store": "sqlite://",
     "web_search": "brave",
+    "trace_endpoint": "http://127.0.0.1:4318",
     "web_search_url": "https://a/search",
 }
 """A value for the variable of each setting that does not accept 7."""

@@ -20,7 +20,7 @@ from antiphon.protocol.tools import (
 )
 from antiphon.protocol.validation.validate import decode_request
 from antiphon.translation.dialects.table import DIALECTS
-from antiphon.translation.to_chat.messages import to_messages
+from antiphon.translation.to_chat_completions.messages import to_messages
 from antiphon.translation.tool_mapping.offering import toolbox_of
 from tests.support.pages import table
 

@@ -2,6 +2,9 @@
 
 from typing import Any
 
+from msgspec import UNSET
+
+from antiphon.protocol.items.calls import ApplyPatchCall, ApplyPatchCallOutput, DeleteFile
 from antiphon.protocol.items.content import OutputText
 from antiphon.protocol.items.hosted import McpCall, WebSearchCall
 from antiphon.protocol.items.messages import FunctionCall, FunctionCallOutput, Message, Reasoning
@@ -47,6 +50,17 @@ def test_ids_and_durations_in_results_do_not_count_and_other_numbers_do() -> Non
 def test_calls_in_turn_are_one_row() -> None:
     assert repetitions(rounds(*[("a", "1"), ("b", "2")] * 4)) == 4
     assert repetitions(rounds(*[("a", "1"), ("b", "2"), ("c", "3")] * 3)) == 3
+
+
+def test_an_absent_output_equals_one_that_is_null() -> None:
+    made: list[Any] = [USER]
+    for number, output in enumerate((UNSET, None, UNSET)):
+        call_id = f"call_{number}"
+        patch = ApplyPatchCall(call_id=call_id, operation=DeleteFile(path="a"))
+        made += [patch, ApplyPatchCallOutput(call_id=call_id, status="failed", output=output)]
+    assert repetitions(made) == 3
+    failed = [McpCall(name="n", arguments="{}", server_label="s", error="e", output=one) for one in (UNSET, None)]
+    assert repetitions([USER, *failed]) == 2
 
 
 def test_a_message_of_the_user_begins_anew() -> None:

@@ -1,5 +1,5 @@
 from antiphon.runs.prompt_memory import PromptMemory
-from antiphon.translation.to_chat.reuse import fingerprint
+from antiphon.translation.to_chat_completions.reuse import fingerprint
 from tests.support.engine import target
 
 PROMPT = fingerprint({"messages": [{"role": "user", "content": "Hi"}]})

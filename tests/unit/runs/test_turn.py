@@ -15,7 +15,7 @@ from antiphon.runs.steps import AttachFiles, CallModel, FinishRun
 from antiphon.runs.turn import Turn
 from antiphon.translation.dialects.profile import ModelProfile
 from antiphon.translation.files import ReadFile, ReadFiles
-from antiphon.translation.to_chat.defaults import ModelDefaults
+from antiphon.translation.to_chat_completions.defaults import ModelDefaults
 from antiphon.translation.wire import Finish
 from antiphon.upstream.backend_state import Target
 from tests.support.engine import target, turn_for

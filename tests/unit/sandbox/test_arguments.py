@@ -22,9 +22,9 @@ def test_every_place_that_can_be_written_has_a_size(identity: Identity) -> None:
     places = [(words[place - 2 : place], words[place + 1]) for place, word in enumerate(words) if word == "--tmpfs"]
     assert [where for _, where in places] == ["/dev", "/dev/shm", "/tmp", "/mnt/data"]
     assert all(size[0] == "--size" for size, where in places if where != "/dev")
-    assert [after for word, after in pairwise(words) if word == "--remount-ro"] == ["/dev", "/"]
+    assert [after for word, after in pairwise(words) if word == "--remount-ro"] == ["/dev", "/proc", "/"]
     assert "--bind" not in words
-    assert {"--die-with-parent", "--new-session", "--clearenv", "--unshare-net", "--unshare-pid"} <= set(words)
+    assert {"--die-with-parent", "--clearenv", "--unshare-net", "--unshare-pid"} <= set(words)
 
 
 def test_an_unprivileged_server_uses_a_user_namespace_and_root_becomes_a_user() -> None:

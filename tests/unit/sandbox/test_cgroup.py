@@ -60,3 +60,10 @@ def test_a_machine_has_a_group_with_its_limits(tree: Path) -> None:
         file.unlink()
     path.rmdir()
     group.remove()
+
+
+def test_the_kernel_counts_the_cpu_time_of_a_group(tree: Path) -> None:
+    group = Cgroup(tree, LIMITS)
+    (path,) = tree.glob("machine-*")
+    (path / "cpu.stat").write_text("usage_usec 2500000\nuser_usec 2000000\nsystem_usec 500000\n")
+    assert group.cpu() == 2.5

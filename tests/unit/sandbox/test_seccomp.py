@@ -9,16 +9,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antiphon.sandbox import seccomp
-from antiphon.sandbox.seccomp import ALLOW, DENIED, KILL, MACHINES, REFUSE, program
+from antiphon.sandbox.seccomp import ALLOW, DENIED, KILL, MACHINES, REFUSE, UNCOUNTED, program
 
 LENGTH = struct.calcsize("=HBBI")
 MOST = 4096
 """Instructions that the kernel accepts."""
 
 
-def verdict(machine: str, number: int, arguments: Sequence[int] = (), architecture: int | None = None) -> int:
+def verdict(
+    machine: str,
+    number: int,
+    arguments: Sequence[int] = (),
+    architecture: int | None = None,
+    *,
+    is_counted: bool = True,
+) -> int:
     """What the kernel does about a call."""
-    code = list(struct.iter_unpack("=HBBI", program(machine)))
+    code = list(struct.iter_unpack("=HBBI", program(machine, is_counted=is_counted)))
     data = struct.pack(
         "=IIQ6Q", number, architecture or MACHINES[machine][1], 0, *arguments, *[0] * (6 - len(arguments))
     )
@@ -43,6 +50,19 @@ def verdict(machine: str, number: int, arguments: Sequence[int] = (), architectu
 def test_denied_calls_are_refused_on_every_processor(machine: str) -> None:
     numbers = [pair[MACHINES[machine][0]] for pair in DENIED.values()]
     assert {verdict(machine, number) for number in numbers if number is not None} == {REFUSE | errno.EPERM}
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_calls_that_use_uncounted_memory_are_refused_without_a_control_group(machine: str) -> None:
+    column = MACHINES[machine][0]
+    for pair in UNCOUNTED.values():
+        number = pair[column]
+        if number is not None:
+            assert verdict(machine, number, [1], is_counted=False) == REFUSE | errno.EPERM
+            assert verdict(machine, number, [1]) == ALLOW
+    fcntl = seccomp.FCNTL[column]
+    assert verdict(machine, fcntl, [3, seccomp.RESIZING], is_counted=False) == REFUSE | errno.EPERM
+    assert verdict(machine, fcntl, [3, 6], is_counted=False) == verdict(machine, fcntl, [3, seccomp.RESIZING]) == ALLOW
 
 
 @pytest.mark.parametrize("machine", MACHINES)

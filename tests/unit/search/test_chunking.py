@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antiphon.search.chunking import Chunk, chunks_of, estimate_tokens
+from antiphon.search.chunking import LARGE, Chunk, chunks_of, estimate_tokens
 from tests.support.chance import examples
 
 PIECES = [
@@ -148,6 +148,11 @@ def test_tokens_are_quarters_of_bytes_and_characters_of_chinese() -> None:
         2,
         3,
     ]
+
+
+def test_a_large_text_has_the_tokens_of_its_parts() -> None:
+    assert estimate_tokens("aé机" * LARGE) == LARGE * 7 // 4
+    assert estimate_tokens("a" * (4 * LARGE + 1)) == LARGE + 1
 
 
 @pytest.mark.parametrize(("most", "overlap"), [(99, 0), (4097, 0), (100, 51), (800, -1)])

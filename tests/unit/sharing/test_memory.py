@@ -53,6 +53,14 @@ def test_what_is_returned_is_free_for_its_tenant_again() -> None:
     assert memory.left == 30
 
 
+def test_nothing_more_is_never_refused() -> None:
+    memory = Memory(100)
+    memory.take(70, "a")
+    memory.take(30)
+
+    assert not is_full(memory, 0, "a")
+
+
 def test_a_connection_holds_no_more_than_its_own_limit() -> None:
     memory = Memory(1000)
     account = Account(memory, "a", 100)

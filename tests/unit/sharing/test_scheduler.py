@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from antiphon.sharing.resources import SharedResources
-from antiphon.sharing.scheduler import FairScheduler, NoRoomError
+from antiphon.sharing.scheduler import FairScheduler, NoRoomError, deferred
 from tests.support.waiting import let_others_run
 
 
@@ -61,6 +61,9 @@ class Crowd:
         for task in self.tasks:
             task.cancel()
         await asyncio.gather(*self.tasks, return_exceptions=True)
+        for end in self.ends:
+            if end.done() and not end.cancelled():
+                end.exception()  # an operation that was aborted retrieved none
 
 
 TURNS = 4
@@ -423,3 +426,26 @@ def test_it_is_full_while_all_of_its_slots_are_in_use(slots: int) -> None:
     assert (fills, scheduler.is_full) == ([False] * slots, True)
     scheduler.leave("a", 0.1)
     assert not scheduler.is_full
+
+
+async def test_a_deferred_operation_waits_behind_all_others_even_if_they_come_later() -> None:
+    crowd = Crowd(FairScheduler(1, bound=1))
+    for tenant, is_patient in (("a", False), (deferred("b"), True), (deferred("c"), True), ("a", False)):
+        await crowd.come(tenant, is_patient=is_patient)
+    assert crowd.refused == []  # deferred operations leave the queue to the others
+
+    for _ in range(3):
+        await crowd.finish_oldest()
+    assert crowd.order == ["a", "a", deferred("b"), deferred("c")]
+    await crowd.close()
+
+
+async def test_deferred_operations_leave_an_eighth_free_and_no_limit_used_up() -> None:
+    scheduler = FairScheduler(8, per_tenant=7)
+    taken = [scheduler.take(deferred("a")) for _ in range(8)]
+    assert taken == [True] * 7 + [False]
+    assert scheduler.take("a")
+
+    limited = FairScheduler(0, per_tenant=1)
+    assert limited.take("a")
+    assert not limited.take(deferred("a"))  # its own limit holds for both together

@@ -1,6 +1,7 @@
 """Who is woken by a change, and what tasks that wait for the same change share."""
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -73,6 +74,27 @@ async def test_a_wait_ends_after_its_seconds(monkeypatch: pytest.MonkeyPatch) ->
         await asyncio.wait_for(wait, LONG)
 
 
+@pytest.mark.parametrize("is_cancelled", [False, True])
+async def test_a_wait_that_ends_leaves_no_timer(monkeypatch: pytest.MonkeyPatch, is_cancelled: bool) -> None:
+    loop, timers, notifier = asyncio.get_running_loop(), list[asyncio.TimerHandle](), Notifier()
+    call_later = loop.call_later
+
+    def noted(*how: Any) -> asyncio.TimerHandle:
+        timers.append(call_later(*how))
+        return timers[-1]
+
+    monkeypatch.setattr(loop, "call_later", noted)
+    with notifier.expect("resp_1") as change:
+        wait = asyncio.create_task(change.wait(LONG))
+        await let_others_run()
+        if is_cancelled:
+            wait.cancel()
+        notifier.wake("resp_1")
+        await asyncio.wait([wait])
+
+    assert (wait.cancelled(), [timer.cancelled() for timer in timers]) == (is_cancelled, [True])
+
+
 async def test_a_subscription_that_ended_takes_nothing_from_the_others() -> None:
     notifier = Notifier()
     with notifier.expect("resp_1") as change:
@@ -83,6 +105,26 @@ async def test_a_subscription_that_ended_takes_nothing_from_the_others() -> None
         notifier.wake("resp_1")
         await wait
     notifier.wake("resp_1")
+
+
+async def test_a_subscription_that_ended_is_neither_told_of_changes_nor_keeps_a_lookup() -> None:
+    notifier = Notifier()
+    looks = 0
+
+    async def look() -> int:
+        nonlocal looks
+        looks += 1
+        return looks
+
+    with notifier.expect("resp_1") as last:
+        with notifier.expect("resp_1") as ended:
+            assert await ended.look("key", look) == 1
+        assert await last.look("key", look) == 1, "the lookup belongs to all who wait"
+        notifier.wake("resp_1")
+        assert (ended.is_changed, last.is_changed) == (False, True)
+        assert await last.look("key", look) == 2
+    with notifier.expect("resp_1") as later:
+        assert await later.look("key", look) == 3
 
 
 async def test_tasks_that_wait_for_the_same_change_share_a_lookup_until_it_comes_or_the_lookup_is_old(

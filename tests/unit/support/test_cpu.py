@@ -3,7 +3,7 @@
 import pytest
 
 from tests.support.cpu.budgets import BUDGETS, TOLERANCE, Spent, dearest, is_too_dear, unmarked
-from tests.support.cpu.calibration import REFERENCE, Calibration, factor
+from tests.support.cpu.calibration import KINDS, Calibration
 from tests.support.timeouts import scaled
 
 
@@ -23,10 +23,11 @@ def test_every_budget_has_a_reason() -> None:
 
 
 def test_processes_are_added_up() -> None:
-    whole = Spent(1.0, 10, 0.5, {"a": 0.1}, {"a"})
-    whole.add(Spent(2.0, 20, 0.25, {"b": 0.2}))
+    whole = Spent(1.0, Calibration({"memory": 10}, {"memory": 0.5}), {"a": 0.1}, {"a"})
+    whole.add(Spent(2.0, Calibration({"memory": 20, "kernel": 1}, {"memory": 0.25, "kernel": 1.0}), {"b": 0.2}))
 
-    assert whole == Spent(3.0, 30, 0.75, {"a": 0.1, "b": 0.2}, {"a"})
+    calibration = Calibration({"memory": 30, "kernel": 1}, {"memory": 0.75, "kernel": 1.0})
+    assert whole == Spent(3.0, calibration, {"a": 0.1, "b": 0.2}, {"a"})
 
 
 def test_the_dearest_come_first() -> None:
@@ -41,19 +42,27 @@ def test_a_slow_test_is_listed_unless_it_is_marked_or_starts_processes() -> None
     assert unmarked(spent, slowness=3.0) == []
 
 
-@pytest.mark.parametrize(("rounds", "seconds", "slowness"), [(REFERENCE, 1, 1), (REFERENCE, 2, 2), (0, 0, 1)])
-def test_slowness_is_relative_to_the_reference(rounds: int, seconds: float, slowness: float) -> None:
-    assert factor(rounds, seconds) == slowness
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_machine_is_as_slow_as_it_is_at_its_slowest_kind_of_work(kind: str) -> None:
+    of_the_reference = {kind: reference for kind, (_, reference) in KINDS.items()}
+
+    assert Calibration(of_the_reference, dict.fromkeys(KINDS, 1.0)).slowness == 1
+    assert Calibration(of_the_reference, dict.fromkeys(KINDS, 1.0) | {kind: 2.0}).slowness == 2
+    assert Calibration(of_the_reference, dict.fromkeys(KINDS, 0.5) | {kind: 0.4}).slowness == 1
+
+
+def test_a_machine_that_was_not_measured_counts_as_the_reference() -> None:
+    assert Calibration().slowness == 1
 
 
 def test_a_calibration_counts_its_rounds_and_seconds() -> None:
     calibration = Calibration()
-    calibration.run(0.001)
-    first = calibration.rounds
-    calibration.run(0.001)
+    calibration.run(0.003)
+    first = dict(calibration.rounds)
+    calibration.run(0.003)
 
-    assert calibration.rounds > first > 0
-    assert calibration.seconds >= 0.002
+    assert all(calibration.rounds[kind] > first[kind] > 0 for kind in KINDS)
+    assert sum(calibration.seconds.values()) >= 0.006
 
 
 @pytest.mark.parametrize(

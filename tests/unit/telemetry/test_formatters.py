@@ -121,3 +121,11 @@ def test_an_error_that_causes_itself_is_told_once() -> None:
 def test_what_others_put_behind_their_first_line_is_left_out() -> None:
     line = TextLines().format(record("Task failed\nfuture: <Task exception=KeyError('canary')>", name="asyncio"))
     assert line.endswith("asyncio: Task failed")
+
+
+@pytest.mark.parametrize("name", ["antiphon", "opentelemetry.exporter"])
+@pytest.mark.parametrize("form", [TextLines, JsonLines])
+def test_no_line_has_user_information_of_a_url(form: type[logging.Formatter], name: str) -> None:
+    line = form().format(record("Cannot send to %s", "http://ada:s3/cr#3t@host/v1", name=name))
+    assert "http://…" in line
+    assert not any(word in line for word in ("ada", "s3", "3t"))

@@ -26,7 +26,7 @@ async def test_delays_are_measured_again_and_again() -> None:
 
 async def test_a_stall_is_logged_once_with_its_stack(caplog: pytest.LogCaptureFixture) -> None:
     seen: list[float] = []
-    watchdog = LoopWatchdog(seen.append, every=0.001, long=0.01)
+    watchdog = LoopWatchdog(seen.append, every=0.001, long=0.2)  # a busy machine stalls for less
     noticed = threading.Event()
     name_of = watchdog._stack
 
@@ -48,7 +48,7 @@ async def test_a_stall_is_logged_once_with_its_stack(caplog: pytest.LogCaptureFi
             await until(lambda seen_before=count: len(seen) > seen_before)
         watchdog.close()
 
-    assert max(seen) >= 0.01
+    assert max(seen) >= 0.2
     assert ["in be_slow" in record.getMessage() for record in caplog.records] == [True]
 
 

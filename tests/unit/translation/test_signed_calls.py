@@ -6,11 +6,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from antiphon import Translator
 from antiphon.access.keyring import Keyring
 from antiphon.protocol.items.content import LONGEST_SEALED, MAX_CALL_ID, SEALED_CALL
 from antiphon.protocol.items.messages import FunctionCall
 from antiphon.protocol.validation.validate import decode_request
+from antiphon.translation import Translator
 from antiphon.translation.dialects.table import DIALECTS
 from antiphon.translation.signed_calls import SIGNED_CALL, sealed_id, signature_of
 from antiphon.translation.to_responses.request import to_responses

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antiphon.errors import BackendError
-from antiphon.protocol.events import ArgumentsDelta, Keepalive
+from antiphon.protocol.events import Keepalive, ResponseFunctionCallArgumentsDeltaEvent
 from antiphon.translation import wire
 from antiphon.translation.wire import AnswerReader, EventDecoder, encode
 from tests.support.replay import completion, delta, sse, text
@@ -109,7 +109,7 @@ def test_comments_do_not_add_up_to_an_event(monkeypatch: pytest.MonkeyPatch) -> 
 def test_events_are_written_with_their_type_and_one_line_of_json() -> None:
     events = [
         Keepalive(sequence_number=4),
-        ArgumentsDelta(output_index=0, item_id="fc_1", delta="{\n", sequence_number=5),
+        ResponseFunctionCallArgumentsDeltaEvent(output_index=0, item_id="fc_1", delta="{\n", sequence_number=5),
     ]
     first, second, rest = encode(events).split(b"\n\n")
     assert first == b'event: keepalive\ndata: {"type":"keepalive","sequence_number":4}'

@@ -6,7 +6,7 @@ import pytest
 from antiphon.protocol.validation.validate import decode_request
 from antiphon.translation.dialects.profile import ModelProfile
 from antiphon.translation.dialects.table import DIALECTS
-from antiphon.translation.to_chat.defaults import ModelDefaults
+from antiphon.translation.to_chat_completions.defaults import ModelDefaults
 from antiphon.upstream.backend_state import BackendState, LoadReport
 from antiphon.upstream.options import BackendOptions, ModelOptions, is_listed
 from antiphon.upstream.prices import Prices
@@ -28,6 +28,13 @@ def test_a_backend_serves_what_it_lists() -> None:
 
     assert [one.called(name) for name in ("x", "llama3", "y")] == ["x", "llama3", None]
     assert offered(one) == ["x", "llama3:latest"]
+
+
+def test_a_backend_that_was_never_called_has_counted_nothing() -> None:
+    one = served(BackendOptions())
+
+    assert (one.asked, one.failed, one.health.failures, one.health.ejections) == (0, 0, 0, 0)
+    assert (one.prompts.size, one.prompts.reused, one.prompts.breaks, one.prompts.last_break) == (0, 0, 0, "")
 
 
 def test_an_alias_is_the_clients_name_for_a_model() -> None:

@@ -3,6 +3,7 @@
 import pytest
 
 from antiphon.errors import BackendError
+from antiphon.upstream.backend import Reply
 from antiphon.upstream.options import BackendOptions
 from antiphon.upstream.registry import ModelRegistry, probe
 from antiphon.upstream.scripted import ScriptedBackend
@@ -39,6 +40,31 @@ class Refusing(ScriptedBackend):
 )
 async def test_a_server_that_misses_the_model_knows_responses(status: int, api: str | None) -> None:
     assert await probe(Refusing(status)) == api
+
+
+@pytest.mark.parametrize("status", [400, 404, 500])
+async def test_the_answer_is_closed_unread(status: int) -> None:
+    """Else its connection could not be used again."""
+    read: list[str] = []
+
+    class Body:
+        def __aiter__(self) -> "Body":
+            return self
+
+        async def __anext__(self) -> bytes:
+            read.append("read")
+            raise StopAsyncIteration
+
+        async def aclose(self) -> None:
+            read.append("closed")
+
+    class Watched(Refusing):
+        async def post(self, path: str, body: bytes) -> Reply:
+            return Reply(self.status, {}, Body())
+
+    await probe(Watched(status))
+
+    assert read == ["closed"]
 
 
 @pytest.mark.parametrize(

@@ -63,6 +63,7 @@ def test_a_request_of_exactly_the_limit_fits(requested: int, expected: bool) -> 
     assert never_fits(f"Limit 6000, Requested {requested}") is expected
 
 
+@pytest.mark.wide
 @given(st.text())
 def test_whatever_a_backend_says_is_read(message: str) -> None:
     assert never_fits(message) <= is_about_request(message)

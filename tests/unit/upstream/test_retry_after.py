@@ -59,8 +59,11 @@ def test_where_no_header_says_it_the_message_may(message: str, expected: float |
 
 
 @given(st.text(), st.text())
-def test_whatever_a_backend_says_a_wait_is_none_or_finite_seconds(told: str, message: str) -> None:
-    for wait in (wait_of({"retry-after": told}, message), wait_of({"retry-after-ms": told}, f"try again in {message}")):
+def test_a_wait_is_none_or_finite_seconds_whatever_a_backend_sends(header: str, message: str) -> None:
+    for wait in (
+        wait_of({"retry-after": header}, message),
+        wait_of({"retry-after-ms": header}, f"try again in {message}"),
+    ):
         assert wait is None or 0 <= wait < float("inf")
 
 

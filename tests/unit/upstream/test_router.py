@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from antiphon.errors import AntiphonError, BackendError, ClientError
-from antiphon.protocol.requests import CreateResponse
+from antiphon.protocol.requests import BackgroundOptions, CreateResponse
 from antiphon.upstream.backend import Listing
 from antiphon.upstream.backend_state import LoadReport
 from antiphon.upstream.candidates import Candidates
@@ -17,7 +17,7 @@ from antiphon.upstream.options import BackendOptions
 from antiphon.upstream.registry import ModelRegistry
 from antiphon.upstream.retry_after import LONGEST_WAIT
 from antiphon.upstream.retry_policy import LONGEST_PAUSE, Failure
-from antiphon.upstream.router import Route, Router, chains_of
+from antiphon.upstream.router import Route, Router, chains_of, with_continuation
 from tests.support.chance import examples
 from tests.support.engine import Listed
 from tests.support.waiting import let_others_run
@@ -68,7 +68,7 @@ class Field:
 
     def broke(self, name: str, failure: Failure, error: AntiphonError, tenant: str = "") -> None:
         candidates = Candidates.of([self.served[name].target("m", "m")])
-        Route(self.router, candidates, (), tenant, is_patient=True).report_failure(failure, error)
+        Route(self.router, candidates, (), tenant, is_patient=True, is_late=False).report_failure(failure, error)
 
 
 def who(route: Route) -> str:
@@ -115,6 +115,17 @@ def test_chains_are_those_of_one_tenant() -> None:
     assert chains_of(request, "t") == ["t\0resp_1", "t\0conv_1", "t\0key"]
     assert not set(chains_of(request, "t")) & set(chains_of(request, "u"))
     assert chains_of(CreateResponse(model="m"), "t") == []
+
+
+def test_a_continuation_prefers_a_backend_after_all_chains_and_is_no_chain_itself() -> None:
+    options = BackgroundOptions(continuation_id="key")
+    request = CreateResponse(model="m", prompt_cache_key="key", background_options=options)
+    own, other = (with_continuation(["chain"], request, tenant) for tenant in ("t", "u"))
+
+    assert own[0] == "chain" and len(own) == 2
+    assert chains_of(request, "t") == ["t\0key"] != [own[1]]
+    assert own[1] != other[1]
+    assert with_continuation(["chain"], CreateResponse(model="m"), "t") == ["chain"]
 
 
 async def test_the_model_that_is_loaded_goes_first_and_who_does_not_say_counts_as_loaded() -> None:
@@ -800,3 +811,26 @@ async def test_what_is_known_of_a_backend_outlives_new_settings() -> None:
     assert known["a"] is field.served["a"]
     assert (known["a"].health.failures, known["a"].slots.capacity) == (MOST_FAILURES, 3)
     assert {await field.answer() for _ in range(5)} == {"c"}
+
+
+async def test_a_response_that_can_wait_uses_idle_slots_until_it_is_due() -> None:
+    field = Field("a", a=BackendOptions(concurrency=1))
+    candidates = Candidates.of([field.served["a"].target("m", "m")])
+    late = [
+        Route(field.router, candidates, (), "t", is_patient=True, is_late=False, defers_for=seconds)
+        for seconds in (60, 600)
+    ]
+    order: list[str] = []
+
+    async def use(name: str, route: Route) -> None:
+        async with slot(route):
+            order.append(name)
+
+    async with slot(await field.route()):
+        field.clock.now += 100  # the first of the two is due
+        asked = [("later", late[1]), ("due", late[0]), ("now", await field.route(is_patient=True))]
+        waiting = [asyncio.create_task(use(*one)) for one in asked]
+        await _settle()
+    await asyncio.gather(*waiting)
+    assert order == ["due", "now", "later"]
+    assert field.served["a"].slots.in_use == 0

@@ -65,6 +65,7 @@ export function FactsList({ details, now }: { details: Details; now: number }) {
 function modesOf(summary: Summary): string {
   const modes = [
     summary.background && "background",
+    summary.completion_window && `within ${summary.completion_window}`,
     summary.websocket ? "WebSocket" : summary.stream && "streamed",
     summary.attempts > 1 && plural(summary.attempts, "attempt"),
   ];

@@ -2,11 +2,11 @@
 
 The line of JSON has `task`, `memory` (bytes of address space), `cpu` (seconds), and the parameters of the task:
 
-- `text`: `filename`, `longest` (bytes). Result: `kind`, `pages`, `is_cut`, then the text in UTF-8.
+- `text`: `filename`, and the fields of `output.Bounds`. Result: `kind`, `pages`, `is_cut`, then the text in UTF-8.
 - `page`, of the web: `url`, `charset`, `is_html`, `longest` (characters). Result: `title`, `is_cut`, then the text.
 - `pages`: `first`, `count`, `pixels`, `longest` (bytes). Result: `sizes`, then the images one after the other.
 
-A file that cannot be read has the result `code`, `message`, `reason`.
+A file that cannot be read has the result `code`, `message`, `reason`, `pages`.
 """
 
 import json
@@ -28,11 +28,12 @@ FILES = 16
 Result = tuple[dict[str, Any], bytes]
 
 
-def text(content: bytes, *, filename: str, longest: int) -> Result:
+def text(content: bytes, *, filename: str, **bounds: Any) -> Result:
     """Return the text of a file."""
     from antiphon.documents.extraction import formats  # noqa: PLC0415 - each task loads what it needs
+    from antiphon.documents.extraction.output import Bounds  # noqa: PLC0415 - as above
 
-    kind, output = formats.read(content, filename, longest)
+    kind, output = formats.read(content, filename, Bounds(**bounds))
     return {"kind": kind, "pages": output.pages, "is_cut": output.is_cut}, output.content()
 
 
@@ -78,7 +79,8 @@ def main() -> None:
     try:
         head, payload = TASKS[asked.pop("task")](sys.stdin.buffer.read(), **asked)
     except Problem as problem:
-        head, payload = {"code": problem.code, "message": problem.message, "reason": problem.reason}, b""
+        head = {"code": problem.code, "message": problem.message, "reason": problem.reason, "pages": problem.pages}
+        payload = b""
     sys.stdout.buffer.write(json.dumps(head).encode() + b"\n")
     sys.stdout.buffer.write(payload)
 

@@ -5,7 +5,7 @@ from contextlib import suppress
 from importlib import import_module
 
 from antiphon.documents.extraction.kinds import kind_of
-from antiphon.documents.extraction.output import Full, Output
+from antiphon.documents.extraction.output import Bounds, Full, Output
 from antiphon.documents.extraction.problem import not_installed, not_loaded, without_text
 
 FORMATS: Mapping[str, tuple[str, str, str]] = {
@@ -22,11 +22,11 @@ FORMATS: Mapping[str, tuple[str, str, str]] = {
 """A kind of file -> the module and the function that read it, and its display name."""
 
 
-def read(content: bytes, filename: str, longest: int) -> tuple[str, Output]:
+def read(content: bytes, filename: str, bounds: Bounds) -> tuple[str, Output]:
     """Return the kind of a file and its text. Raises `Problem`."""
     kind = kind_of(content, filename)
     module, function, what = FORMATS[kind]
-    output = Output(longest)
+    output = Output(bounds)
     try:
         reader = getattr(import_module(f"{__package__}.{module}"), function)
     except ModuleNotFoundError as error:  # a package of the extra

@@ -1,5 +1,6 @@
 """XML with limits, as events: no entities, no deep nesting, no external resources."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from xml.parsers import expat
 
@@ -7,6 +8,8 @@ from antiphon.documents.extraction.problem import Problem, damaged
 
 DEEPEST = 500
 """Nesting depth of elements."""
+
+_ESCAPED = re.compile("_x([0-9A-Fa-f]{4})_")
 
 Attributes = Mapping[str, str]
 """The attributes of an element by their name without its prefix."""
@@ -53,6 +56,20 @@ def parse(
 def local(name: str) -> str:
     """Return a name without its prefix: documents can choose their prefixes."""
     return name.rpartition(":")[2]
+
+
+def unescaped(text: str) -> str:
+    """Return the text of a cell: Office writes a control character as `_x000D_`, with the code of the character."""
+    return _ESCAPED.sub(_character, text).replace("\r\n", "\n").replace("\r", "\n") if "_x" in text else text
+
+
+def _character(found: re.Match[str]) -> str:
+    code = int(found[1], 16)
+    return chr(code) if chr(code).isprintable() or chr(code) in "\t\n\r" else ""
+
+
+def ignore(*_: object) -> None:
+    """Ignore an event."""
 
 
 def _refuse(*_: object) -> None:

@@ -32,13 +32,13 @@ _AS_ON_THE_WEB = {"ascii": "cp1252", "iso8859-1": "cp1252", "gb2312": "gb18030",
 def read(body: bytes, *, url: str, charset: str, is_html: bool, longest: int) -> dict[str, Any]:
     """Return title and text of a page, links as Markdown with absolute URLs."""
     text = decoded(body, charset).replace("\0", "")
-    title = _TITLE.search(text[:200_000]) if is_html else None
+    title, is_whole = title_of(text) if is_html else "", True
     if is_html:
-        text = _as_markdown(text, url)
+        text, is_whole = as_markdown(text, url)
     return {
-        "title": unescape(title[1]) if title else "",
+        "title": title,
         "text": text[:longest].encode(errors="replace").decode(),
-        "is_cut": len(text) > longest,
+        "is_cut": len(text) > longest or not is_whole,
     }
 
 
@@ -47,14 +47,25 @@ def decoded(body: bytes, charset: str) -> str:
     for mark, codec in BYTE_ORDER_MARKS:
         if body.startswith(mark):
             return body.decode(codec, "replace")
-    said = _META.search(body[:4096]) or _DECLARED.search(body[:4096])
-    codec = _codec(charset) or (_codec(said[1].decode()) if said else "")
+    codec = _codec(charset) or declared(body)
     if codec:
         return body.decode(codec, "replace")
     try:
         return body.decode()
     except UnicodeDecodeError:
         return body.decode("cp1252", "replace")
+
+
+def title_of(html: str) -> str:
+    """Return the title of a page, empty if it has none."""
+    title = _TITLE.search(html[:200_000])
+    return unescape(title[1]).strip() if title else ""
+
+
+def declared(body: bytes) -> str:
+    """Return the codec that a page declares itself, empty if it declares none."""
+    declaration = _META.search(body[:4096]) or _DECLARED.search(body[:4096])
+    return _codec(declaration[1].decode()) if declaration else ""
 
 
 def _codec(name: str) -> str:
@@ -65,7 +76,8 @@ def _codec(name: str) -> str:
     return _AS_ON_THE_WEB.get(found, found) if _TEXT_CODECS.fullmatch(found) else ""
 
 
-def _as_markdown(html: str, url: str) -> str:
+def as_markdown(html: str, url: str, *, keeps_navigation: bool = False) -> tuple[str, bool]:
+    """Return the text of a page without scripts, without navigation unless that is kept, and whether it is whole."""
     options = ConversionOptions(
         base_url=url,
         extract_metadata=False,
@@ -75,11 +87,13 @@ def _as_markdown(html: str, url: str) -> str:
         escape_misc=False,
         max_depth=DEEPEST,
         # Some servers put the whole page into one form.
-        preprocessing=PreprocessingOptions(enabled=True, remove_navigation=True, remove_forms=False),
+        preprocessing=PreprocessingOptions(enabled=True, remove_navigation=not keeps_navigation, remove_forms=False),
     )
-    text = convert(html, options).content or ""
+    result = convert(html, options)
+    text = result.content or ""
     text = _LINK_TITLE.sub(r"\1)", _LOCAL_LINK.sub("]", text))
-    return _EMPTY_LINK.sub("", _without_own_links(text, url))
+    is_whole = not any("depth" in str(warning.kind) for warning in result.warnings)
+    return _EMPTY_LINK.sub("", _without_own_links(text, url)), is_whole
 
 
 def _without_own_links(text: str, url: str) -> str:

@@ -3,13 +3,12 @@
 import struct
 import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 from antiphon.documents.extraction.output import Output
 from antiphon.documents.extraction.problem import damaged, not_installed, not_loaded, protected, without_text
 
-MOST_PAGES = 2_000
-"""Maximum pages that are read for their text."""
 PASSWORD = 4
 """PDFium's code for a document that needs a password (`FPDF_ERR_PASSWORD`)."""
 SCAN = " Its pages are probably scans: run OCR on it first, or send its pages as images."
@@ -21,13 +20,32 @@ def read_pdf(content: bytes, output: Output) -> None:
     """Write the text of a PDF, with a line before each page. Raises `Problem`."""
     document = _opened(content)
     output.pages = len(document)
-    for number in range(min(output.pages, MOST_PAGES)):
+    most = output.bounds.pages or output.pages
+    for number in range(min(output.pages, most)):
         output.mark(f"[Page {number + 1}]\n")
-        output.write(_text_of(document, number).replace("\r\n", "\n").strip() + "\n\n")
+        _write_page(document, number, output)
     if output.is_blank:
-        raise without_text("PDF", SCAN)
-    if output.pages > MOST_PAGES:
-        output.mark(f"[Only the first {MOST_PAGES:,} of {output.pages:,} pages are shown.]\n")
+        raise without_text("PDF", SCAN, output.pages)
+    if output.pages > most:
+        output.leave_out("pages", most, output.pages)
+
+
+def _write_page(document: Any, number: int, output: Output) -> None:
+    from pypdfium2 import PdfiumError  # noqa: PLC0415 - an extra
+
+    from antiphon.documents.extraction import annotations  # noqa: PLC0415 - it needs this extra
+
+    try:
+        page = document[number]
+        text = page.get_textpage()
+        output.write(text.get_text_bounded().replace("\r\n", "\n").strip() + "\n")
+        text.close()
+        for line in annotations.lines_of(document, page):
+            output.write(f"{line}\n")
+        page.close()
+    except PdfiumError:  # a damaged page does not make the others unreadable
+        output.mark("[This page is damaged and cannot be read.]\n")
+    output.write("\n")
 
 
 def images(content: bytes, *, first: int, count: int, pixels: int, longest: int) -> Iterator[bytes]:
@@ -55,25 +73,14 @@ def _opened(content: bytes) -> Any:
     except Exception as error:  # such as a shared library that the system cannot load
         raise not_loaded("PDF files") from error
     try:
-        return pypdfium2.PdfDocument(content)
+        document = pypdfium2.PdfDocument(content)
     except pypdfium2.PdfiumError as error:
         if getattr(error, "err_code", None) == PASSWORD:
             raise protected("PDF") from error
         raise damaged("PDF") from error
-
-
-def _text_of(document: Any, number: int) -> str:
-    from pypdfium2 import PdfiumError  # noqa: PLC0415 - as above
-
-    try:
-        page = document[number]
-        text = page.get_textpage()
-        found: str = text.get_text_bounded()
-        text.close()
-        page.close()
-    except PdfiumError:  # a damaged page does not make the others unreadable
-        return ""
-    return found
+    with suppress(pypdfium2.PdfiumError):  # a damaged form does not make the pages unreadable
+        document.init_forms()  # else neither text nor images have the values of fields
+    return document
 
 
 def _image_of(document: Any, number: int, pixels: int) -> bytes:

@@ -8,14 +8,15 @@ class Problem(Exception):  # noqa: N818 - it is what the parent process reports,
     """A file cannot be read. `message` is the reason as a sentence, for the client that sent the file.
 
     `code`: `invalid_file` for a damaged, protected or empty file, `unsupported_file` for an unsupported format.
-    `reason`: `password`, `no_text`, or empty.
+    `reason`: `password`, `no_text`, or empty. `pages`: those of a PDF without text.
     """
 
-    def __init__(self, message: str, code: str = "invalid_file", reason: str = "") -> None:
+    def __init__(self, message: str, code: str = "invalid_file", reason: str = "", pages: int = 0) -> None:
         super().__init__(message)
         self.message = message
         self.code = code
         self.reason = reason
+        self.pages = pages
 
 
 def damaged(what: str) -> Problem:
@@ -28,9 +29,9 @@ def protected(what: str) -> Problem:
     return Problem(f"The {what} is protected by a password. Send a copy without a password.", reason="password")
 
 
-def without_text(what: str, hint: str = "") -> Problem:
+def without_text(what: str, hint: str = "", pages: int = 0) -> Problem:
     """Return the problem of a file without text."""
-    return Problem(f"The {what} contains no text.{hint}", reason="no_text")
+    return Problem(f"The {what} contains no text.{hint}", reason="no_text", pages=pages)
 
 
 def not_loaded(what: str) -> Problem:

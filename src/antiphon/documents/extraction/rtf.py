@@ -12,13 +12,18 @@ _TOKEN = re.compile(
 
 _SKIPPED = frozenset({
     b"fonttbl", b"colortbl", b"stylesheet", b"listtable", b"listoverridetable", b"info", b"pict", b"object",
-    b"themedata", b"colorschememapping", b"datastore", b"latentstyles", b"header", b"footer", b"generator", b"xmlnstbl",
+    b"themedata", b"colorschememapping", b"datastore", b"latentstyles", b"generator", b"xmlnstbl",
     b"fldinst", b"rsidtbl", b"revtbl", b"nonshppict", b"bkmkstart", b"bkmkend", b"datafield",
+    b"shprslt",
 })  # fmt: skip
 """Groups that are not text of the document."""
 
+_SHOWN = frozenset({b"annotation", b"shptxt"})
+"""Groups of text inside groups that old readers skip: comments and text boxes."""
+
 _WORDS = {
     b"par": "\n\n", b"sect": "\n\n", b"page": "\n\n", b"line": "\n", b"tab": "\t", b"cell": " | ", b"row": "\n",
+    b"nestcell": "; ", b"footnote": " ", b"annotation": " ",
     b"lquote": "\u2018", b"rquote": "\u2019", b"ldblquote": "\u201c", b"rdblquote": "\u201d", b"endash": "\u2013",
     b"emdash": "\u2014", b"bullet": "\u2022",
 }  # fmt: skip
@@ -93,6 +98,8 @@ class _Rtf:
         if word == b"u" and number is not None:
             self._say_unicode(number)
             return
+        if word in _SHOWN:
+            self._is_skipped = False
         if word == b"uc":
             self._fallback = number or 0
         elif word == b"ansicpg" and number is not None:

@@ -1,43 +1,29 @@
 """Presentations: pptx."""
 
 import zipfile
-from posixpath import basename, dirname, join, normpath
 
 from antiphon.documents.extraction import archive, markup
+from antiphon.documents.extraction.charts import related, write_related_charts
 from antiphon.documents.extraction.markup import Attributes
 from antiphon.documents.extraction.output import Output
 
 
 def read_pptx(content: bytes, output: Output) -> None:
-    """Write the text of a presentation, slide by slide in their order, each with its notes."""
+    """Write the text of a presentation, slide by slide in their order, each with its charts, notes and comments."""
     with archive.opened(content) as opened:
         names = set(opened.namelist())
         places = [place for place in _slides(opened) if place in names]
         output.pages = len(places)
         for number, place in enumerate(places, 1):
             output.mark(f"## Slide {number}\n\n")
-            _write_part(opened, place, output)
-            notes = [target for target in related(opened, place).values() if "/notesSlides/" in target]
-            for target in notes[:1]:
-                if target in names:
-                    output.mark("Notes:\n")
-                    _write_part(opened, target, output)
-
-
-def related(opened: zipfile.ZipFile, name: str) -> dict[str, str]:
-    """Return the other parts that a part of a document refers to, by the id of the reference."""
-    found: dict[str, str] = {}
-
-    def start(element: str, attributes: Attributes) -> None:
-        if element == "Relationship" and attributes.get("TargetMode") != "External":
-            target = attributes.get("Target", "")
-            place = target[1:] if target.startswith("/") else normpath(join(dirname(name), target))
-            found[attributes.get("Id", "")] = place
-
-    rels = join(dirname(name), "_rels", f"{basename(name)}.rels")
-    if rels in opened.namelist():
-        markup.parse(archive.parts(opened, rels), start, _nothing, _nothing)
-    return found
+            write_paragraphs(opened, place, output)
+            write_related_charts(opened, place, output)
+            targets = [target for target in related(opened, place).values() if target in names]
+            for head, folder in (("", "/diagrams/data"), ("Notes:\n", "/notesSlides/"), ("Comments:\n", "/comments/")):
+                for target in targets:
+                    if folder in target:
+                        output.mark(head)
+                        write_paragraphs(opened, target, output)
 
 
 def _slides(opened: zipfile.ZipFile) -> list[str]:
@@ -48,17 +34,18 @@ def _slides(opened: zipfile.ZipFile) -> list[str]:
             ids.append(attributes.get("id", ""))
 
     name = "ppt/presentation.xml"
-    markup.parse(archive.parts(opened, name), start, _nothing, _nothing)
+    markup.parse(archive.parts(opened, name), start, markup.ignore, markup.ignore)
     places = related(opened, name)
     return [places[one] for one in ids if one in places]
 
 
-def _write_part(opened: zipfile.ZipFile, place: str, output: Output) -> None:
+def write_paragraphs(opened: zipfile.ZipFile, place: str, output: Output) -> None:
+    """Write the paragraphs of a part in DrawingML, or of comments."""
     is_text, is_field = False, False
 
     def start(element: str, attributes: Attributes) -> None:
         nonlocal is_text, is_field
-        if element == "t":
+        if element in ("t", "text"):
             is_text = True
         elif element == "fld":  # the number of the slide, a date
             is_field = True
@@ -67,11 +54,11 @@ def _write_part(opened: zipfile.ZipFile, place: str, output: Output) -> None:
 
     def end(element: str) -> None:
         nonlocal is_text, is_field
-        if element == "t":
+        if element in ("t", "text"):
             is_text = False
         elif element == "fld":
             is_field = False
-        elif element == "p":
+        if element in ("p", "text"):
             output.write("\n")
 
     def text(content: str) -> None:
@@ -80,7 +67,3 @@ def _write_part(opened: zipfile.ZipFile, place: str, output: Output) -> None:
 
     markup.parse(archive.parts(opened, place), start, end, text)
     output.write("\n")
-
-
-def _nothing(*_: object) -> None:
-    """Ignore an event."""

@@ -1,4 +1,4 @@
-"""Tables in text: csv and tsv, limited to their first rows."""
+"""Tables in text: csv and tsv."""
 
 import csv
 import sys
@@ -6,15 +6,19 @@ import sys
 from antiphon.documents.extraction import plain
 from antiphon.documents.extraction.output import Output
 
-MOST_ROWS = 1_000
-"""Maximum rows of a sheet."""
-
 DELIMITERS = ",;\t|"
 
 
 def read_csv(content: bytes, output: Output) -> None:
-    """Write the first rows unchanged, and how many are omitted."""
+    """Write the rows unchanged; if their number is limited, the first ones, and how many are omitted."""
     text = plain.decoded(content)
+    if output.bounds.rows is None:
+        output.write(text)
+    else:
+        _write_first(text, output.bounds.rows, output)
+
+
+def _write_first(text: str, most: int, output: Output) -> None:
     lines = text.splitlines(keepends=True)
     csv.field_size_limit(sys.maxsize)
     first = lines[0] if lines else ""
@@ -22,13 +26,8 @@ def read_csv(content: bytes, output: Output) -> None:
     rows, end = 0, len(lines)
     for _ in reader:
         rows += 1
-        if rows == MOST_ROWS:
+        if rows == most:
             end = reader.line_num
     output.write("".join(lines[:end]))
-    if rows > MOST_ROWS:
-        output.mark(left_out(rows))
-
-
-def left_out(rows: int) -> str:
-    """Return the line that states how many rows are omitted."""
-    return f"[Only the first {MOST_ROWS:,} of {rows:,} rows are shown.]\n"
+    if rows > most:
+        output.leave_out("rows", most, rows)

@@ -1,23 +1,56 @@
 """Text documents: docx and odt."""
 
+import re
 import zipfile
+from collections.abc import Iterable
+from functools import partial
 
-from antiphon.documents.extraction import archive, markup
+from antiphon.documents.extraction import archive, charts, markup
 from antiphon.documents.extraction.markup import Attributes
 from antiphon.documents.extraction.output import Output
 from antiphon.documents.extraction.problem import protected
+from antiphon.documents.extraction.slides import write_paragraphs
 
 MOST_REPEATED = 100
 """Spaces that one element of an odt can represent."""
 
 
+_HEADERS, _FOOTERS = re.compile(r"word/header\d*\.xml"), re.compile(r"word/footer\d*\.xml")
+_CHARTS = re.compile(r"word/charts/chart\d*\.xml")
+_DIAGRAMS = re.compile(r"word/diagrams/data\d*\.xml")
+
+
 def read_docx(content: bytes, output: Output) -> None:
-    """Write the text of a docx: paragraphs, headings, lists, tables, then footnotes and endnotes."""
+    """Write the text of a docx: headers, paragraphs, tables, charts, diagrams, notes, comments, footers."""
     with archive.opened(content) as opened:
-        for name in ("word/document.xml", "word/footnotes.xml", "word/endnotes.xml"):
-            if name in opened.namelist():
-                reader = _Docx(output)
-                markup.parse(archive.parts(opened, name), reader.start, reader.end, reader.text)
+        names = sorted(opened.namelist(), key=lambda name: (len(name), name))
+        _write_once(opened, filter(_HEADERS.fullmatch, names), output, "Header: ")
+        _write_docx(opened, "word/document.xml", output)
+        for name in filter(_CHARTS.fullmatch, names):
+            charts.write_chart(opened, name, output)
+        for name in filter(_DIAGRAMS.fullmatch, names):
+            write_paragraphs(opened, name, output)
+        for name in ("word/footnotes.xml", "word/endnotes.xml"):
+            _write_docx(opened, name, output)
+        _write_once(opened, ["word/comments.xml"], output, "Comments: ")
+        _write_once(opened, filter(_FOOTERS.fullmatch, names), output, "Footer: ")
+
+
+def _write_docx(opened: zipfile.ZipFile, name: str, output: Output) -> None:
+    if name in opened.namelist():
+        reader = _Docx(output)
+        markup.parse(archive.parts(opened, name), reader.start, reader.end, reader.text)
+
+
+def _write_once(opened: zipfile.ZipFile, names: Iterable[str], output: Output, what: str) -> None:
+    """Write each different text of these parts: sections repeat their headers and footers."""
+    written = {""}
+    for name in names:
+        text = output.apart(partial(_write_docx, opened, name)).strip()
+        if text not in written:
+            written.add(text)
+            output.mark(what)
+            output.write(text + "\n\n")
 
 
 def read_odt(content: bytes, output: Output) -> None:
@@ -25,8 +58,10 @@ def read_odt(content: bytes, output: Output) -> None:
     with archive.opened(content) as opened:
         if _is_encrypted(opened):
             raise protected("document")
-        reader = _Odt(output)
-        markup.parse(archive.parts(opened, "content.xml"), reader.start, reader.end, reader.text)
+        for name in ("styles.xml", "content.xml"):  # the styles of pages have the headers and footers
+            reader = _Odt(output)
+            if name in opened.namelist():
+                markup.parse(archive.parts(opened, name), reader.start, reader.end, reader.text)
 
 
 def _is_encrypted(opened: zipfile.ZipFile) -> bool:
@@ -36,7 +71,7 @@ def _is_encrypted(opened: zipfile.ZipFile) -> bool:
 class _Docx:
     """Converts events of WordprocessingML to text."""
 
-    SKIPPED = frozenset({"Fallback", "del", "instrText", "pPrChange", "rPrChange"})
+    SKIPPED = frozenset({"Fallback", "del", "moveFrom", "instrText", "pPrChange", "rPrChange"})
     """Content that a reader does not see: alternative forms, deleted text, and the code of fields."""
 
     def __init__(self, output: Output) -> None:
@@ -44,7 +79,7 @@ class _Docx:
         self._skipped = 0
         self._is_text = False
         self._cells = 0
-        """Table cells around the current position: their paragraphs end with a space."""
+        """Table cells around the current position: their paragraphs end with a space, and inner tables are text."""
 
     def start(self, name: str, attributes: Attributes) -> None:
         if self._skipped or name in self.SKIPPED:
@@ -59,9 +94,13 @@ class _Docx:
             self._write("#" * level + " ")
         elif name == "numPr":
             self._write("- ")
+        elif name == "txbxContent":
+            self._write(" " if self._cells else "\n")
+        elif name == "noBreakHyphen":
+            self._write("-")
         elif name == "tc":
             self._cells += 1
-            self._write("| ")
+            self._write("| " if self._cells == 1 else "")
 
     def end(self, name: str) -> None:
         if self._skipped:
@@ -72,10 +111,11 @@ class _Docx:
             self._write(" " if self._cells else "\n\n")
         elif name == "tc":
             self._cells -= 1
+            self._write("; " if self._cells else "")
         elif name == "tr":
             self._write(" " if self._cells else "|\n")
         elif name == "tbl":
-            self._write("\n")
+            self._write(" " if self._cells else "\n")
 
     def text(self, text: str) -> None:
         if self._is_text and not self._skipped:
@@ -85,7 +125,7 @@ class _Docx:
 class _Odt:
     """Converts events of OpenDocument to text."""
 
-    SKIPPED = frozenset({"annotation", "tracked-changes", "forms", "automatic-styles", "font-face-decls", "scripts"})
+    SKIPPED = frozenset({"tracked-changes", "forms", "styles", "automatic-styles", "font-face-decls", "scripts"})
 
     def __init__(self, output: Output) -> None:
         self._write = output.write
@@ -109,9 +149,13 @@ class _Odt:
             self._write(" " if self._cells else "\n")
         elif name == "list-item":
             self._write("- ")
+        elif name == "note-body":
+            self._write(" ")
+        elif name == "annotation":
+            self._write(" [Comment: ")
         elif name == "table-cell":
             self._cells += 1
-            self._write("| ")
+            self._write("| " if self._cells == 1 else "")
 
     def end(self, name: str) -> None:
         if self._skipped:
@@ -119,8 +163,11 @@ class _Odt:
         elif name in ("p", "h"):
             self._paragraphs -= 1
             self._write(" " if self._cells else "\n\n")
+        elif name == "annotation":
+            self._write("] ")
         elif name == "table-cell":
             self._cells -= 1
+            self._write("; " if self._cells else "")
         elif name == "table-row":
             self._write(" " if self._cells else "|\n")
 

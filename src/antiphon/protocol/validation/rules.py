@@ -38,7 +38,8 @@ from antiphon.protocol.items.messages import (
     Message,
     Reasoning,
 )
-from antiphon.protocol.requests import CreateResponse, PromptedRequest, PromptParam
+from antiphon.protocol.requests import SOONEST, CreateResponse, PromptedRequest, PromptParam, background_window
+from antiphon.protocol.tool_lists import ToolList
 from antiphon.protocol.tools import (
     AllowedTools,
     CustomChoice,
@@ -75,6 +76,7 @@ _PART_RULES: dict[type, Callable[[Any, str], None]] = {InputImage: check_image, 
 
 RULED = frozenset(
     {"previous_response_id", "conversation", "tools", "tool_choice", "text", "stream_options", "reasoning", "prompt"}
+    | {"prompt_cache_options", "background_options"}
 )
 """The parameters with rules beyond their types, in addition to `input`, which has them unless it is a text."""
 
@@ -96,7 +98,7 @@ def check_request(request: CreateResponse) -> None:
     elif request.conversation is not None:
         _check_beginning(str(request.conversation_id), "conv", "conversation")
     _check_input(request)
-    if request.tools:
+    if request.tools and not isinstance(request.tools, ToolList):
         check_tools(request.tools, "tools")
         _check_deferred(request.tools)
     if request.tool_choice is not None:
@@ -109,10 +111,45 @@ def check_request(request: CreateResponse) -> None:
             code="invalid_value",
             param="stream_options",
         )
+    if request.background_options is not None:
+        _check_window(request)
     if request.reasoning is not None and request.reasoning.mode == "pro":
         raise refusals.value_not_served("reasoning.mode", "pro", ["standard"])
     if request.prompt is not None:
         _check_prompt(request.prompt)
+    if request.prompt_cache_options is not None:
+        _check_cache_options(request.prompt_cache_options)
+
+
+def _check_cache_options(options: dict[str, Any]) -> None:
+    """Check the options that this server applies; it forwards the others."""
+    path = "prompt_cache_options."
+    prewarm, compared = (options.get(name) for name in ("prewarm", "comparison_response_id"))
+    if not isinstance(prewarm, bool | None):
+        raise refusals.invalid_type(f"{path}prewarm", ["boolean"], prewarm)
+    if not isinstance(compared, str | None):
+        raise refusals.invalid_type(f"{path}comparison_response_id", ["string"], compared)
+    if compared is not None:
+        _check_beginning(compared, "resp", f"{path}comparison_response_id")
+
+
+def _check_window(request: CreateResponse) -> None:
+    """Check that a response with a window of hours runs in the background, without a stream, at the standard tier."""
+    window = background_window(request)
+    if window == SOONEST:
+        return
+    conflicts = {
+        "requires 'background' to be true": not request.background,
+        "cannot be combined with 'stream'": bool(request.stream),
+        "requires the 'service_tier' 'auto' or 'default'": request.service_tier not in (None, "auto", "default"),
+    }
+    for reason, holds in conflicts.items():
+        if holds:
+            raise ClientError(
+                f"Invalid value: '{window}'. A 'completion_window' of '{window}' {reason}.",
+                code="invalid_value",
+                param="background_options.completion_window",
+            )
 
 
 def _check_prompt(prompt: PromptParam) -> None:

@@ -13,7 +13,7 @@ from ipaddress import ip_address
 from msgspec import Struct
 
 from antiphon.errors import ClientError, StoreError
-from antiphon.gateway import ApiKey, ConsoleSession, Gateway, Role
+from antiphon.gateway import ApiKey, ConsoleSession, Gateway, Role, permit
 from antiphon.server import limits
 from antiphon.server.request import ASK, OPERATOR, TENANT, Credential, HttpRequest, name_of
 from antiphon.server.watchers import is_forwarded, is_local
@@ -118,6 +118,8 @@ async def identify_by_cookie(http: HttpRequest, gateway: Gateway) -> None:
         key = await http.credential.key()
         http.tenant = http.incoming.tenant = _of_key(key).tenant
         note(api_key_id=key.id)
+        if key.limits.models:
+            permit(key.limits.models)
         if key.caches:
             http.uses_cache = True
     else:

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from antiphon.errors import ClientError
 from antiphon.gateway import (
+    REDIRECTING,
     CompletionRecorder,
     Gateway,
     JsonObject,
@@ -17,6 +17,7 @@ from antiphon.gateway import (
     UsageLease,
     Weight,
     has_budget,
+    redirected,
     weight_of,
     weight_of_chat,
 )
@@ -47,14 +48,6 @@ from antiphon.server.request import HttpRequest
 CHAT = "/chat/completions"
 
 _PASSED_HEADERS = ("content-type", "cache-control")
-
-REDIRECTING = frozenset(
-    {
-        *("api_base", "base_url", "api_key", "api_version", "custom_llm_provider", "extra_headers", "extra_body"),
-        *("extra_query", "headers", "model_list", "fallbacks", "models", "provider", "route", "deployment_id"),
-    }
-)
-"""Parameters by which gateways behind this server (LiteLLM, OpenRouter, Portkey) call another model or address."""
 
 
 def resources(gateway: Gateway) -> Resources:
@@ -101,12 +94,7 @@ async def check_redirects(http: HttpRequest, request: dict[str, Any]) -> None:
     if key is None or not (key.limits.models or has_budget(key)):
         return
     reason = "is restricted to certain models" if key.limits.models else "has a budget, or its tenant has"
-    raise ClientError(
-        f"Unsupported parameter: '{found[0]}' is not available to this API key, which {reason}. Remove the parameter, "
-        "or use a key without that restriction.",
-        code="unsupported_parameter",
-        param=found[0],
-    )
+    raise redirected(found[0], reason)
 
 
 class _Stored:

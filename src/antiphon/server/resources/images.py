@@ -1,4 +1,4 @@
-"""`/v1/images/generations` and `/v1/images/edits`: validated, then forwarded; the answer is returned byte for byte.
+"""`/v1/images/generations` and `/v1/images/edits`: validated, then forwarded; an image by URL returns as base64.
 
 An edit can be a form, which is forwarded unchanged except the model's name.
 """

@@ -14,6 +14,7 @@ from antiphon.gateway import (
     weight_of_response,
 )
 from antiphon.protocol.requests import CreateResponse
+from antiphon.protocol.validation.known_tools import HAS_TOOLS, decode_with_tools
 from antiphon.protocol.validation.queries import (
     decode_include,
     decode_input_items_query,
@@ -67,7 +68,10 @@ class _Responses:
 
     async def create(self, http: HttpRequest) -> Reply:
         body = await http.body()
-        if len(body) <= LARGE:
+        if len(body) <= LARGE and HAS_TOOLS in body:
+            tools = self._gateway.tools
+            request = asked = decode_with_tools(body, self._gateway.accepts, tools, http.tenant)
+        elif len(body) <= LARGE:
             request = asked = decode_request(body, self._gateway.accepts)
         else:
             request = asked = await self._gateway.offload(http.tenant, decode_request, body, self._gateway.accepts)

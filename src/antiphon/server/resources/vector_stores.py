@@ -23,6 +23,9 @@ ONE = "/v1/vector_stores/{vector_store_id}"
 IN_PROGRESS = [(b"openai-poll-after-ms", b"250")]
 """Header of a file that is being ingested: the official SDKs poll again after this time, else after a second."""
 
+BY_KEYWORDS = [(b"antiphon-search", b"keywords")]
+"""Header of results without vectors, because the embedding model does not answer."""
+
 
 def resources(gateway: Gateway) -> Resources:
     """Return the endpoints by path."""
@@ -78,7 +81,8 @@ class _Stores(_Part):
         store_id = _id(http)
         request = await decoded(self._gateway, http, await http.body(), decode_search)
         await acquire(self._gateway, http, None)
-        return await self._reply(http, await self._stores.search(http.tenant, store_id, request))
+        found, is_by_keywords = await self._stores.search(http.tenant, store_id, request)
+        return await stored_reply(self._gateway, http.tenant, found, BY_KEYWORDS if is_by_keywords else None)
 
     async def reindex(self, http: HttpRequest) -> Reply:
         return json_reply(await self._stores.reindex(http.tenant, _id(http)))

@@ -206,7 +206,7 @@ class Connection:
         """End a response early for the client's new input. Raises `ClientError` if no response is named."""
         target, given = data.get("previous_response_id"), data.get("input")
         try:
-            steer = read_steer(data)
+            steer = await self._decoded(read_steer, data, size)
         except ClientError as error:
             if not isinstance(target, str):
                 raise
@@ -244,7 +244,7 @@ class Connection:
     async def _answer(self, asked: Asked) -> None:
         known = about()
         # Of the socket; that of the response follows.
-        begin(About(known.request_id, trace_id=known.trace_id, api_key_id=known.api_key_id))
+        begin(About(known.request_id, trace_id=known.trace_id, api_key_id=known.api_key_id, is_message=True))
         memory = Account(self._gateway.memory, self._http.tenant)
         try:
             if len(asked.body) > LARGE:
@@ -343,19 +343,24 @@ class Connection:
         self._runs[response_id] = run, lane
         self._steering.begin(response_id, request)
         said: list[Submission] = []
+
+        async def settle() -> None:
+            said.extend(await self._settle(lane, run))
+
         try:
-            await _Telling(self._channel, lane, run, lambda: said.extend(self._settle(lane, run))).serve()
+            await _Telling(self._channel, lane, run, settle).serve()
         finally:
             self._runs.pop(response_id, None)
             self._steering.end(run.response)  # the client was not informed of an unused one
         return run, said
 
-    def _settle(self, lane: Lane, run: Run) -> list[Submission]:
+    async def _settle(self, lane: Lane, run: Run) -> list[Submission]:
         """A response has ended, and its client will be notified: record whether it can be continued."""
         response = run.response
+        items = await run.chain_items() if response.status in CHAINABLE and not response.store else None
         self._runs.pop(response.id, None)
         if response.status in CHAINABLE:
-            self._recall.advance(lane, response.id, None if response.store else run.chain_items)
+            self._recall.advance(lane, response.id, items)
         else:
             self._recall.fail(lane, response.previous_response_id)
         return self._steering.end(response)
@@ -364,7 +369,7 @@ class Connection:
 class _Telling:
     """Sends one response in its lane; keepalives cover a silent backend as in a stream of server-sent events."""
 
-    def __init__(self, channel: Channel, lane: Lane, run: Run, settle: Callable[[], None]) -> None:
+    def __init__(self, channel: Channel, lane: Lane, run: Run, settle: Callable[[], Awaitable[None]]) -> None:
         self._channel, self._lane, self._run, self._settle = channel, lane, run, settle
         self._loop = asyncio.get_running_loop()
         self._last: float | None = None
@@ -373,7 +378,7 @@ class _Telling:
         async with DisconnectWatch(_never, self._tick, GRACE - LATE), aclosing(self._run.events()) as batches:
             async for batch in batches:
                 if isinstance(batch[-1], TERMINAL):
-                    self._settle()
+                    await self._settle()
                 await self._tell(batch)
 
     async def _tick(self) -> float:

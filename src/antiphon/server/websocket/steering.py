@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from antiphon.errors import AntiphonError
-from antiphon.protocol.events import SteerAccepted, SteerFailed, SteerPending
+from antiphon.protocol.events import ResponseSteerAcceptedEvent, ResponseSteerFailedEvent, ResponseSteerPendingEvent
 from antiphon.protocol.items.messages import InputItem
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.response import Response
@@ -62,22 +62,26 @@ class Submission:
         """Its name in events."""
         return {"id": self.id, "previous_response_id": self.steer.previous_response_id}
 
-    def accepted(self) -> SteerAccepted:
+    def accepted(self) -> ResponseSteerAcceptedEvent:
         """Return the event that the server has accepted it."""
-        return SteerAccepted(steer=self.name)
+        return ResponseSteerAcceptedEvent(steer=self.name)
 
-    def pending(self, required: Sequence[dict[str, Any]]) -> SteerPending:
+    def pending(self, required: Sequence[dict[str, Any]]) -> ResponseSteerPendingEvent:
         """Return the event that it waits for the client's outputs."""
-        return SteerPending(reason="waiting_for_required_input", required_input=list(required), steer=self.name)
+        return ResponseSteerPendingEvent(
+            reason="waiting_for_required_input", required_input=list(required), steer=self.name
+        )
 
-    def failed(self, message: str) -> SteerFailed:
+    def failed(self, message: str) -> ResponseSteerFailedEvent:
         """Return the event that no response could be generated from it."""
         return failed("successor_creation_failed", message, {**self.name, "input": self.steer.input})
 
 
-def failed(code: str, message: str, steer: dict[str, Any]) -> SteerFailed:
+def failed(code: str, message: str, steer: dict[str, Any]) -> ResponseSteerFailedEvent:
     """Return the event that returns a steer to its client."""
-    return SteerFailed(error={"code": code, "message": message, "type": "invalid_request_error"}, steer=steer)
+    return ResponseSteerFailedEvent(
+        error={"code": code, "message": message, "type": "invalid_request_error"}, steer=steer
+    )
 
 
 def messages(submissions: Sequence[Submission]) -> list[InputItem]:

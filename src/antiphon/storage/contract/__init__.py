@@ -22,6 +22,8 @@ from antiphon.storage.contract.vector_stores import INGESTIONS, VectorStores
 from antiphon.storage.records import (
     BLOB_PART,
     NOTHING_RESERVED,
+    ONE_SLOT,
+    SOONEST,
     Announcement,
     ApiKey,
     Attached,
@@ -38,6 +40,7 @@ from antiphon.storage.records import (
     ContainerQuery,
     ContainerQuota,
     ContainerStatus,
+    Deferral,
     Delivery,
     DueDelivery,
     ExhaustedBudget,
@@ -70,6 +73,7 @@ from antiphon.storage.records import (
     Reply,
     Reservation,
     Role,
+    Slots,
     StorageUse,
     StoreBatch,
     StoredAnswer,
@@ -104,6 +108,8 @@ __all__ = [
     "INGESTIONS",
     "JOBS",
     "NOTHING_RESERVED",
+    "ONE_SLOT",
+    "SOONEST",
     "Announcement",
     "ApiKey",
     "AttachResult",
@@ -122,6 +128,7 @@ __all__ = [
     "ContainerQuota",
     "ContainerStatus",
     "Containers",
+    "Deferral",
     "Delivery",
     "DueDelivery",
     "ExhaustedBudget",
@@ -156,6 +163,7 @@ __all__ = [
     "Reply",
     "Reservation",
     "Role",
+    "Slots",
     "StorageUse",
     "Store",
     "StoreBatch",
@@ -219,7 +227,7 @@ class Store(
     """
 
     url: str
-    """The URL of the storage, as the operator wrote it, without a password."""
+    """The URL of the storage, as the operator wrote it, without user information."""
 
     async def check(self) -> None:
         """Raise `StoreError` unless the storage responds."""
@@ -227,6 +235,14 @@ class Store(
 
     async def check_writable(self) -> None:
         """Raise `StoreError` unless a write succeeds now and is durable. The written value is never read."""
+        ...
+
+    async def has_room(self) -> bool:
+        """Return whether the disk of the storage has room, and keep space there for deletions, if the storage can.
+
+        On a full disk, writes raise a `StoreError` with `is_disk_full`. If the space is kept, deletions, changes of API
+        keys and `purge` succeed.
+        """
         ...
 
     async def inspect(self) -> Mapping[str, int]:

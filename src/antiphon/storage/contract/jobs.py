@@ -5,14 +5,18 @@ from typing import Protocol
 
 from antiphon.storage.records import (
     NOTHING_RESERVED,
+    ONE_SLOT,
+    SOONEST,
     Announcement,
     Backlog,
+    Deferral,
     Frames,
     Job,
     LockResult,
     Progress,
     Reply,
     Reservation,
+    Slots,
     StoredResponse,
     Tail,
 )
@@ -50,22 +54,33 @@ class Jobs(Protocol):
         taken: Reservation = NOTHING_RESERVED,
         *,
         most: int | None = None,
+        deferral: Deferral = SOONEST,
     ) -> LockResult:
         """Store a queued response with its request, and lock its conversation.
 
         Nothing is stored if the result is `BUSY` (another response holds the conversation's lock), `UNKNOWN` (the
         conversation does not exist) or `FULL` (the tenant already has `most` waiting jobs; None means no limit). The
-        limit also holds for concurrent requests.
+        limit also holds for concurrent requests, and separately for deferred jobs and for others.
         """
         ...
 
-    async def claim(self, worker: str, per_tenant: int, per_tenant_here: int | None = None) -> Job | None:
+    async def claim(
+        self, worker: str, per_tenant: int, per_tenant_here: int | None = None, slots: Slots = ONE_SLOT
+    ) -> Job | None:
         """Assign the next waiting job to the worker and mark it as in progress; return None if no job waits.
 
         A job waits if it has no owner or its owner has expired. The next job is the oldest one of the tenant with the
         fewest jobs in progress. The queue skips a tenant that has `per_tenant` jobs in progress at all workers, or
         `per_tenant_here` at this worker (None means no limit), and an API key with as many jobs in progress as its
-        limit for concurrent requests. A job of an expired worker loses the events since the last `keep`, and its `lost`
+        limit for concurrent requests.
+
+        A deferred job is never next while another job could be claimed. It uses an idle slot before its `begin_by`,
+        and any free slot afterwards; the most urgent of a tenant is first. A job that is not deferred ignores the jobs
+        in idle slots: if it needs the slot of one, or its place in the limit of the tenant or of the key, that job
+        returns to the queue. Of the jobs of a tenant's key, those that continue a `recent` one are first, unless a
+        deferred job is due.
+
+        A job of an expired worker loses the events since the last `keep`, and its `lost`
         counter is incremented. A large job is returned without its request and its items, and flagged as partial:
         `find_job` returns all of it.
         """
@@ -98,8 +113,11 @@ class Jobs(Protocol):
         """
         ...
 
-    async def backlog(self) -> Backlog:
-        """Return the number of waiting jobs and deliveries of all tenants together."""
+    async def backlog(self, lead: int = 0) -> Backlog:
+        """Return the number of waiting jobs and deliveries of all tenants together.
+
+        A deferred job is overdue if it still waits `lead` seconds after it can use any slot.
+        """
         ...
 
     async def owned(self, worker: str) -> Mapping[str, int]:

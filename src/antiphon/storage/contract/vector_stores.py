@@ -99,11 +99,12 @@ class VectorStores(Protocol):
         """Return whether a file of any tenant waits for ingestion: it has no owner, or its owner has expired."""
         ...
 
-    async def claim_ingestion(self, worker: str, per_tenant: int) -> Ingestion | None:
+    async def claim_ingestion(self, worker: str, per_tenant: int, paused: Sequence[str] = ()) -> Ingestion | None:
         """Assign the next waiting file to the worker; return None if no file waits.
 
         A file waits if it has no owner or its owner has expired. The next file is the oldest one of the tenant with the
-        fewest files in progress. Tenants with `per_tenant` files in progress at this worker are skipped.
+        fewest files in progress. Tenants with `per_tenant` files in progress at this worker are skipped,
+        and so are released files of stores with an embedding model in `paused`.
         """
         ...
 

@@ -13,9 +13,9 @@ import msgspec
 from antiphon.search.bm25 import MOST_READ, Corpus, looked_up
 from antiphon.search.filters import AttributeValue, Filter, kind_of
 from antiphon.search.index_terms import expression, indexed, lexemes, prefixed
-from antiphon.search.terms import terms_of
 from antiphon.search.vectors import signature
 from antiphon.storage.operations.chunk_filters import Conditions, column_value
+from antiphon.storage.operations.chunk_parts import Termed
 from antiphon.storage.operations.step import (
     UNKNOWN_ITEMS,
     Composed,
@@ -31,6 +31,7 @@ from antiphon.storage.records.chunks import (
     MOST_CHUNKS,
     POSITION_BITS,
     ChunkRow,
+    DroppedChunks,
     FoundChunk,
     IndexedFile,
     KeywordMatches,
@@ -38,6 +39,7 @@ from antiphon.storage.records.chunks import (
     Signatures,
     TermCounts,
     file_of,
+    size_of,
 )
 
 MOST_ASKED = 256
@@ -50,7 +52,7 @@ FEW_VECTORS = 100
 """Maximum number of vectors for a small read. They are the slowest part of a search: 400 take 4 to 20 ms."""
 
 
-def put(file: IndexedFile, rows: Sequence[ChunkRow]) -> Operation[bool]:
+def put(file: IndexedFile, chunks: Sequence[Termed[ChunkRow]]) -> Operation[bool]:
     """Insert some chunks of a version of a file, hidden until `publish`. Existing rows are unchanged.
 
     Return False, and insert nothing, if this version is already published or a newer version exists. Run it in one
@@ -64,17 +66,17 @@ def put(file: IndexedFile, rows: Sequence[ChunkRow]) -> Operation[bool]:
     found = yield from first("indexed_file", store, file.file_id, file.version)
     if found is None or found[1]:
         return False
-    if rows:
+    if chunks:
         begin = found[0] << POSITION_BITS
-        there = yield from ask("chunks_at", begin + rows[0].position, begin + rows[-1].position)
+        there = yield from ask("chunks_at", begin + chunks[0][0].position, begin + chunks[-1][0].position)
         known = {row[0] - begin for row in there}
-        new = [row for row in rows if row.position not in known]
-        terms = 0
-        for row in new:
-            terms += yield from _put_chunk(store, begin, row)
-        yield from ask_many("put_signatures", list(_signatures(begin, new)))
-        size = sum(len(row.text.encode("utf-8", "replace")) + len(row.vector or b"") for row in new)
-        yield from ask("grow_indexed_file", found[0], len(new), terms, size)
+        new = [chunk for chunk in chunks if chunk[0].position not in known]
+        for row, terms in new:
+            yield from _put_chunk(store, begin, row, terms)
+        rows = [row for row, _ in new]
+        yield from ask_many("put_signatures", list(_signatures(begin, rows)))
+        count, size = sum(len(terms) for _, terms in new), sum(map(size_of, rows))
+        yield from ask("grow_indexed_file", found[0], len(new), count, size)
     return True
 
 
@@ -128,23 +130,34 @@ def set_attributes(
     yield from ask_many("put_attribute", [(store, file_id, key, *_columns(one)) for key, one in attributes.items()])
 
 
-def sweep(most: int) -> Operation[int]:
-    """Delete up to `most` chunks of a dropped file; return 0 if nothing is left to delete."""
+def dropped(most: int) -> Operation[DroppedChunks | None]:
+    """Return up to `most` chunks of a dropped file, which `sweep` deletes; None if there is no dropped file."""
     found = yield from first("dropped_file")
     if found is None:
-        return 0
+        return None
     file, store = found
-    begin, end = _bounds(file)
-    rows = yield from ask("some_chunks", begin, end, most)
-    for number, body in rows:
-        yield from ask("delete_words", number, indexed(store, terms_of(body)))
-    if rows:
-        yield from ask("delete_chunks", rows[0][0], rows[-1][0])
-    if len(rows) < most:
-        yield from ask("delete_signatures", begin, end)
-        yield from ask("delete_indexed_file", file)
-        yield from ask("delete_searched_store", store)
-    return max(1, len(rows))
+    rows = yield from ask("some_chunks", *_bounds(file), most)
+    return DroppedChunks(file, store, [(number, body) for number, body in rows], len(rows) < most)
+
+
+def sweep(file: DroppedChunks, chunks: Sequence[Termed[int]]) -> Operation[int]:
+    """Delete consecutive chunks of a dropped file; return how many of them another sweep has not deleted meanwhile."""
+    begin, end = chunks[0][0], chunks[-1][0]
+    if not (yield from ask("lock_dropped_file", file.number)):
+        return 0
+    there = {row[0] for row in (yield from ask("chunks_at", begin, end))}
+    for number, terms in chunks:
+        if number in there:
+            yield from ask("delete_words", number, indexed(file.store, terms))
+    yield from ask("delete_chunks", begin, end)
+    return len(there)
+
+
+def forget(file: DroppedChunks) -> Operation[None]:
+    """Delete a dropped file after all its chunks."""
+    yield from ask("delete_signatures", *_bounds(file.number))
+    yield from ask("delete_indexed_file", file.number)
+    yield from ask("delete_searched_store", file.store)
 
 
 def searched_store(tenant: str, store_id: str) -> Operation[SearchedStore | None]:
@@ -251,14 +264,12 @@ def _store_of(tenant: str, store_id: str) -> Operation[int]:
     return int(row[0])
 
 
-def _put_chunk(store: int, begin: int, row: ChunkRow) -> Operation[int]:
-    """Insert one chunk; return the number of its terms."""
+def _put_chunk(store: int, begin: int, row: ChunkRow, terms: Sequence[str]) -> Operation[None]:
     if not 0 <= row.position < MOST_CHUNKS:
         raise ValueError(f"a file cannot have more than {MOST_CHUNKS} chunks")
-    terms, number = terms_of(row.text), begin + row.position
+    number = begin + row.position
     yield from ask("put_chunk", number, len(terms), row.tokens, row.vector, row.text)
     yield from ask("put_words", number, indexed(store, terms))
-    return len(terms)
 
 
 def _signatures(begin: int, rows: Sequence[ChunkRow]) -> Iterator[tuple[int, int, bytes]]:

@@ -11,6 +11,7 @@ from antiphon.storage.operations.vector_stores import chunks_of_files, drop_unfi
 from antiphon.storage.records import Ingestion, StoreFile
 
 if TYPE_CHECKING:
+    from antiphon.storage.operations.chunk_parts import Termed
     from antiphon.storage.records.chunks import ChunkRow, IndexedFile
 
 CHUNKS = 11
@@ -24,10 +25,10 @@ def is_waiting() -> Operation[bool]:
     return bool((yield Query("waiting_ingestion", ())))
 
 
-def claim(worker: str, per_tenant: int) -> Operation[Ingestion | None]:
+def claim(worker: str, per_tenant: int, paused: Sequence[str]) -> Operation[Ingestion | None]:
     """Claim the next file; see `VectorStores.claim_ingestion`."""
     yield Query("lock_worker", (QUEUE,))
-    row = yield from first("next_ingestion", worker, per_tenant)
+    row = yield from first("next_ingestion", worker, per_tenant, "\n".join(["", *paused, ""]) if paused else "")
     if row is None:
         return None
     seq, is_lost = row
@@ -43,11 +44,11 @@ def claim(worker: str, per_tenant: int) -> Operation[Ingestion | None]:
     return Ingestion(seq, file_of(row), lost, row[-1], row[-2])
 
 
-def write_chunks(ingestion: Ingestion, rows: "Sequence[ChunkRow]") -> Operation[bool]:
+def write_chunks(ingestion: Ingestion, chunks: "Sequence[Termed[ChunkRow]]") -> Operation[bool]:
     """Add some of a file's chunks, unless another worker owns the file now."""
     if not (yield from ask("fence_ingestion", ingestion.seq, ingestion.file.version)):
         return False
-    return bool((yield from chunks_of_files().put(_indexed(ingestion), rows)))
+    return bool((yield from chunks_of_files().put(_indexed(ingestion), chunks)))
 
 
 def complete(ingestion: Ingestion, count: int, most: int) -> Operation[bool]:

@@ -1,6 +1,7 @@
 """Background work: the queue, the fence, the event log, and the recovery of a dead worker's jobs."""
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import starmap
 
@@ -31,14 +32,17 @@ from antiphon.storage.operations.step import (
 )
 from antiphon.storage.operations.webhooks import announce
 from antiphon.storage.records import (
+    SOONEST,
     Announcement,
     Backlog,
+    Deferral,
     Frames,
     Job,
     LockResult,
     Progress,
     Reply,
     Reservation,
+    Slots,
     StoredResponse,
     Tail,
 )
@@ -53,6 +57,13 @@ FRAME_BYTES = 64 * 1024
 """Maximum bytes of these frames: a reader holds them in memory until its client has read them."""
 
 
+NOW, DUE, IDLE = range(3)
+"""The ranks of waiting jobs, as `next_waiting` orders them: those that are not deferred, those that can no longer wait
+for an idle slot, and those that need one."""
+
+MOST_RELATED = 256
+"""Waiting jobs among which one that continues a recent job is searched."""
+
 NEARLY = 100
 """Free places in a queue below which requests are queued one at a time: more than can be queued concurrently."""
 
@@ -64,9 +75,12 @@ def enqueue(
     reply: Reply | None,
     taken: Reservation,
     most: int | None,
+    deferral: Deferral = SOONEST,
 ) -> Operation[LockResult]:
     """Store a queued response with its job; see `Store.enqueue`."""
-    if most is not None and (yield from _is_full(response.tenant, most)):
+    if most is not None and (
+        yield from _is_full("count_deferred" if deferral.begin_by else "count_waiting", response.tenant, most)
+    ):
         return LockResult.FULL
     if response.conversation_id is not None:
         outcome = yield from hold(response.tenant, response.conversation_id, response.id, None)
@@ -79,19 +93,23 @@ def enqueue(
         return LockResult.BUSY
     seq = yield from insert(response)
     size = _size(frames)
-    whose = (taken.key_id, taken.tokens, size, taken.cost)
-    yield from ask("put_job", seq, response.tenant, _next(frames), request, *whose)
+    reserved = (taken.key_id, taken.tokens, size, taken.cost, json.dumps(taken.models))
+    waits = deferral.begin_by, deferral.continuation
+    yield from ask("put_job", seq, response.tenant, _next(frames), request, *reserved, *waits)
     yield from _log(seq, frames)
     yield from facts.put(response.facts)
     return LockResult.DONE
 
 
-def _is_full(tenant: str, most: int) -> Operation[bool]:
-    """Return whether a tenant has `most` waiting jobs. Exact, even if other processes queue jobs concurrently."""
-    (row,) = yield from ask("count_waiting", tenant, most)
+def _is_full(count: str, tenant: str, most: int) -> Operation[bool]:
+    """Return whether `most` jobs of a tenant wait, of those that `count` counts.
+
+    Exact, even if other processes queue jobs concurrently.
+    """
+    (row,) = yield from ask(count, tenant, most)
     if most - NEARLY <= row[0] < most:
         yield from ask("lock_worker", QUEUE)
-        (row,) = yield from ask("count_waiting", tenant, most)
+        (row,) = yield from ask(count, tenant, most)
     return bool(row[0] >= most)
 
 
@@ -113,22 +131,63 @@ def _revive(worker: str | None, rows: Rows) -> Operation[None]:
         yield from ask("revive", worker)
 
 
-def claim(worker: str, per_tenant: int, per_tenant_here: int) -> Operation[Job | None]:
-    """Claim the next job; see `Store.claim`."""
-    yield Query("lock_worker", (QUEUE,))  # without `ask`, because this runs frequently
-    rows = yield Query("next_waiting", (per_tenant, worker, per_tenant_here))
+def claim(
+    worker: str, per_tenant: int, per_tenant_here: int, slots: Slots, now: int
+) -> Operation[tuple[Job, Sequence[str]] | None]:
+    """Claim the next job; see `Store.claim`. Also return the responses of the jobs that it returned."""
+    # Without `ask`, because this runs frequently.
+    yield Query("lock_worker", (QUEUE,))
+    limits = (per_tenant, worker, per_tenant_here, now, slots.free, slots.idle, slots.idle_per_tenant)
+    rows = yield Query("next_waiting", limits)
     if not rows:
         return None
-    seq, is_lost = rows[0]
-    claimed = yield from ask("claim", seq, worker, is_lost)
+    seq, is_lost, rank, tenant, key, *limits_reached = rows[0]
+    if slots.recent and not is_lost and rank != DUE:
+        seq = (yield from _related(tenant, key, rank, slots.recent)) or seq
+    claimed = yield Query("claim", (seq, worker, is_lost, int(rank == IDLE)))
     if not claimed:  # its worker is alive after all, or has just finished it
         return None
     yield from _revive(worker, claimed)
+    over = (slots.free <= 0, *limits_reached)
+    returned = (yield from _make_room(worker, tenant, key, over)) if rank == NOW and any(over) else ()
     if is_lost:
         yield from _drop_half_made(seq)
-    yield from ask("start", seq)
-    job = yield from first("job_by_seq", seq, FEW_BYTES)
-    return (yield from _job(job, few=True)) if job else None
+    yield Query("start", (seq,))
+    found = yield Query("job_by_seq", (seq, FEW_BYTES))
+    job = (yield from _job(found[0], few=True)) if found else None
+    return (job, returned) if job else None
+
+
+def _related(tenant: str, key: str, rank: int, recent: Collection[tuple[str, str]]) -> Operation[int | None]:
+    """Return the oldest waiting job of a tenant's key that continues a recent one, or None."""
+    if all(whose != tenant for whose, _ in recent):
+        return None
+    rows = yield from ask("related", tenant, key, int(rank != NOW), MOST_RELATED)
+    return next((seq for seq, continuation in rows if (tenant, continuation) in recent), None)
+
+
+def _make_room(worker: str, tenant: str, key: str, over: Sequence[int]) -> Operation[list[str]]:
+    """Return jobs in idle slots to the queue, for one of a tenant's key; return their responses."""
+    rows = yield from ask("in_idle_slots", worker, tenant, key)
+    return (yield from _put_back([(seq,) for seq in to_return(rows, over)]))
+
+
+def to_return(rows: Sequence[Row], over: Sequence[int]) -> list[int]:
+    """Return the fewest jobs that must end to leave room for another one; of equals, the newest.
+
+    A row is a job in an idle slot, and whether it counts for each limit: the slots of the worker, the tenant's jobs,
+    the key's. `over` says which of these limits is reached.
+    """
+    open_limits, found = {place for place, is_over in enumerate(over) if is_over}, []
+    while open_limits and rows:
+        seq, *counts = max(rows, key=lambda row: sum(row[1 + place] for place in open_limits))
+        relieved = {place for place in open_limits if counts[place]}
+        if not relieved:
+            break
+        open_limits -= relieved
+        found.append(seq)
+        rows = [row for row in rows if row[0] != seq]
+    return sorted(found)
 
 
 def advance(job: Job, progress: Progress) -> Operation[Job | None]:
@@ -177,7 +236,7 @@ def finish(
         yield from ask("drop_log", seq)
     yield from _log(seq, frames)
     position = yield from held_position(response)
-    yield from leave_conversation(response, position or 0, append and position is not None)
+    yield from leave_conversation(response, position, append)
     yield from facts.put(response.facts)
     if announcement is not None:
         yield from announce(response.tenant, announcement)
@@ -263,9 +322,9 @@ def _drop_half_made(seq: int) -> Operation[Rows]:
     return (yield from ask("next_generation", seq))
 
 
-def backlog() -> Operation[Backlog]:
+def backlog(overdue_since: int) -> Operation[Backlog]:
     """Count waiting jobs and deliveries; see `Store.backlog`."""
-    (row,) = yield from ask("backlog")
+    (row,) = yield from ask("backlog", overdue_since)
     return Backlog(*row)
 
 
@@ -305,12 +364,19 @@ def _is_large(row: Row) -> bool:
 
 def _job(row: Row, few: bool) -> Operation[Job | None]:
     """Create a job from its row. With `few`, omit the large parts of a large job."""
-    _, response_id, tenant, request, version, next_number, kept_number, attempt, lost, called, *taken = row[:13]
+    _, response_id, tenant, request, version, next_number, kept_number, attempt, lost, called, *rest = row[:16]
+    key_id, tokens, cost, models, uses_idle, continuation = rest
     is_partial = few and _is_large(row)
     response = yield from load(tenant, response_id, 0, is_partial)  # even an expired one, because it is still running
     if response is None:
         return None
-    job = Job(response, request, version, next_number, kept_number, attempt, lost, Reservation(*taken), called)
+    job = Job(
+        *(response, request, version, next_number, kept_number, attempt, lost),
+        Reservation(key_id, tokens, cost, tuple(json.loads(models))),
+        called,
+        uses_idle=bool(uses_idle),
+        continuation=continuation,
+    )
     if is_partial:
         partial = replace(response, input=(), output=(), is_partial=True)
         return replace(

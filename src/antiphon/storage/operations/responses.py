@@ -24,7 +24,8 @@ from antiphon.storage.records import ChainExtent, LargeItem, PurgeSize, Reply, S
 def save(response: StoredResponse, append: bool, reply: Reply | None) -> Operation[bool]:
     """Store a response that has ended; see `Store.save`."""
     position = yield from held_position(response)
-    if position is None or not (yield from answer(reply, response.id)):
+    has_lost_lock = position is None and response.conversation_id is not None
+    if has_lost_lock or not (yield from answer(reply, response.id)):
         return False
     yield from leave_conversation(response, position, append)
     if response.is_stored:
@@ -45,16 +46,19 @@ def insert(response: StoredResponse) -> Operation[int]:
 
 
 def held_position(response: StoredResponse) -> Operation[int | None]:
-    """Return the end of the response's conversation, 0 if it has none, or None if it lost the lock."""
+    """Return the end of the response's conversation, or None if it has none, or lost the lock."""
     if response.conversation_id is None:
-        return 0
+        return None
     row = yield from first("lock_conversation", response.conversation_id, response.tenant)
     return row[0] if row is not None and row[1] == response.id else None
 
 
-def leave_conversation(response: StoredResponse, position: int, append: bool) -> Operation[None]:
-    """Unlock a response's conversation, and with `append` first append the items at its end, `position`."""
-    if response.conversation_id is None:
+def leave_conversation(response: StoredResponse, position: int | None, append: bool) -> Operation[None]:
+    """Unlock a response's conversation, and with `append` first append the items at its end, `position`.
+
+    Does nothing without a position: it has no conversation, or lost the lock.
+    """
+    if response.conversation_id is None or position is None:
         return
     if append:
         items = [*response.input, *response.output]

@@ -63,7 +63,7 @@ class ReadSize(Struct, frozen=True):
     """
 
     items: int
-    size: int = 0
+    size: int
 
     @property
     def is_large(self) -> bool:

@@ -5,11 +5,11 @@ import os
 import socket
 from collections.abc import Callable, Sequence
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
 
 import asyncpg
 
 from antiphon.errors import ConfigError, StoreError, log, redacted
+from antiphon.storage.postgres.address import read_address
 from antiphon.storage.postgres.rights import check_rights
 from antiphon.storage.schema import EARLIER_STORE, newer
 from antiphon.storage.sql import migrations
@@ -73,7 +73,6 @@ async def migrate(connection: Any, scripts: Sequence[str]) -> None:
 
 CHANNEL = "antiphon"
 
-CONNECT_TIMEOUT = 5.0
 STATEMENT_TIMEOUT = 5.0
 """Seconds. A slower database counts as unreachable, so that requests do not pile up."""
 
@@ -116,6 +115,7 @@ def is_worth_a_retry(error: BaseException) -> bool:
 def store_error(cause: BaseException) -> StoreError:
     """Return the error for the client, without an address or SQL. The cause is kept for the log."""
     error = StoreError(_words(cause))
+    error.is_disk_full = isinstance(cause, asyncpg.DiskFullError)
     error.__cause__ = cause
     return error
 
@@ -168,31 +168,18 @@ class Session(asyncpg.Connection):  # type: ignore[misc]
         await self.fetch(SEE, whose(tenant), True)
 
 
-POOLER = "pooler=transaction"
-"""In the URL's query: a pooler in transaction mode, without prepared statements, is in front of the database."""
-
-
-def is_pooled(url: str) -> bool:
-    """Return whether the URL declares such a pooler."""
-    return POOLER in urlsplit(url).query.split("&")
-
-
-def plain(url: str) -> str:
-    """Return the URL for the driver, without Antiphon's own options."""
-    parts = urlsplit(url)
-    return urlunsplit(parts._replace(query="&".join(one for one in parts.query.split("&") if one != POOLER)))
-
-
 async def connect(url: str, connections: int) -> tuple[str, "asyncpg.Pool[Any]"]:
-    """Return the URL without its password, and a pool of connections. Raises `ConfigError`."""
-    shown = redacted(url)
+    """Return the URL without user information, and a pool of connections. Raises `ConfigError`."""
+    shown, address = redacted(url), read_address(url)
+    if address.ignored:
+        log.info("store: these parameters of the URL have no effect: %s.", ", ".join(address.ignored))
     try:
         pool = await asyncpg.create_pool(
-            plain(url),
-            statement_cache_size=0 if is_pooled(url) else 100,
+            address.dsn,
+            statement_cache_size=0 if address.is_pooled else 100,
             min_size=1,
             max_size=connections,
-            timeout=CONNECT_TIMEOUT,
+            timeout=address.connect_timeout,
             command_timeout=STATEMENT_TIMEOUT,
             init=settle,
             connection_class=Session,
@@ -229,9 +216,10 @@ def _reason(error: BaseException) -> str:
 
 async def listen(url: str, hear: Callable[[str], None]) -> None:
     """Call `hear` with the notifications of other replicas, forever, and with an empty text after a possible gap."""
+    address = read_address(url)
     while True:
         try:
-            connection = await asyncpg.connect(plain(url), timeout=CONNECT_TIMEOUT)
+            connection = await asyncpg.connect(address.dsn, timeout=address.connect_timeout)
             try:
                 await _listen(connection, hear)
             finally:

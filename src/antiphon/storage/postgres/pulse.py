@@ -5,7 +5,8 @@ from typing import Any
 
 import asyncpg
 
-from antiphon.storage.postgres.link import CONNECT_TIMEOUT, STATEMENT_TIMEOUT, TROUBLE, plain, settle, store_error
+from antiphon.storage.postgres.address import read_address
+from antiphon.storage.postgres.link import STATEMENT_TIMEOUT, TROUBLE, settle, store_error
 from antiphon.storage.sql import QUERIES
 
 
@@ -37,8 +38,12 @@ class PostgresPulse:
 
     async def _beat(self) -> None:
         if self._connection is None:
+            address = read_address(self._url)
             self._connection = await asyncpg.connect(
-                plain(self._url), timeout=CONNECT_TIMEOUT, command_timeout=STATEMENT_TIMEOUT, statement_cache_size=0
+                address.dsn,
+                timeout=address.connect_timeout,
+                command_timeout=STATEMENT_TIMEOUT,
+                statement_cache_size=0,
             )
             await settle(self._connection)
         async with self._connection.transaction():  # behind a pooler, a connection lasts for one transaction

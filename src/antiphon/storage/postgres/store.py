@@ -20,12 +20,12 @@ from antiphon.sharing.scheduler import FairScheduler, NoRoomError
 from antiphon.storage.contract import Pulse
 from antiphon.storage.operations.responses import save as save_alone
 from antiphon.storage.operations.step import LargeReadError, R
+from antiphon.storage.postgres.address import read_address
 from antiphon.storage.postgres.link import (
     CHANNEL,
     TROUBLE,
     connect,
     is_about_data,
-    is_pooled,
     is_worth_a_retry,
     listen,
     prepare,
@@ -100,7 +100,7 @@ class PostgresStore(SqlStore):
             await pool.close()
             raise
         store = cls(shown, pool, now, reads)
-        store._dsn, store._is_pooled = url, is_pooled(url)
+        store._dsn, store._is_pooled = url, read_address(url).is_pooled
         return store
 
     def on_change(self, listener: Callable[[str], None]) -> None:
@@ -135,6 +135,7 @@ class PostgresStore(SqlStore):
         if self._closed:
             return
         self._closed = True
+        self._close_terms()
         if self._listening is not None:
             self._listening.cancel()
             with suppress(asyncio.CancelledError):
@@ -269,7 +270,9 @@ class PostgresStore(SqlStore):
                     return await use(connection, act, attempt)
             except TROUBLE as error:
                 if not left or attempt.is_decided or not is_worth_a_retry(error):
-                    raise store_error(error) from error
+                    failure = store_error(error)
+                    self._is_disk_full |= failure.is_disk_full
+                    raise failure from error
                 await asyncio.sleep(0.02 * 2 ** (TRIES - left))
         raise AssertionError  # the last attempt returns or raises
 

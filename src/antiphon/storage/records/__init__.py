@@ -25,12 +25,16 @@ from antiphon.storage.records.files import (
 )
 from antiphon.storage.records.jobs import (
     NOTHING_RESERVED,
+    ONE_SLOT,
+    SOONEST,
     Backlog,
+    Deferral,
     Frames,
     Job,
     LockResult,
     Progress,
     Reservation,
+    Slots,
     Tail,
 )
 from antiphon.storage.records.lessons import StoredLesson
@@ -84,6 +88,8 @@ from antiphon.storage.records.vector_stores import (
 __all__ = [
     "BLOB_PART",
     "NOTHING_RESERVED",
+    "ONE_SLOT",
+    "SOONEST",
     "Announcement",
     "ApiKey",
     "AttachResult",
@@ -100,6 +106,7 @@ __all__ = [
     "ContainerQuery",
     "ContainerQuota",
     "ContainerStatus",
+    "Deferral",
     "Delivery",
     "DueDelivery",
     "ExhaustedBudget",
@@ -132,6 +139,7 @@ __all__ = [
     "Reply",
     "Reservation",
     "Role",
+    "Slots",
     "StorageUse",
     "StoreBatch",
     "StoreFile",

@@ -27,6 +27,11 @@ class ChunkRow:
     vector: bytes | None = None
 
 
+def size_of(row: ChunkRow) -> int:
+    """Return the bytes of a chunk's text and vector."""
+    return len(row.text.encode("utf-8", "replace")) + len(row.vector or b"")
+
+
 @dataclass(frozen=True, slots=True)
 class IndexedFile:
     """Identifies one version of one file in one vector store. A higher version replaces a lower one."""
@@ -36,6 +41,18 @@ class IndexedFile:
     file_id: str
     version: int
     filename: str
+
+
+@dataclass(frozen=True, slots=True)
+class DroppedChunks:
+    """Chunks of a dropped file that wait for their deletion: the number and the text of each."""
+
+    number: int
+    """The number of the file."""
+    store: int
+    chunks: Sequence[tuple[int, str]]
+    is_end: bool
+    """Whether these are the last chunks of the file."""
 
 
 @dataclass(frozen=True, slots=True)

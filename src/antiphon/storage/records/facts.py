@@ -11,6 +11,9 @@ from antiphon.protocol.response_filters import Filters
 STREAM, BACKGROUND, WEBSOCKET, CACHED, STORED, DELETED, SUMMED, HAS_MESSAGE = (1 << bit for bit in range(8))
 """Bits of `Facts.flags`. `HAS_MESSAGE`: the response failed, and `output` is its error message."""
 
+WINDOWS = {"2h": 1 << 8, "8h": 1 << 9}
+"""Bits of `Facts.flags`, by the `completion_window` of a deferred background response."""
+
 FLAGS = {"background": BACKGROUND, "cached": CACHED, "stored": STORED, "stream": STREAM, "websocket": WEBSOCKET}
 """The boolean filters, and their bits."""
 

@@ -1,6 +1,6 @@
 """Background work: jobs, their event logs, and the results of locking, as plain values."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -25,6 +25,8 @@ class Reservation:
     tokens: int = 0
     cost: int | None = None
     """In nano-units of the currency; None if no budget applies."""
+    models: tuple[str, ...] = ()
+    """The models that the key allowed when the request was accepted; empty for all."""
 
 
 NOTHING_RESERVED = Reservation()
@@ -58,6 +60,37 @@ class Job:
     items: int = 0
     size: int = 0
     """Of a partial job: the number of the omitted items, and the bytes of everything omitted."""
+    uses_idle: bool = False
+    """Whether it runs in an idle slot, which it returns to any job that needs it."""
+    continuation: str = ""
+
+
+class Deferral(Struct, frozen=True):
+    """How long a job can wait for an idle slot, and which jobs it continues."""
+
+    begin_by: int = 0
+    """The time, in seconds since the epoch, from which it can use any slot; 0 if it never waits for an idle one."""
+    continuation: str = ""
+    """What related jobs of a tenant have in common: a digest of the client's name for them; empty without one."""
+
+
+SOONEST = Deferral()
+
+
+class Slots(Struct, frozen=True):
+    """The slots of a worker that claims a job, for deferred jobs, and which jobs it ran last."""
+
+    free: int = 1
+    """Slots that no job uses. A job that is not deferred can also have one that is used as an idle slot."""
+    idle: int = 1
+    """Slots that a deferred job may use before it is due."""
+    idle_per_tenant: int = 1_000_000
+    """Jobs of one tenant that can run in idle slots of this worker."""
+    recent: Collection[tuple[str, str]] = ()
+    """The tenant and the `continuation` of jobs that ran here lately."""
+
+
+ONE_SLOT = Slots()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +113,11 @@ class Backlog:
     """The number of waiting jobs (without an owner), and of deliveries that are neither received nor failed."""
 
     jobs: int
+    """Without those that are deferred."""
     deliveries: int
+    deferred: int = 0
+    overdue: int = 0
+    """Deferred ones that still wait after their window."""
 
 
 class Tail(Struct, frozen=True):

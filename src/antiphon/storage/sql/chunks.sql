@@ -76,6 +76,9 @@ INSERT INTO file_attributes (store, file_id, key, text, number, flag) VALUES ($1
 -- dropped_file --
 SELECT seq, store FROM indexed_files WHERE state = 2 ORDER BY seq LIMIT 1 FOR UPDATE SKIP LOCKED
 
+-- lock_dropped_file --
+SELECT seq FROM indexed_files WHERE seq = $1 AND state = 2 FOR UPDATE
+
 -- some_chunks --
 SELECT seq, body FROM chunks WHERE seq >= $1 AND seq <= $2 ORDER BY seq LIMIT $3
 

@@ -1,42 +1,84 @@
 -- put_job --
 INSERT INTO jobs (
     response, tenant, owner, version, next_number, kept_number, attempt, lost, request, api_key, tokens_taken,
-    log_bytes, kept_bytes, cost_taken
+    log_bytes, kept_bytes, cost_taken, models, begin_by, continuation
 )
-VALUES ($1, $2, NULL, 0, $3, $3, 0, 0, $4, $5, $6, $7, $7, $8)
+VALUES ($1, $2, NULL, 0, $3, $3, 0, 0, $4, $5, $6, $7, $7, $8, $9, $10, $11)
 
 -- put_events --
 INSERT INTO events (response, number, last, body) VALUES ($1, $2, $3, $4)
 
 -- count_waiting --
--- Counts no further than the maximum number of waiting jobs.
-SELECT count(*) FROM (SELECT 1 FROM jobs WHERE owner IS NULL AND tenant = $1 LIMIT $2) AS counted
+-- Counts no further than the maximum number of waiting jobs. Deferred jobs have a queue of their own.
+SELECT count(*) FROM (SELECT 1 FROM jobs WHERE owner IS NULL AND begin_by = 0 AND tenant = $1 LIMIT $2) AS counted
+
+-- count_deferred --
+SELECT count(*) FROM (SELECT 1 FROM jobs WHERE owner IS NULL AND begin_by > 0 AND tenant = $1 LIMIT $2) AS counted
 
 -- next_waiting --
--- The oldest job of each tenant and key that waits or has an expired worker, and of these jobs, one of the tenant with
--- the fewest in progress. The queue is not scanned: the query skips from tenant to tenant and from key to key.
+-- The oldest job of each tenant and key that waits or has an expired worker, and the most urgent deferred one; of these,
+-- one of the best rank (`NOW`, `DUE`, `IDLE`), of the tenant with the fewest in progress. The queue is not scanned: the
+-- query skips from tenant to tenant and from key to key. A job in an idle slot occupies none for those of a better rank.
+-- $4 is the time; $5 and $6 are the slots of this worker that are free, and those that are idle; $7 is how many jobs of
+-- one tenant can run in idle slots here.
 WITH RECURSIVE expired (id) AS (
     SELECT id FROM workers WHERE expired = 1 AND id <> $2
 ),
 tenants (tenant) AS (
-    SELECT min(tenant) FROM jobs WHERE owner IS NULL
+    SELECT min(tenant) FROM jobs WHERE owner IS NULL AND begin_by = 0
     UNION ALL
-    SELECT (SELECT min(jobs.tenant) FROM jobs WHERE jobs.owner IS NULL AND jobs.tenant > tenants.tenant)
+    SELECT (
+        SELECT min(jobs.tenant) FROM jobs
+        WHERE jobs.owner IS NULL AND jobs.begin_by = 0 AND jobs.tenant > tenants.tenant
+    )
     FROM tenants WHERE tenants.tenant IS NOT NULL
 ),
 waiting (tenant, api_key) AS (
     SELECT
         tenants.tenant,
-        (SELECT min(jobs.api_key) FROM jobs WHERE jobs.owner IS NULL AND jobs.tenant = tenants.tenant)
+        (
+            SELECT min(jobs.api_key) FROM jobs
+            WHERE jobs.owner IS NULL AND jobs.begin_by = 0 AND jobs.tenant = tenants.tenant
+        )
     FROM tenants WHERE tenants.tenant IS NOT NULL
     UNION ALL
     SELECT
         waiting.tenant,
         (
             SELECT min(jobs.api_key) FROM jobs
-            WHERE jobs.owner IS NULL AND jobs.tenant = waiting.tenant AND jobs.api_key > waiting.api_key
+            WHERE
+                jobs.owner IS NULL AND jobs.begin_by = 0 AND jobs.tenant = waiting.tenant
+                AND jobs.api_key > waiting.api_key
         )
     FROM waiting WHERE waiting.api_key IS NOT NULL
+),
+late_tenants (tenant) AS (
+    SELECT min(tenant) FROM jobs WHERE owner IS NULL AND begin_by > 0
+    UNION ALL
+    SELECT (
+        SELECT min(jobs.tenant) FROM jobs
+        WHERE jobs.owner IS NULL AND jobs.begin_by > 0 AND jobs.tenant > late_tenants.tenant
+    )
+    FROM late_tenants WHERE late_tenants.tenant IS NOT NULL
+),
+deferred (tenant, api_key) AS (
+    SELECT
+        late_tenants.tenant,
+        (
+            SELECT min(jobs.api_key) FROM jobs
+            WHERE jobs.owner IS NULL AND jobs.begin_by > 0 AND jobs.tenant = late_tenants.tenant
+        )
+    FROM late_tenants WHERE late_tenants.tenant IS NOT NULL
+    UNION ALL
+    SELECT
+        deferred.tenant,
+        (
+            SELECT min(jobs.api_key) FROM jobs
+            WHERE
+                jobs.owner IS NULL AND jobs.begin_by > 0 AND jobs.tenant = deferred.tenant
+                AND jobs.api_key > deferred.api_key
+        )
+    FROM deferred WHERE deferred.api_key IS NOT NULL
 ),
 claimable (tenant, api_key, response, is_lost) AS (
     SELECT
@@ -44,36 +86,93 @@ claimable (tenant, api_key, response, is_lost) AS (
         waiting.api_key,
         (
             SELECT min(jobs.response) FROM jobs
-            WHERE jobs.owner IS NULL AND jobs.tenant = waiting.tenant AND jobs.api_key = waiting.api_key
+            WHERE
+                jobs.owner IS NULL AND jobs.begin_by = 0 AND jobs.tenant = waiting.tenant
+                AND jobs.api_key = waiting.api_key
         ),
         0
     FROM waiting WHERE waiting.api_key IS NOT NULL
     UNION ALL
+    SELECT
+        deferred.tenant,
+        deferred.api_key,
+        (
+            SELECT jobs.response FROM jobs
+            WHERE
+                jobs.owner IS NULL AND jobs.begin_by > 0 AND jobs.tenant = deferred.tenant
+                AND jobs.api_key = deferred.api_key
+            ORDER BY jobs.begin_by, jobs.response LIMIT 1
+        ),
+        0
+    FROM deferred WHERE deferred.api_key IS NOT NULL
+    UNION ALL
     SELECT tenant, api_key, min(response), 1 FROM jobs
-    WHERE owner IN (SELECT id FROM expired) GROUP BY tenant, api_key
+    WHERE owner IN (SELECT id FROM expired) GROUP BY tenant, api_key, begin_by
 ),
-running (tenant, api_key, busy, here) AS (
-    SELECT tenant, api_key, count(*), sum(CASE WHEN owner = $2 THEN 1 ELSE 0 END) FROM jobs
+ranked (tenant, api_key, response, is_lost, begin_by, class) AS (
+    SELECT
+        claimable.tenant, claimable.api_key, claimable.response, claimable.is_lost, jobs.begin_by,
+        CASE WHEN jobs.begin_by = 0 THEN 0 WHEN jobs.begin_by <= $4 THEN 1 ELSE 2 END
+    FROM claimable JOIN jobs ON jobs.response = claimable.response
+),
+running (tenant, api_key, busy, here, idle, idle_here) AS (
+    SELECT
+        tenant, api_key, count(*), sum(CASE WHEN owner = $2 THEN 1 ELSE 0 END), sum(uses_idle),
+        sum(CASE WHEN owner = $2 THEN uses_idle ELSE 0 END)
+    FROM jobs
     WHERE owner IS NOT NULL AND owner NOT IN (SELECT id FROM expired) GROUP BY tenant, api_key
 ),
-held (tenant, busy, here) AS (
-    SELECT tenant, sum(busy), sum(here) FROM running GROUP BY tenant
+held (tenant, busy, here, idle, idle_here) AS (
+    SELECT tenant, sum(busy), sum(here), sum(idle), sum(idle_here) FROM running GROUP BY tenant
 )
-SELECT claimable.response, claimable.is_lost
-FROM claimable
-LEFT JOIN held ON held.tenant = claimable.tenant
-LEFT JOIN running ON running.tenant = claimable.tenant AND running.api_key = claimable.api_key
-LEFT JOIN api_keys ON api_keys.id = claimable.api_key
+SELECT
+    ranked.response, ranked.is_lost, ranked.class, ranked.tenant, ranked.api_key,
+    CASE WHEN coalesce(held.busy, 0) >= $1 THEN 1 ELSE 0 END,
+    CASE WHEN coalesce(running.busy, 0) >= api_keys.concurrency THEN 1 ELSE 0 END
+FROM ranked
+LEFT JOIN held ON held.tenant = ranked.tenant
+LEFT JOIN running ON running.tenant = ranked.tenant AND running.api_key = ranked.api_key
+LEFT JOIN api_keys ON api_keys.id = ranked.api_key
 WHERE
-    coalesce(held.busy, 0) < $1 AND coalesce(held.here, 0) < $3
-    AND (api_keys.concurrency IS NULL OR coalesce(running.busy, 0) < api_keys.concurrency)
-ORDER BY coalesce(held.busy, 0), claimable.response
+    (ranked.class = 0 OR (ranked.class = 1 AND $5 > 0) OR $6 > 0)
+    AND coalesce(held.busy, 0) - CASE WHEN ranked.class = 0 THEN coalesce(held.idle, 0) ELSE 0 END < $1
+    AND coalesce(held.here, 0) - CASE WHEN ranked.class = 0 THEN coalesce(held.idle_here, 0) ELSE 0 END < $3
+    AND (ranked.class < 2 OR coalesce(held.idle_here, 0) < $7)
+    AND (
+        api_keys.concurrency IS NULL
+        OR coalesce(running.busy, 0) - CASE WHEN ranked.class = 0 THEN coalesce(running.idle, 0) ELSE 0 END
+        < api_keys.concurrency
+    )
+ORDER BY
+    ranked.class,
+    coalesce(held.busy, 0) - CASE WHEN ranked.class = 0 THEN coalesce(held.idle, 0) ELSE 0 END,
+    ranked.begin_by,
+    ranked.response
 LIMIT 1
 
+-- related --
+-- The waiting jobs of a tenant and a key that continue others, oldest first: those that never wait for idle slots ($3 is
+-- 0), or the others.
+SELECT response, continuation FROM jobs
+WHERE
+    owner IS NULL AND continuation <> '' AND tenant = $1 AND api_key = $2
+    AND CASE WHEN begin_by = 0 THEN 0 ELSE 1 END = $3
+ORDER BY response LIMIT $4
+
+-- in_idle_slots --
+-- Newest first: what runs in idle slots of this worker ($1) or of a tenant ($2), and whether it is of the worker, of the
+-- tenant, and of the key ($3), which no other tenant has.
+SELECT
+    response, CASE WHEN owner = $1 THEN 1 ELSE 0 END, CASE WHEN tenant = $2 THEN 1 ELSE 0 END,
+    CASE WHEN api_key = $3 THEN 1 ELSE 0 END
+FROM jobs
+WHERE owner IS NOT NULL AND uses_idle = 1 AND (owner = $1 OR tenant = $2)
+ORDER BY response DESC FOR UPDATE
+
 -- claim --
--- $3 is 1 if its worker has expired: its unfinished events are deleted.
+-- $3 is 1 if its worker has expired: its unfinished events are deleted. $4 is 1 if it takes an idle slot.
 UPDATE jobs SET
-    owner = $2, version = version + 1, attempt = attempt + 1, lost = lost + $3,
+    owner = $2, uses_idle = $4, version = version + 1, attempt = attempt + 1, lost = lost + $3,
     log_bytes = CASE WHEN $3 = 1 THEN kept_bytes ELSE log_bytes END
 WHERE response = $1 AND (owner IS NULL OR owner IN (SELECT id FROM workers WHERE expired = 1))
 RETURNING response, (SELECT expired FROM workers WHERE workers.id = $2)
@@ -88,7 +187,8 @@ SELECT
     CASE WHEN length(jobs.request) <= $2 THEN jobs.request END,
     jobs.version, jobs.next_number, jobs.kept_number, jobs.attempt, jobs.lost,
     CASE WHEN length(jobs.called) <= $2 THEN jobs.called END,
-    jobs.api_key, jobs.tokens_taken, jobs.cost_taken, responses.item_count,
+    jobs.api_key, jobs.tokens_taken, jobs.cost_taken, jobs.models, jobs.uses_idle, jobs.continuation,
+    responses.item_count,
     length(jobs.request) + length(jobs.called), responses.item_bytes + jobs.output_bytes + length(responses.body)
 FROM jobs JOIN responses ON responses.seq = jobs.response
 WHERE responses.seq = $1
@@ -100,7 +200,8 @@ SELECT
     CASE WHEN length(jobs.request) <= $3 THEN jobs.request END,
     jobs.version, jobs.next_number, jobs.kept_number, jobs.attempt, jobs.lost,
     CASE WHEN length(jobs.called) <= $3 THEN jobs.called END,
-    jobs.api_key, jobs.tokens_taken, jobs.cost_taken, responses.item_count,
+    jobs.api_key, jobs.tokens_taken, jobs.cost_taken, jobs.models, jobs.uses_idle, jobs.continuation,
+    responses.item_count,
     length(jobs.request) + length(jobs.called), responses.item_bytes + jobs.output_bytes + length(responses.body)
 FROM jobs JOIN responses ON responses.seq = jobs.response
 WHERE responses.id = $1 AND responses.tenant = $2
@@ -202,7 +303,7 @@ UPDATE responses SET generation = generation + 1 WHERE seq = $1 RETURNING id
 
 -- put_back --
 -- Without its unfinished events.
-UPDATE jobs SET owner = NULL, version = version + 1, log_bytes = kept_bytes WHERE response = $1
+UPDATE jobs SET owner = NULL, uses_idle = 0, version = version + 1, log_bytes = kept_bytes WHERE response = $1
 
 -- let_all_go --
 UPDATE conversations SET holder = NULL, owner = NULL WHERE owner = $1
@@ -240,6 +341,20 @@ UPDATE conversations SET holder = NULL, owner = NULL WHERE owner = $1 AND holder
 DELETE FROM idempotency_keys WHERE owner = $1 AND response_id = $2 AND reply IS NULL
 
 -- backlog --
+-- A deferred job with a `begin_by` before $1 is overdue.
 SELECT
-    (SELECT count(*) FROM jobs WHERE owner IS NULL OR owner IN (SELECT id FROM workers WHERE expired = 1)),
-    (SELECT count(*) FROM webhook_deliveries WHERE failed_at IS NULL)
+    (
+        SELECT count(*) FROM jobs
+        WHERE begin_by = 0 AND (owner IS NULL OR owner IN (SELECT id FROM workers WHERE expired = 1))
+    ),
+    (SELECT count(*) FROM webhook_deliveries WHERE failed_at IS NULL),
+    (
+        SELECT count(*) FROM jobs
+        WHERE begin_by > 0 AND (owner IS NULL OR owner IN (SELECT id FROM workers WHERE expired = 1))
+    ),
+    (
+        SELECT count(*) FROM jobs
+        WHERE
+            begin_by > 0 AND begin_by < $1
+            AND (owner IS NULL OR owner IN (SELECT id FROM workers WHERE expired = 1))
+    )

@@ -211,7 +211,9 @@ WHERE status = 'in_progress' AND (owner IS NULL OR owner IN (SELECT id FROM work
 LIMIT 1
 
 -- next_ingestion --
--- Like `next_waiting`: the queue is not scanned, the query skips from tenant to tenant.
+-- Like `next_waiting`: the queue is not scanned, the query skips from tenant to tenant. `$3` has the names of embedding
+-- models with files that must wait, each between two line breaks; it is empty if there are none.
+-- Among the first 500 files of each tenant only: thousands of waiting files must not block the writer.
 WITH RECURSIVE expired (id) AS (
     SELECT id FROM workers WHERE expired = 1 AND id <> $1
 ),
@@ -230,10 +232,20 @@ claimable (tenant, seq, is_lost) AS (
     SELECT
         tenants.tenant,
         (
-            SELECT min(vector_store_files.seq) FROM vector_store_files
+            SELECT min(oldest.seq) FROM (
+                SELECT vector_store_files.seq, vector_store_files.store FROM vector_store_files
+                WHERE
+                    vector_store_files.status = 'in_progress' AND vector_store_files.owner IS NULL
+                    AND vector_store_files.tenant = tenants.tenant
+                ORDER BY vector_store_files.seq LIMIT CASE WHEN $3 = '' THEN 1 ELSE 500 END
+            ) AS oldest
             WHERE
-                vector_store_files.status = 'in_progress' AND vector_store_files.owner IS NULL
-                AND vector_store_files.tenant = tenants.tenant
+                $3 = ''
+                OR (
+                    SELECT replace($3, '
+' || vector_stores.embedding_model || '
+', '') FROM vector_stores WHERE vector_stores.seq = oldest.store
+                ) = $3
         ),
         0
     FROM tenants WHERE tenants.tenant IS NOT NULL
@@ -247,7 +259,7 @@ running (tenant, busy, here) AS (
 )
 SELECT claimable.seq, claimable.is_lost
 FROM claimable LEFT JOIN running ON running.tenant = claimable.tenant
-WHERE coalesce(running.here, 0) < $2
+WHERE coalesce(running.here, 0) < $2 AND claimable.seq IS NOT NULL
 ORDER BY coalesce(running.busy, 0), claimable.seq
 LIMIT 1
 

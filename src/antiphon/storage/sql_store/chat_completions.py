@@ -25,7 +25,7 @@ class SqlChatCompletions(Performer):
 
     async def delete_completion(self, tenant: str, completion_id: str) -> bool:
         """See `Store.delete_completion`."""
-        return await self._write(lambda: chat_completions.delete(tenant, completion_id, self._now()), tenant)
+        return await self._free(lambda: chat_completions.delete(tenant, completion_id, self._now()), tenant)
 
     async def completion_page(self, tenant: str, query: CompletionQuery) -> CompletionPage:
         """See `Store.completion_page`."""

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 from antiphon.storage.sql_store.performer import Performer
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from types import ModuleType
 
     from antiphon.search.filters import AttributeValue, Filter
+    from antiphon.storage.operations.chunk_parts import Termed
+    from antiphon.storage.operations.step import Operation
     from antiphon.storage.records.chunks import (
         ChunkRow,
         FoundChunk,
@@ -21,9 +24,10 @@ if TYPE_CHECKING:
         Signatures,
         TermCounts,
     )
+    from antiphon.storage.sql_store.terms import TermThread
 
 SWEPT_AT_ONCE = 64
-"""Chunks that one step of a sweep deletes, so that saves can run between the steps."""
+"""Chunks that a sweep reads at once. They are deleted in parts, so that saves can run in between."""
 
 
 def _operations() -> ModuleType:
@@ -33,9 +37,41 @@ def _operations() -> ModuleType:
 class SqlChunks(Performer):
     """See `Chunks`."""
 
+    _term_thread: TermThread | None = None
+
+    @property
+    def _terms(self) -> TermThread:
+        if self._term_thread is None:
+            from antiphon.storage.sql_store.terms import TermThread  # noqa: PLC0415 - only if chunks are written
+
+            self._term_thread = TermThread()
+        return self._term_thread
+
+    def _close_terms(self) -> None:
+        if self._term_thread is not None:
+            self._term_thread.close()
+
+    async def _put_parts(
+        self, rows: Sequence[ChunkRow], put: Callable[[Sequence[Termed[ChunkRow]]], Operation[bool]], tenant: str
+    ) -> bool:
+        """Put chunks in several transactions, so that other writes run in between; return False if one of them does."""
+        from antiphon.storage.records.chunks import size_of  # noqa: PLC0415 - as above
+
+        if not rows:
+            return await self._write(partial(put, ()), tenant)
+        sized = ((row, row.text, size_of(row)) for row in rows)
+        async for part in self._terms.parts(sized):
+            if not await self._write(partial(put, part), tenant):
+                return False
+            await self._tidy_words()
+        return True
+
+    async def _tidy_words(self) -> None:
+        """Do what the keyword index of the database needs after a change, in transactions of its own."""
+
     async def put_chunks(self, file: IndexedFile, rows: Sequence[ChunkRow]) -> bool:
         """See `Store.put_chunks`."""
-        return await self._write(lambda: _operations().put(file, rows), file.tenant)
+        return await self._put_parts(rows, lambda part: _operations().put(file, part), file.tenant)
 
     async def publish_chunks(self, file: IndexedFile) -> int | None:
         """See `Store.publish_chunks`."""
@@ -43,7 +79,7 @@ class SqlChunks(Performer):
 
     async def drop_chunks(self, tenant: str, store_id: str, file_id: str | None) -> None:
         """See `Store.drop_chunks`."""
-        await self._write(lambda: _operations().drop(tenant, store_id, file_id), tenant)
+        await self._free(lambda: _operations().drop(tenant, store_id, file_id), tenant)
 
     async def set_chunk_attributes(
         self, tenant: str, store_id: str, file_id: str, attributes: Mapping[str, AttributeValue]
@@ -54,8 +90,13 @@ class SqlChunks(Performer):
     async def sweep_chunks(self) -> int:
         """See `Store.sweep_chunks`."""
         removed = 0
-        while step := await self._write(lambda: _operations().sweep(SWEPT_AT_ONCE)):
-            removed += step
+        while dropped := await self._free(lambda: _operations().dropped(SWEPT_AT_ONCE)):
+            texts = [(number, text, 0) for number, text in dropped.chunks]
+            async for part in self._terms.parts(texts):
+                removed += await self._free(partial(_operations().sweep, dropped, part))
+                await self._tidy_words()
+            if dropped.is_end:
+                await self._free(partial(_operations().forget, dropped))
         return removed
 
     async def searched_store(self, tenant: str, store_id: str) -> SearchedStore | None:

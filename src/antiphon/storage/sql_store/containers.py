@@ -55,7 +55,7 @@ class SqlContainers(Performer):
 
     async def delete_container(self, tenant: str, container_id: str) -> bool:
         """See `Store.delete_container`."""
-        return await self._write(lambda: _operations().delete(tenant, container_id), tenant)
+        return await self._free(lambda: _operations().delete(tenant, container_id), tenant)
 
     async def container_page(self, tenant: str | None, query: ContainerQuery) -> ContainerPage:
         """See `Store.container_page`."""
@@ -102,9 +102,7 @@ class SqlContainers(Performer):
 
     async def delete_container_files(self, tenant: str, container_id: str, file_ids: Sequence[str]) -> int:
         """See `Store.delete_container_files`."""
-        return await self._write(
-            lambda: _operations().delete_files(tenant, container_id, file_ids, self._now()), tenant
-        )
+        return await self._free(lambda: _operations().delete_files(tenant, container_id, file_ids, self._now()), tenant)
 
     async def container_file_page(self, tenant: str, container_id: str, query: ContainerQuery) -> ContainerFilePage:
         """See `Store.container_file_page`."""
@@ -124,4 +122,4 @@ class SqlContainers(Performer):
         return await self._read(lambda: first("has_expired_container", self._now())) is not None
 
     async def _empty(self, most: int) -> int:
-        return await self._write(lambda: _operations().empty_expired(self._now(), most))
+        return await self._free(lambda: _operations().empty_expired(self._now(), most))

@@ -41,7 +41,7 @@ class SqlConversations(Performer):
 
     async def delete_conversation(self, tenant: str, conversation_id: str) -> LockResult:
         """See `Store.delete_conversation`."""
-        return await self._write(lambda: conversations.delete(tenant, conversation_id), tenant)
+        return await self._free(lambda: conversations.delete(tenant, conversation_id), tenant)
 
     async def add_items(self, tenant: str, conversation_id: str, items: Sequence[StoredItem]) -> LockResult:
         """See `Store.add_items`."""
@@ -61,7 +61,7 @@ class SqlConversations(Performer):
 
     async def delete_item(self, tenant: str, conversation_id: str, item_id: str) -> LockResult:
         """See `Store.delete_item`."""
-        return await self._write(lambda: conversations.delete_item(tenant, conversation_id, item_id), tenant)
+        return await self._free(lambda: conversations.delete_item(tenant, conversation_id, item_id), tenant)
 
     async def lock(self, tenant: str, conversation_id: str, response_id: str, worker: str) -> LockResult:
         """See `Store.lock`."""
@@ -69,7 +69,7 @@ class SqlConversations(Performer):
 
     async def unlock(self, conversation_id: str, response_id: str) -> None:
         """See `Store.unlock`."""
-        await self._write(lambda: conversations.let_go(conversation_id, response_id))
+        await self._free(lambda: conversations.let_go(conversation_id, response_id))
 
     async def reserve(self, tenant: str, key: str, fingerprint: bytes, response_id: str, worker: str) -> KeyReservation:
         """See `Store.reserve`."""
@@ -83,5 +83,5 @@ class SqlConversations(Performer):
 
     async def free_key(self, tenant: str, key: str, response_id: str) -> None:
         """See `Store.free_key`."""
-        await self._write(lambda: idempotency.free(tenant, key, response_id), tenant)
+        await self._free(lambda: idempotency.free(tenant, key, response_id), tenant)
         self._tell(response_id)

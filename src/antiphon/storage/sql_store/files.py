@@ -37,7 +37,7 @@ class SqlFiles(Performer):
 
     async def delete_file(self, tenant: str, file_id: str) -> bool:
         """See `Store.delete_file`."""
-        return await self._write(lambda: files.delete(tenant, file_id, self._now()), tenant)
+        return await self._free(lambda: files.delete(tenant, file_id, self._now()), tenant)
 
     async def file_page(self, tenant: str | None, query: FileQuery) -> FilePage:
         """See `Store.file_page`."""
@@ -75,7 +75,7 @@ class SqlFiles(Performer):
 
     async def cancel_upload(self, tenant: str, upload_id: str) -> bool:
         """See `Store.cancel_upload`."""
-        return await self._write(lambda: uploads.cancel(tenant, upload_id, self._now()), tenant)
+        return await self._free(lambda: uploads.cancel(tenant, upload_id, self._now()), tenant)
 
     async def complete_upload(self, upload_id: str, file: StoredFile) -> StoredFile | None:
         """See `Store.complete_upload`."""
@@ -88,7 +88,7 @@ class SqlFiles(Performer):
 
     async def spare_blob(self, tenant: str, blob: str) -> None:
         """See `Store.spare_blob`."""
-        await self._write(lambda: files.spare(tenant, blob), tenant)
+        await self._free(lambda: files.spare(tenant, blob), tenant)
 
     async def owns_blob(self, tenant: str, blob: str) -> bool:
         """See `Store.owns_blob`."""
@@ -96,15 +96,15 @@ class SqlFiles(Performer):
 
     async def claim_stale_blobs(self, limit: int) -> Sequence[str]:
         """See `Store.claim_stale_blobs`."""
-        return await self._write(lambda: files.claim_stale(self._now(), limit))
+        return await self._free(lambda: files.claim_stale(self._now(), limit))
 
     async def forget_blobs(self, blobs: Sequence[str]) -> None:
         """See `Store.forget_blobs`."""
-        await self._write(lambda: files.forget(blobs))
+        await self._free(lambda: files.forget(blobs))
 
     async def postpone_blobs(self, blobs: Sequence[str], delay: int) -> None:
         """See `Store.postpone_blobs`."""
-        await self._write(lambda: files.postpone(blobs, self._now() + delay))
+        await self._free(lambda: files.postpone(blobs, self._now() + delay))
 
     async def put_blob_part(self, blob: str, number: int, data: bytes, *, is_last: bool) -> None:
         """See `Store.put_blob_part`."""
@@ -116,7 +116,7 @@ class SqlFiles(Performer):
 
     async def delete_blob_parts(self, blob: str) -> None:
         """See `Store.delete_blob_parts`."""
-        while await self._write(lambda: files.delete_parts(blob, PARTS_AT_ONCE)) == PARTS_AT_ONCE:
+        while await self._free(lambda: files.delete_parts(blob, PARTS_AT_ONCE)) == PARTS_AT_ONCE:
             pass
 
     def _dated_file(self, file: StoredFile) -> StoredFile:

@@ -3,18 +3,24 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from msgspec.structs import replace as replace_struct
+
 from antiphon.storage.contract import Pulse
 from antiphon.storage.operations import jobs
 from antiphon.storage.records import (
     NOTHING_RESERVED,
+    ONE_SLOT,
+    SOONEST,
     Announcement,
     Backlog,
+    Deferral,
     Frames,
     Job,
     LockResult,
     Progress,
     Reply,
     Reservation,
+    Slots,
     StoredResponse,
     Tail,
 )
@@ -33,21 +39,31 @@ class SqlJobs(Performer):
         taken: Reservation = NOTHING_RESERVED,
         *,
         most: int | None = None,
+        deferral: Deferral = SOONEST,
     ) -> LockResult:
         """See `Store.enqueue`."""
         response = self._dated(response)
+        if deferral.begin_by:
+            deferral = replace_struct(deferral, begin_by=deferral.begin_by + int(self._shift))
         outcome = await self._write(
-            lambda: jobs.enqueue(response, request, frames, reply, taken, most), response.tenant
+            lambda: jobs.enqueue(response, request, frames, reply, taken, most, deferral), response.tenant
         )
         self._tell_all([response.id])
         return outcome
 
-    async def claim(self, worker: str, per_tenant: int, per_tenant_here: int | None = None) -> Job | None:
+    async def claim(
+        self, worker: str, per_tenant: int, per_tenant_here: int | None = None, slots: Slots = ONE_SLOT
+    ) -> Job | None:
         """See `Store.claim`."""
         here = per_tenant if per_tenant_here is None else per_tenant_here
-        job = await self._write(lambda: jobs.claim(worker, per_tenant, here))
-        if job is not None and job.lost:
+        claimed = await self._write(lambda: jobs.claim(worker, per_tenant, here, slots, self._now()))
+        if claimed is None:
+            return None
+        job, returned = claimed
+        if job.lost:
             self._tell(job.response.id)  # its unfinished events were deleted
+        if returned:
+            self._tell_all(returned)
         return job
 
     async def advance(self, job: Job, progress: Progress) -> Job | None:
@@ -77,9 +93,9 @@ class SqlJobs(Performer):
         """See `Store.find_job`."""
         return await self._read(lambda: jobs.find_job(tenant, response_id, few), tenant)
 
-    async def backlog(self) -> Backlog:
+    async def backlog(self, lead: int = 0) -> Backlog:
         """See `Store.backlog`."""
-        return await self._read(jobs.backlog)
+        return await self._read(lambda: jobs.backlog(int(self._now()) - lead))
 
     async def owned(self, worker: str) -> Mapping[str, int]:
         """See `Store.owned`."""

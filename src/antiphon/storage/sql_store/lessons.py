@@ -24,4 +24,4 @@ class SqlLessons(Performer):
 
     async def delete_lessons(self, place: str, model: str) -> int:
         """See `Store.delete_lessons`."""
-        return await self._write(lambda: lessons.delete(place, model))
+        return await self._free(lambda: lessons.delete(place, model))

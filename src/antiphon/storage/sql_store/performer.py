@@ -41,6 +41,8 @@ class Performer(ABC):
         self._correction = self._shift = 0.0
         self._listeners: list[Callable[[str], None]] = []
         self._closed = False
+        self._is_disk_full = False
+        """Whether a write failed for it; `has_room` checks again."""
 
     @abstractmethod
     async def _read(self, make: MakeAct[R], tenant: str | None = None) -> R:
@@ -53,11 +55,15 @@ class Performer(ABC):
         The operation may run more than once.
         """
 
+    async def _free(self, make: MakeAct[R], tenant: str | None = None) -> R:
+        """Run an operation like `_write` that deletes data or changes a key. A full disk must not prevent it."""
+        return await self._write(make, tenant)
+
     async def _in_steps(self, query: str, bound: int) -> int:
         """Delete rows a few at a time; return their number."""
         gone, step = 0, AT_ONCE
         while step == AT_ONCE:
-            step = await self._write(lambda: responses.purge(query, bound, AT_ONCE))
+            step = await self._free(lambda: responses.purge(query, bound, AT_ONCE))
             gone += step
         return gone
 

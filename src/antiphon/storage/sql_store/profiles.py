@@ -21,4 +21,4 @@ class SqlProfiles(Performer):
 
     async def delete_profile(self, place: str, model: str) -> bool:
         """See `Store.delete_profile`."""
-        return await self._write(lambda: profiles.delete(place, model))
+        return await self._free(lambda: profiles.delete(place, model))

@@ -42,4 +42,4 @@ class SqlPrompts(Performer):
 
     async def delete_prompt(self, tenant: str, prompt_id: str) -> bool:
         """See `Store.delete_prompt`."""
-        return await self._write(lambda: prompts.delete(tenant, prompt_id), tenant)
+        return await self._free(lambda: prompts.delete(tenant, prompt_id), tenant)

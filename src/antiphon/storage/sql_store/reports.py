@@ -24,4 +24,4 @@ class SqlReports(Performer):
 
     async def delete_report(self, report_id: str) -> bool:
         """See `Store.delete_report`."""
-        return await self._write(lambda: reports.delete(report_id))
+        return await self._free(lambda: reports.delete(report_id))

@@ -72,7 +72,7 @@ class SqlResponses(Performer):
 
     async def delete(self, tenant: str, response_id: str) -> bool:
         """See `Store.delete`."""
-        return await self._write(lambda: responses.delete(tenant, response_id, self._now()), tenant)
+        return await self._free(lambda: responses.delete(tenant, response_id, self._now()), tenant)
 
     async def history(
         self, tenant: str, response_id: str, extent: ChainExtent | None = None
@@ -107,7 +107,7 @@ class SqlResponses(Performer):
 
     async def purge_size(self, fraction: float) -> PurgeSize:
         """See `Store.purge_size`. Runs as a write: SQLite reads on the event loop, and this can read many rows."""
-        return await self._write(lambda: responses.purge_size(fraction, self._now()))
+        return await self._free(lambda: responses.purge_size(fraction, self._now()))
 
     async def purge(self, retention: int = RETENTION, *, dry_run: bool = False) -> Mapping[str, int]:
         """See `Store.purge`."""

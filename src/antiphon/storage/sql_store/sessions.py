@@ -28,7 +28,7 @@ class SqlSessions(Performer):
 
     async def delete_session(self, digest: bytes) -> bool:
         """See `Store.delete_session`."""
-        return await self._write(lambda: sessions.delete(digest))
+        return await self._free(lambda: sessions.delete(digest))
 
     async def put_code(self, digest: bytes, expires_at: int) -> None:
         """See `Store.put_code`."""

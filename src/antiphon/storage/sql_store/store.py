@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from secrets import token_bytes
 
+from antiphon.errors import StoreError
 from antiphon.storage.contract.responses import RETENTION
 from antiphon.storage.operations import responses, secrets
 from antiphon.storage.sql_store.chat_completions import SqlChatCompletions
@@ -53,6 +54,16 @@ class SqlStore(
     async def check_writable(self) -> None:
         """See `Store.check_writable`."""
         await self._write(lambda: secrets.try_to_write(token_bytes(8)))
+
+    async def has_room(self) -> bool:
+        """See `Store.has_room`."""
+        if self._is_disk_full:
+            try:
+                await self.check_writable()
+            except StoreError as error:
+                return not error.is_disk_full
+            self._is_disk_full = False
+        return True
 
     async def inspect(self) -> Mapping[str, int]:
         """See `Store.inspect`."""

@@ -50,7 +50,7 @@ class SqlTenants(Performer):
 
     async def delete_endpoint(self, tenant: str, endpoint_id: str) -> bool:
         """See `Store.delete_endpoint`."""
-        return await self._write(lambda: webhooks.delete(tenant, endpoint_id), tenant)
+        return await self._free(lambda: webhooks.delete(tenant, endpoint_id), tenant)
 
     async def due(self, limit: int) -> list[DueDelivery]:
         """See `Store.due`."""
@@ -90,7 +90,7 @@ class SqlTenants(Performer):
 
     async def secret(self, name: str, fresh: bytes) -> bytes:
         """See `Store.secret`."""
-        return await self._write(lambda: secrets.agree(name, fresh))
+        return await self._free(lambda: secrets.agree(name, fresh))
 
     async def keep_answer(self, answer: StoredAnswer) -> None:
         """See `Store.keep_answer`."""
@@ -118,7 +118,7 @@ class SqlTenants(Performer):
 
     async def put_api_key(self, key: ApiKey) -> None:
         """See `Store.put_api_key`."""
-        await self._write(lambda: api_keys.put(key))
+        await self._free(lambda: api_keys.put(key))
 
     async def find_api_key(self, digest: bytes) -> ApiKey | None:
         """See `Store.find_api_key`."""
@@ -153,7 +153,7 @@ class SqlTenants(Performer):
 
     async def put_tenant_budget(self, budget: TenantBudget) -> None:
         """See `Store.put_tenant_budget`."""
-        await self._write(lambda: budgets.put_tenant(budget))
+        await self._free(lambda: budgets.put_tenant(budget))
 
     async def tenant_budgets(self) -> list[TenantBudget]:
         """See `Store.tenant_budgets`."""

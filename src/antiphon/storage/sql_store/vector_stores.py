@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from antiphon.storage.contract import INGESTIONS
@@ -55,7 +56,7 @@ class SqlVectorStores(SqlChunks):
 
     async def delete_vector_store(self, tenant: str, store_id: str) -> bool:
         """See `Store.delete_vector_store`."""
-        return await self._write(lambda: vector_stores.delete(tenant, store_id), tenant)
+        return await self._free(lambda: vector_stores.delete(tenant, store_id), tenant)
 
     async def attach_files(
         self, tenant: str, store_id: str, files: Sequence[NewStoreFile], batch_id: str | None = None
@@ -83,7 +84,7 @@ class SqlVectorStores(SqlChunks):
 
     async def detach_file(self, tenant: str, store_id: str, file_id: str) -> bool:
         """See `Store.detach_file`."""
-        return await self._write(lambda: vector_stores.detach(tenant, store_id, file_id), tenant)
+        return await self._free(lambda: vector_stores.detach(tenant, store_id, file_id), tenant)
 
     async def find_store_batch(self, tenant: str, store_id: str, batch_id: str) -> StoreBatch | None:
         """See `Store.find_store_batch`."""
@@ -91,7 +92,7 @@ class SqlVectorStores(SqlChunks):
 
     async def cancel_store_batch(self, tenant: str, store_id: str, batch_id: str) -> StoreBatch | None:
         """See `Store.cancel_store_batch`."""
-        return await self._write(lambda: vector_stores.cancel_batch(tenant, store_id, batch_id), tenant)
+        return await self._free(lambda: vector_stores.cancel_batch(tenant, store_id, batch_id), tenant)
 
     async def reindex_vector_store(self, tenant: str, store_id: str, embedding_model: str) -> int | None:
         """See `Store.reindex_vector_store`."""
@@ -104,13 +105,13 @@ class SqlVectorStores(SqlChunks):
         """See `Store.has_ingestions`."""
         return await self._read(ingestions.is_waiting)
 
-    async def claim_ingestion(self, worker: str, per_tenant: int) -> Ingestion | None:
+    async def claim_ingestion(self, worker: str, per_tenant: int, paused: Sequence[str] = ()) -> Ingestion | None:
         """See `Store.claim_ingestion`."""
-        return await self._write(lambda: ingestions.claim(worker, per_tenant))
+        return await self._write(lambda: ingestions.claim(worker, per_tenant, paused))
 
     async def write_chunks(self, ingestion: Ingestion, rows: "Sequence[ChunkRow]") -> bool:
         """See `Store.write_chunks`."""
-        return await self._write(lambda: ingestions.write_chunks(ingestion, rows), ingestion.file.tenant)
+        return await self._put_parts(rows, partial(ingestions.write_chunks, ingestion), ingestion.file.tenant)
 
     async def complete_ingestion(self, ingestion: Ingestion, chunks: int, most: int) -> bool:
         """See `Store.complete_ingestion`."""
@@ -137,9 +138,9 @@ class SqlVectorStores(SqlChunks):
         if dry_run:
             return await self._read(lambda: responses.count_old("count_vector_stores", self._now()))
         emptied = 0
-        while await self._write(lambda: vector_stores.empty_expired(self._now())):
+        while await self._free(lambda: vector_stores.empty_expired(self._now())):
             emptied += 1
-        while await self._write(lambda: vector_stores.forget_expired(self._now(), FILES_AT_ONCE)):
+        while await self._free(lambda: vector_stores.forget_expired(self._now(), FILES_AT_ONCE)):
             pass
         if await self._read(vector_stores.has_dropped_chunks):
             await self.sweep_chunks()

@@ -18,7 +18,8 @@ from antiphon.storage.operations import files
 from antiphon.storage.sqlite import file, rows
 from antiphon.storage.sqlite.file import connect, foreign, make_file, mark
 from antiphon.storage.sqlite.forks import forks
-from antiphon.storage.sqlite.writer import store_error
+from antiphon.storage.sqlite.reserve import Reserve
+from antiphon.storage.sqlite.writer import disk_full, make_room, store_error
 
 READERS = 2
 """Number of reading threads. Reading one row takes a millisecond."""
@@ -46,8 +47,9 @@ T = TypeVar("T")
 class BlobFile:
     """Parts of blobs in a file, or in memory if there is no path. Every method raises `StoreError`."""
 
-    def __init__(self, path: Path | None, busy_timeout: float = 5.0) -> None:
+    def __init__(self, path: Path | None, busy_timeout: float = 5.0, reserve: Reserve | None = None) -> None:
         self._path, self._busy_timeout = path, busy_timeout
+        self._reserve = reserve or Reserve(None)
         self._writing = ThreadPoolExecutor(1, thread_name_prefix="antiphon-blob-write")
         self._reading = self._writing
         if path is not None:
@@ -99,11 +101,23 @@ class BlobFile:
             return act()
 
     def _put(self, blob: str, number: int, data: bytes, is_last: bool) -> None:
+        if not self._reserve.refill():
+            raise disk_full()
         connection = self._connection()
         connection.execute(f"PRAGMA synchronous = {file.SYNCHRONOUS if is_last else 'NORMAL'}")
-        rows.perform(connection, [lambda: files.put_part(blob, number, data)])  # one statement, and so one transaction
+        # One statement, and so one transaction.
+        list(rows.perform(connection, [lambda: files.put_part(blob, number, data)]))
 
     def _delete(self, blob: str, limit: int) -> int:
+        try:
+            return self._delete_some(blob, limit)
+        except sqlite3.Error as error:
+            if not (store_error(error).is_disk_full and self._reserve.release()):
+                raise
+        make_room(self._connection())
+        return self._delete_some(blob, limit)
+
+    def _delete_some(self, blob: str, limit: int) -> int:
         (gone,) = rows.perform(self._connection(), [lambda: files.delete_parts(blob, limit)])
         return int(gone)
 

@@ -1,5 +1,6 @@
 """Finds, checks and opens the database file. An unusable file is rejected before anything is written to it."""
 
+import errno
 import sqlite3
 import time
 from collections.abc import Iterator, Sequence
@@ -10,6 +11,7 @@ from antiphon.errors import ConfigError, redacted
 from antiphon.storage.schema import EARLIER, EARLIER_STORE, newer
 from antiphon.storage.sql import migrations
 from antiphon.storage.sqlite.forks import Connection, forks
+from antiphon.storage.sqlite.reserve import Reserve, reserve_beside
 
 SYNCHRONOUS = "FULL"  # NORMAL would lose the last commits in a power failure
 APPLICATION_ID = 0x416E7469
@@ -154,6 +156,9 @@ def open_file(path: Path, busy_timeout: float) -> tuple[sqlite3.Connection, sqli
         try:
             return _open(path, busy_timeout)
         except ConfigError as error:
+            # Without space the first connection cannot create the log, and so not even a deletion.
+            if _is_without_space(error.__cause__) and Reserve(reserve_beside(path)).release():
+                continue
             # Other processes that start or were killed hold short locks on the file for which SQLite does not wait.
             if not _is_busy(error.__cause__) or time.monotonic() > until:
                 raise
@@ -162,6 +167,12 @@ def open_file(path: Path, busy_timeout: float) -> tuple[sqlite3.Connection, sqli
 
 def _is_busy(error: BaseException | None) -> bool:
     return isinstance(error, sqlite3.Error) and error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
+
+
+def _is_without_space(error: BaseException | None) -> bool:
+    if isinstance(error, sqlite3.Error):
+        return error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN)
+    return isinstance(error, OSError) and error.errno == errno.ENOSPC
 
 
 def _open(path: Path, busy_timeout: float) -> tuple[sqlite3.Connection, sqlite3.Connection]:

@@ -37,7 +37,8 @@ class Readers:
             raise StoreError(OVERLOADED) from error
         reading = asyncio.get_running_loop().run_in_executor(self._threads, self._perform, make)
         reading.add_done_callback(lambda done: self._end(tenant, done))
-        return await asyncio.shield(reading)
+        await asyncio.wait([reading])  # it continues if the caller is cancelled
+        return reading.result()
 
     async def close(self) -> None:
         """Finish pending reads and close the connections."""

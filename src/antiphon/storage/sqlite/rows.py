@@ -6,7 +6,7 @@ their items are stored by two statements with many rows, instead of hundreds wit
 """
 
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from itertools import chain, count
 from typing import Any, TypeVar
@@ -33,15 +33,19 @@ from antiphon.storage.sql_store import MakeAct
 from antiphon.storage.sqlite.marks import bound, marked
 
 A = TypeVar("A")
-Doing = Callable[[sqlite3.Connection, Sequence[A]], Sequence[R]]
-"""Runs with several arguments and returns one result for each."""
+Doing = Callable[[sqlite3.Connection, Sequence[A]], Iterable[R]]
+"""Runs with several arguments and returns one result for each, in order.
+
+A sequence means that it has run with all of them. An iterator runs with an argument when its result is taken, so that
+the writer can end a transaction in between.
+"""
 
 _PARAMETERS_AT_ONCE = 999  # the lowest limit of any build of SQLite
 
 
-def perform(connection: sqlite3.Connection, acts: Sequence[MakeAct[Any]]) -> Sequence[Any]:
-    """Run operations one after the other."""
-    return [_perform(connection, make()) for make in acts]
+def perform(connection: sqlite3.Connection, acts: Sequence[MakeAct[Any]]) -> Iterator[Any]:
+    """Run operations one after the other, each when its result is taken."""
+    return (_perform(connection, make()) for make in acts)
 
 
 def perform_alone(connection: sqlite3.Connection, make: MakeAct[R], *, is_patient: bool = False) -> R:

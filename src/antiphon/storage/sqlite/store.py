@@ -30,6 +30,7 @@ from antiphon.storage.sqlite.file import blobs_beside, open_file, open_memory, o
 from antiphon.storage.sqlite.forks import forks
 from antiphon.storage.sqlite.pulse import SqlitePulse
 from antiphon.storage.sqlite.readers import Readers
+from antiphon.storage.sqlite.reserve import Reserve, reserve_beside
 from antiphon.storage.sqlite.writer import Writer, store_error
 
 if TYPE_CHECKING:
@@ -62,7 +63,8 @@ class SqliteStore(SqlStore):
         self._path = path
         self._file = None if path is None else _identity(path)
         self._renew = renew
-        self._writer = Writer(writer, None if renew is None else partial(renew, busy_timeout))
+        self._reserve = Reserve(None if path is None else reserve_beside(path))
+        self._writer = Writer(writer, None if renew is None else partial(renew, busy_timeout), self._reserve)
         self._reader = reader
         self._name = ids.new_id("store")
         self._marks = ClockMarks(self._name)
@@ -110,9 +112,9 @@ class SqliteStore(SqlStore):
         now = self._clock()
         verdict = self._marks.judge((at, writer), asked, now, ticks())
         if verdict.writes:
-            await self._write(lambda: clock.write(now, self._name))
+            await self._free(lambda: clock.write(now, self._name))
         elif verdict.asks:
-            await self._write(clock.request)
+            await self._free(clock.request)
         if verdict.skew is not None:
             # It is unknown which clock is right, so nothing expires before both clocks agree that it has.
             self._correct(verdict.skew, min(0.0, -verdict.skew))
@@ -124,10 +126,16 @@ class SqliteStore(SqlStore):
             raise StoreError("The store's file was deleted or replaced.")
         await super().check_writable()
 
+    async def has_room(self) -> bool:
+        """See `Store.has_room`. Keeps the reserve, which a store that no server uses does not need."""
+        if self._writer.found_full:
+            self._writer.found_full, self._is_disk_full = False, True
+        return await asyncio.to_thread(self._reserve.keep) and await super().has_room()
+
     async def inspect(self) -> Mapping[str, int]:
         """See `Store.inspect`. Checks every page and index of the file."""
         self._refuse_closed()
-        found = await self._writer.submit(rows.integrity, None)
+        found = await self._writer.submit(rows.integrity, None, frees=True)  # it only reads
         if found != "ok":
             raise StoreError(f"The store's file is damaged: {found}")
 
@@ -155,13 +163,14 @@ class SqliteStore(SqlStore):
         if self._blobs is None:
             from antiphon.storage.sqlite.blobs import BlobFile  # noqa: PLC0415 - only if files are stored
 
-            self._blobs = BlobFile(None if self._path is None else blobs_beside(self._path))
+            self._blobs = BlobFile(None if self._path is None else blobs_beside(self._path), reserve=self._reserve)
         return self._blobs
 
     async def close(self) -> None:
         """Finish pending writes and close the file. Closing a closed store does nothing."""
         if not self._closed:
             self._closed = True
+            self._close_terms()
             if self._blobs is not None:
                 await self._blobs.close()
             if self._looking is not None:
@@ -183,12 +192,17 @@ class SqliteStore(SqlStore):
         result: R = await self._writer.submit(rows.perform, make)
         return result
 
+    async def _free(self, make: MakeAct[R], tenant: str | None = None) -> R:
+        if self._closed:
+            self._refuse_closed()
+        result: R = await self._writer.submit(rows.perform, make, frees=True)
+        return result
+
     async def _read(self, make: MakeAct[R], tenant: str | None = None) -> R:
         if self._closed:
             self._refuse_closed()
         if self._reader is None:
-            result: R = await self._writer.submit(rows.perform, make)
-            return result
+            return await self._free(make)
         try:
             with self._gate:
                 return rows.perform_alone(self._reader, make)
@@ -205,12 +219,20 @@ class SqliteStore(SqlStore):
         except (sqlite3.Error, UnicodeError) as error:
             raise store_error(error) from error
 
+    async def _tidy_words(self) -> None:
+        from antiphon.storage.sqlite import words  # noqa: PLC0415 - only for servers with vector stores
+
+        with suppress(StoreError):  # the next change continues
+            for _ in range(words.MOST_STEPS):
+                if not await self._writer.submit(words.merge, None):
+                    return
+
     async def _look(self) -> None:
         """Notify listeners when `data_version` changes. Commits of the writing connection itself do not change it."""
         seen: int | None = None
         while True:
             with suppress(StoreError):
-                found = await self._writer.submit(rows.data_version, None)
+                found = await self._writer.submit(rows.data_version, None, frees=True)  # it only reads
                 if seen not in (None, found):
                     self._tell("")
                 seen = found

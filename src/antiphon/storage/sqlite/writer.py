@@ -8,7 +8,7 @@ import asyncio
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import groupby
@@ -18,10 +18,17 @@ from typing import Any
 from antiphon.errors import StoreError
 from antiphon.storage.operations.step import R
 from antiphon.storage.sqlite.forks import forks
+from antiphon.storage.sqlite.reserve import Reserve
 from antiphon.storage.sqlite.rows import A, Doing
 
-_BATCH = 256  # maximum jobs in a transaction, which bounds how long the first waits for the last
+_BATCH = 256  # maximum jobs in a transaction
+_SLICE = 64  # maximum jobs that are done together: a transaction can end after them
 _PAUSE = 0.001  # seconds to collect jobs: fewer, larger batches cost a busy event loop less
+
+LONGEST = 0.02
+"""Seconds after which a transaction takes no further job: the first does not wait long for the last."""
+
+_SHORT = 256  # pages of the log after which it is checkpointed, once the disk was full
 
 MOST_WAITING = 10_000
 """Maximum number of waiting jobs. Further jobs are rejected immediately, which bounds memory and waiting time."""
@@ -44,7 +51,15 @@ def store_error(cause: Exception) -> StoreError:
     if isinstance(cause, StoreError):  # raised by the operation itself
         return cause
     error = StoreError(_TROUBLE.get(_code(cause), "The store operation failed."))
+    error.is_disk_full = _code(cause) == sqlite3.SQLITE_FULL
     error.__cause__ = cause
+    return error
+
+
+def disk_full() -> StoreError:
+    """Return the error for a write that is refused while the reserve is released."""
+    error = StoreError(_TROUBLE[sqlite3.SQLITE_FULL])
+    error.is_disk_full = True
     return error
 
 
@@ -61,33 +76,43 @@ class _Job:
     act: Doing[Any, Any]
     argument: Any
     future: asyncio.Future[Any]
+    frees: bool
 
 
 class Writer:
     """Runs operations in the order of their arrival. A failed operation does not affect others. Owns the connection.
 
     After a disk error it continues with a new connection from `renew`: after a failed write the kernel may have dropped
-    data, so the old handle is not reliable.
+    data, so the old handle is not reliable. On a full disk, only operations that free space may use the `reserve`.
     """
 
-    def __init__(self, connection: sqlite3.Connection, renew: Callable[[], sqlite3.Connection] | None = None) -> None:
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        renew: Callable[[], sqlite3.Connection] | None = None,
+        reserve: Reserve | None = None,
+    ) -> None:
         self._connection = connection
         self._renew = renew
+        self._reserve = reserve or Reserve(None)
+        self.found_full = False
+        """Whether the disk was full since this was last set to False."""
         self._gate = forks.new_gate()
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
         # A daemon thread, so that a program can exit without closing its store: acknowledged writes are on disk.
         self._thread = threading.Thread(target=self._run, name="antiphon-store", daemon=True)
         self._thread.start()
 
-    def submit(self, act: Doing[A, R], argument: A) -> asyncio.Future[R]:
+    def submit(self, act: Doing[A, R], argument: A, *, frees: bool = False) -> asyncio.Future[R]:
         """Return a future for the operation's result, set after its commit. Cancelling it does not undo the operation.
 
-        Raises `StoreError` if too many writes are waiting.
+        If it `frees` space, or revokes a key, it is performed on a full disk too. Raises `StoreError` if too many
+        writes are waiting.
         """
         future: asyncio.Future[R] = asyncio.get_running_loop().create_future()
         if self._jobs.qsize() >= MOST_WAITING:
             raise StoreError("The store is overloaded: too many writes are waiting.")
-        self._jobs.put(_Job(act, argument, future))
+        self._jobs.put(_Job(act, argument, future, frees))
         return future
 
     async def close(self) -> None:
@@ -97,12 +122,15 @@ class Writer:
 
     def _run(self) -> None:
         while jobs := self._take():
-            with self._gate:
-                results = self._commit(jobs)
-                if _is_of_the_disk(results[0]):  # such an error fails all of a commit
-                    self._open_again()
-            _deliver(jobs, results)
-            if len(jobs) > 1:
+            taken = len(jobs)
+            while jobs:
+                with self._gate:
+                    results = self._commit_in_room(jobs)
+                    if _is_of_the_disk(results[0]):  # such an error fails all of a commit
+                        self._open_again()
+                _deliver(jobs[: len(results)], results)
+                del jobs[: len(results)]
+            if taken > 1:
                 time.sleep(_PAUSE)
         with self._gate:
             self._connection.close()
@@ -126,27 +154,45 @@ class Writer:
             self._jobs.put(None)  # the next round finds the end of the queue
         return jobs
 
+    def _commit_in_room(self, jobs: Sequence[_Job]) -> Sequence[Any]:
+        """Commit like `_commit`. On a full disk, release the reserve for a job that frees space, and refuse others."""
+        if self._reserve.refill():
+            results = self._commit(jobs)
+            is_full = isinstance(results[0], StoreError) and results[0].is_disk_full  # fails all of a commit
+            self.found_full |= is_full
+            if not (is_full and any(job.frees for job in jobs) and self._reserve.release()):
+                return results
+            make_room(self._connection)
+        return self._commit(jobs[:1]) if jobs[0].frees else [disk_full()]
+
     def _commit(self, jobs: Sequence[_Job]) -> Sequence[Any]:
-        """Return the outcome of each job: its result, or the `StoreError`."""
+        """Return the outcome of each job, its result or the `StoreError`: of the first ones, if all take too long."""
         try:
             with self._connection:
                 self._connection.execute("BEGIN IMMEDIATE")
-                return self._together(jobs)
+                if len(jobs) == 1:
+                    return list(jobs[0].act(self._connection, [jobs[0].argument]))
+                return _until_late(self._together(jobs))
         except Exception as error:
             if len(jobs) == 1 or _code(error) in _TROUBLE:
                 return [store_error(error) for _ in jobs]
         try:
             with self._connection:
                 self._connection.execute("BEGIN IMMEDIATE")
-                return [self._alone(job) for job in jobs]
+                return _until_late([self._alone(job)] for job in jobs)
         except Exception as error:
             return [store_error(error) for _ in jobs]
 
-    def _together(self, jobs: Sequence[_Job]) -> Sequence[Any]:
-        results: list[Any] = []
+    def _together(self, jobs: Sequence[_Job]) -> Iterator[Sequence[Any]]:
+        """Yield the results of what has just been done: a job that is done twice would undo another process's write."""
         for act, group in groupby(jobs, key=lambda job: job.act):
-            results += act(self._connection, [job.argument for job in group])
-        return results
+            arguments = [job.argument for job in group]
+            for start in range(0, len(arguments), _SLICE):
+                results = act(self._connection, arguments[start : start + _SLICE])
+                if isinstance(results, Sequence):
+                    yield results
+                else:
+                    yield from ([result] for result in results)
 
     def _alone(self, job: _Job) -> Any:
         self._connection.execute("SAVEPOINT job")
@@ -159,6 +205,24 @@ class Writer:
             result = store_error(error)
         self._connection.execute("RELEASE job")
         return result
+
+
+def make_room(connection: sqlite3.Connection) -> None:
+    """Empty the log into the file after the reserve was released, and keep the log short from now on."""
+    with suppress(sqlite3.Error):
+        connection.execute(f"PRAGMA wal_autocheckpoint = {_SHORT}")
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def _until_late(parts: Iterable[Sequence[Any]]) -> Sequence[Any]:
+    """Take parts of the results until a transaction has run for `LONGEST`."""
+    taken: list[Any] = []
+    began = time.monotonic()
+    for part in parts:
+        taken += part
+        if time.monotonic() - began > LONGEST:
+            break
+    return taken
 
 
 def _deliver(jobs: Sequence[_Job], results: Sequence[Any]) -> None:

@@ -101,17 +101,19 @@ async def _is_counted(store: Store) -> None:
     sums = {(day.key_id, day.day): (day.requests, day.input_tokens, day.output_tokens) for day in found}
     expected = {(one.id, today - DAY): (1, 7, 0), (one.id, today): (20, 100, 190), (other.id, today): (2, 0, 0)}
     hold(sums == expected, f"the days are {found}")
+    hold({day.tenant for day in found} == {None}, "the days of one tenant are grouped by tenant unasked")
     hold([day.day for day in found] == sorted(day.day or 0 for day in found), "the days are not in order")
     hold(len(await store.usage(tenant, today, today + DAY)) == 2, "a day outside the query is included")
     hold(len(await store.usage(tenant, today - DAY, today)) == 1, "the day that ends a range is included")
 
 
 async def _jobs_say_whose(store: Store) -> None:
-    """A job contains the key of its request, and what was reserved."""
+    """A job contains the key of its request, what was reserved, and the models that the key allowed."""
     response = StoredResponse(new_id("resp"), 1000, "queued", None, b"{}", tenant=new_id("tenant"))
-    await store.enqueue(response, b"", [], None, Reservation("key_1", 2**40))
+    taken = Reservation("key_1", 2**40, models=("m", "ollama/a:7b"))
+    await store.enqueue(response, b"", [], None, taken)
     job = await store.find_job(response.tenant, response.id)
-    hold(job is not None and job.taken == Reservation("key_1", 2**40), f"the job is {job}")
+    hold(job is not None and job.taken == taken, f"the job is {job}")
     if job is not None:
         await store.finish(job, replace(response, expires_at=int(time.time()) + 600))
 

@@ -134,7 +134,8 @@ async def _is_taken_over(store: Store) -> None:
     before = await store.tail(T, queued.id, -1)
     beat = (await store.heartbeats())[dead]
     await store.heartbeat(dead)
-    hold(await store.expire_worker(dead, beat) is False, "a worker with a heartbeat expired")
+    for older in (beat, 0):
+        hold(await store.expire_worker(dead, older) is False, f"a worker with a heartbeat expired at {older}")
     await _expire(store, dead)
     hold(dead not in await store.heartbeats(), "an expired worker is still watched")
     again = await _claim(store, heir)

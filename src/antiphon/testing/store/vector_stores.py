@@ -236,6 +236,26 @@ async def _is_fair(store: Store) -> None:
         await store.delete_vector_store(tenant, one)
 
 
+async def _skips_paused_models(store: Store) -> None:
+    """A file of a paused embedding model is claimed once the model is not paused; others of its tenant are claimed."""
+    worker, model = new_id("worker"), new_id("model")
+    waits, plain, other = await stored_files(store, count=3)
+    stores = {
+        file: VectorStore(new_id("vs"), T, int(time.time()), embedding_model=name)
+        for file, name in ((waits, model), (plain, ""), (other, f"{model}-large"))
+    }
+    for file, one in stores.items():
+        await store.create_vector_store(one, [NewStoreFile(file)])
+    await _drain(store, {one.id for one in stores.values()})
+    found = [await store.claim_ingestion(worker, 100, [new_id("model"), model]) for _ in range(3)]
+    hold([one and one.file.file_id for one in found] == [plain, other, None], f"with a paused model, {found}")
+    hold(await store.has_ingestions(), "a file of a paused model does not wait")
+    hold((await claimed(store, worker)).file.file_id == waits, "a file waits for a model that is not paused")
+    await store.expire_worker(worker, None)
+    for one in stores.values():
+        await store.delete_vector_store(T, one.id)
+
+
 async def _drain(store: Store, but: set[str]) -> None:
     """End all waiting work, except files of these stores."""
     kept = []
@@ -315,6 +335,7 @@ PROMISES: tuple[Promise, ...] = (
     _work_is_fenced,
     _dead_workers_lose_files,
     _is_fair,
+    _skips_paused_models,
     _too_many_chunks_fail,
     _expires,
     _use_moves_the_expiry,

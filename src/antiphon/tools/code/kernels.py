@@ -136,7 +136,7 @@ class Kernels:
         self._starting[container.tenant] += 1
         try:
             async with asyncio.timeout(START_SECONDS):
-                machine = await self._sandbox.start(self._limits(container.memory_limit))
+                machine = await self._sandbox.start(self._limits(container))
         finally:
             self._starting[container.tenant] -= 1
         self._begin_watch()
@@ -197,10 +197,10 @@ class Kernels:
         await self.end(min(resting, key=lambda one: (self._is_wanted(one.container_id), one.used_at)))
         return True
 
-    def _limits(self, memory_limit: str) -> MachineLimits:
-        wanted = next((size for name, size in MEMORY.items() if name == memory_limit), MEMORY[SMALLEST])
-        size, files = self._quota.size, self._quota.files
-        return MachineLimits(min(wanted, self._memory_max), file_size=size, disk=size + SPARE_DISK, files=files)
+    def _limits(self, container: StoredContainer) -> MachineLimits:
+        wanted = next((size for name, size in MEMORY.items() if name == container.memory_limit), MEMORY[SMALLEST])
+        memory, size, files = min(wanted, self._memory_max), self._quota.size, self._quota.files
+        return MachineLimits(memory, file_size=size, disk=size + SPARE_DISK, files=files, owner=container.tenant)
 
     def _begin_watch(self) -> None:
         if self._watch is None:

@@ -1,7 +1,6 @@
 """`code_interpreter` and hosted `shell`, for all requests of this process (hosted tools, sections 6 and 7)."""
 
 import asyncio
-import os
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from antiphon.protocol.items.messages import InputItem
 from antiphon.protocol.sources import MadeFile
 from antiphon.protocol.tools import CodeInterpreterTool, ShellTool, Tool
 from antiphon.sandbox.contract import Sandbox, SandboxError
+from antiphon.sharing.cores import whole_cores
 from antiphon.sharing.offload import ended
 from antiphon.sharing.resources import SharedResources
 from antiphon.sharing.scheduler import FairScheduler
@@ -34,6 +34,9 @@ WAITING = 1_000
 COPY_SECONDS = 300.0
 """Seconds that copying the files of a container into a machine, or out of it, can take."""
 
+SHORTEST_PAUSE = 1.0
+"""Seconds of pauses in a call of which the model is informed."""
+
 SPARE_SECONDS = 15.0
 """Seconds beyond its time limit after which a call fails if its machine has not reported the end."""
 
@@ -50,6 +53,11 @@ _ENDINGS = {
     "memory": "The call was stopped because it used more memory than its container has, {memory}. " + _KEPT,
     "lost": "The process of the container ended during the call. " + _KEPT,
 }
+PAUSED = (
+    "During the call, its processes were paused for {paused:.0f} s in all: the code of this tenant used more than its "
+    "share of the CPU ({cpu:.0f} CPU seconds in this call). Use fewer processes at once, or do less in one call. The "
+    "operator of the server sets the share by code_cores_per_tenant."
+)
 FILES_LOST = "Files that this call changed could not be read any more: their earlier content is kept."
 OVERLOADED = "The call was not run: too many calls are waiting on this server. Try again later."
 BUSY = "The call was not run: other calls used its container for too long. Try again later."
@@ -88,7 +96,7 @@ def call_turns(limits: CodeLimits) -> FairScheduler:
 
     A tenant runs no more calls than it has kernels, so that a call always finds a kernel to replace.
     """
-    running = limits.running or 2 * (os.cpu_count() or 1)
+    running = limits.running or 2 * whole_cores()
     return FairScheduler(running, WAITING, per_tenant=min(limits.kernels_per_tenant, max(1, running - 1)))
 
 
@@ -314,7 +322,10 @@ class CodeTools:
         elif work.needs_variables and kernel.has_lost:
             notes.append(LOST_VARIABLES)
             kernel.has_lost = False
-        return ToolResult(done.text(notes), done.fields, done.ending != "completed", files=made)
+        if done.spent.paused >= SHORTEST_PAUSE:
+            notes.append(PAUSED.format(paused=done.spent.paused, cpu=done.spent.cpu))
+        is_failed, spent = done.ending != "completed", done.spent
+        return ToolResult(done.text(notes), done.fields, is_failed, files=made, cpu=spent.cpu, paused=spent.paused)
 
     async def close(self) -> None:
         """End every machine. Files are retained."""

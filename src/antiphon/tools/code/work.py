@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
 
-from antiphon.sandbox.contract import CommandResult, Ending, Machine
+from antiphon.sandbox.contract import NOTHING, CommandResult, Ending, Machine, Spent
 from antiphon.tools.code.output import (
     MOST_SHOWN,
     figures_of,
@@ -35,6 +35,7 @@ class Done:
     text: Callable[[Sequence[str]], str]
     """Builds the text for the model, from the notes of this server."""
     figures: Sequence[bytes] = ()
+    spent: Spent = NOTHING
 
 
 class Work(Protocol):
@@ -67,7 +68,8 @@ class Code:
         """See `Work.run`."""
         result = await machine.run_code(self.code, seconds)
         figures = figures_of(result)
-        return Done(result.ending, {"outputs": outputs_of(result, figures)}, partial(text_of_code, result), figures)
+        text, fields = partial(text_of_code, result), {"outputs": outputs_of(result, figures)}
+        return Done(result.ending, fields, text, figures, result.spent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +102,7 @@ class Commands:
             last if last in ("memory", "lost") else "completed",
             {"output": [*map(shown_command, results)]},
             partial(text_of_commands, results),
+            spent=sum((one.spent for one in results), NOTHING),
         )
 
 

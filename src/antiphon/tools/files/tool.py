@@ -20,6 +20,7 @@ LONGEST_QUERY = 8_000
 _LONGEST_NAME = 255
 
 NOTHING = "The search found nothing."
+BY_KEYWORDS = "Only keywords could be matched now, not meanings. Search for words that the files contain."
 HOW_TO_CITE = (
     "When you use a passage, cite it right behind what you take from it, before the full stop, by its number in "
     "brackets, as in [1]. Write no list of sources."
@@ -74,8 +75,9 @@ def _report(use: Use, found: SearchResults) -> ToolResult:
     numbers = SourceNumbers(use.sources)
     entries = [_entry(numbers, passage) for passage in passages]
     parts = ["The search found:", framed("\n\n".join(entries), FILES), HOW_TO_CITE] if entries else [NOTHING]
-    said = "\n".join(filter(None, [*parts, _left_out(left), _failures(found)]))
-    return _result(said, found.queries, found.hits, numbers.new)
+    by_keywords = BY_KEYWORDS if found.by_keywords else ""
+    text = "\n".join(filter(None, [*parts, _left_out(left), by_keywords, _failures(found)]))
+    return _result(text, found.queries, found.hits, numbers.new)
 
 
 def _entry(numbers: SourceNumbers, hit: Hit) -> str:
@@ -97,7 +99,7 @@ def _failures(found: SearchResults) -> str:
 
 
 def _result(
-    said: str,
+    text: str,
     queries: Sequence[str],
     hits: Sequence[Hit] = (),
     sources: Sources | None = None,
@@ -115,4 +117,4 @@ def _result(
         }
         for hit in hits
     ]
-    return ToolResult(said, {"queries": list(queries), "results": results}, is_failed, sources or {})
+    return ToolResult(text, {"queries": list(queries), "results": results}, is_failed, sources or {})

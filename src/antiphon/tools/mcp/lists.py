@@ -35,7 +35,8 @@ class Standing:
 
     def __init__(self) -> None:
         self._failing: dict[str, What] = {}
-        self._left_out: dict[str, int] = {}
+        self._left_out: dict[str, tuple[int, bool]] = {}
+        """Of the last list of a server: how many tools are unusable, and whether it is circular."""
 
     def failed(self, target: Target, what: What, error: ServerError) -> None:
         """Record that a server's list, or a call, failed."""
@@ -52,19 +53,20 @@ class Standing:
             log.info("The MCP server '%s' works again.", target.label)
 
     def listed(self, target: Target, found: Tools) -> None:
-        """Log how many tools of a list are unusable, once until that changes."""
-        count = sum(found.left_out.values())
-        if self._left_out.get(target.key, 0) == count:
+        """Log what is wrong with a list that can be used, once until that changes."""
+        count, known = sum(found.left_out.values()), self._left_out.pop(target.key, (0, False))
+        if not count and not found.is_circular:
             return
-        self._left_out.pop(target.key, None)
-        if not count:
-            return
-        self._left_out[target.key] = count
+        self._left_out[target.key] = count, found.is_circular
         if len(self._left_out) > MAX_LISTS:
             del self._left_out[next(iter(self._left_out))]
         level = logging.WARNING if target.is_ours and not target.has_request_headers else logging.DEBUG
-        reasons = ", ".join(f"{count} {_FLAWS[flaw]}" for flaw, count in sorted(found.left_out.items()))
-        log.log(level, "Tools of the MCP server '%s' cannot be used: %s.", target.label, reasons)
+        if count and count != known[0]:
+            reasons = ", ".join(f"{count} {_FLAWS[flaw]}" for flaw, count in sorted(found.left_out.items()))
+            log.log(level, "Tools of the MCP server '%s' cannot be used: %s.", target.label, reasons)
+        if found.is_circular and not known[1]:
+            words = "The MCP server '%s' returned a circular cursor in its list of tools. The %d tools so far are used."
+            log.log(level, words, target.label, len(found.tools))
 
 
 def _words(target: Target, error: ServerError) -> str:

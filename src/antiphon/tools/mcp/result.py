@@ -113,6 +113,8 @@ class Tools:
     tools: Sequence[Mapping[str, Any]]
     left_out: Mapping[str, int]
     """How many more listed tools are unusable, by reason: see `sound.Flaw`."""
+    is_circular: bool = False
+    """Whether the list ends at a cursor that the server returned before."""
 
 
 MAX_OUTPUT = 100_000

@@ -28,6 +28,7 @@ from antiphon.errors import log
 from antiphon.sharing.scheduler import FairScheduler
 from antiphon.tools.mcp.dispatcher import MAX_TOOLS, Dispatcher, PageReader, drop_unsent
 from antiphon.tools.mcp.messages import install
+from antiphon.tools.mcp.refusals import refuses_session
 from antiphon.tools.mcp.result import ServerError, Tools, refused, without
 from antiphon.tools.mcp.sound import clean
 from antiphon.tools.mcp.spoken import Spoken
@@ -82,6 +83,7 @@ class Session:
         self._way = way
         self._on_change = on_change
         self._ended = asyncio.Event()
+        self._is_lost = False
         self._opening = Exchange(was_sent=way == "stdio")
         self._session: ClientSession | None = None
         self._wire: Wire | None = None
@@ -92,8 +94,13 @@ class Session:
 
     @property
     def is_alive(self) -> bool:
-        """Whether it can be used."""
+        """Whether it is open."""
         return self._session is not None and not self._ended.is_set()
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether it is open, and the server has refused no request for its session."""
+        return self.is_alive and not self._is_lost
 
     async def open(self, seconds: float) -> None:
         """Open it within this many seconds. Raises `ServerError`."""
@@ -114,7 +121,8 @@ class Session:
         """Return all tools of the server. Raises `ServerError`."""
         exchange = self._exchange(MAX_LIST)
         try:
-            return Tools(await self._pages(exchange), exchange.left_out)
+            tools, is_circular = await self._pages(exchange)
+            return Tools(tools, exchange.left_out, is_circular)
         except Exception as error:
             raise await self._failed(error, exchange) from error
         finally:
@@ -200,7 +208,8 @@ class Session:
         streams = streamable_http_client(url, http_client=asking, max_sse_event_size=MAX_ANSWER)
         return await stack.enter_async_context(streams)
 
-    async def _pages(self, exchange: Exchange) -> list[dict[str, Any]]:
+    async def _pages(self, exchange: Exchange) -> tuple[list[dict[str, Any]], bool]:
+        """Return the tools of all pages, and whether they end at a cursor that the server returned before."""
         session = self._usable()
         cursor, cursors = None, set[str]()
         for _ in range(MAX_PAGES):
@@ -209,15 +218,13 @@ class Session:
             if len(exchange.tools) > MAX_TOOLS:
                 raise ServerError(f"{self._whose} lists more than {MAX_TOOLS:,} tools.")
             cursor = page.next_cursor
-            if cursor is None:
+            if cursor is None or cursor in cursors:
                 break
-            if cursor in cursors:
-                raise ServerError(f"{self._whose} returned a list of tools with a circular cursor.")
             cursors.add(cursor)
         else:
             raise ServerError(f"{self._whose} returned a list of tools with more than {MAX_PAGES:,} pages.")
         # Of two tools with the same name the first is kept.
-        return list({tool["name"]: tool for tool in reversed(exchange.tools)}.values())[::-1]
+        return list({tool["name"]: tool for tool in reversed(exchange.tools)}.values())[::-1], cursor is not None
 
     async def _call(self, name: str, arguments: Mapping[str, Any], exchange: Exchange) -> None:
         session = self._usable()
@@ -269,7 +276,11 @@ class Session:
         """Return the error, and whether the request can be repeated."""
         if isinstance(error, ServerError):
             return error
-        if exchange.lost_session or _is_closed(error):
+        if isinstance(error, MCPError) and exchange.status < 400:
+            exchange.lost_session = refuses_session(error.code, error.message, exchange.session)
+        # Other calls of a session that was refused may still run, so it stays open for them.
+        self._is_lost = self._is_lost or exchange.lost_session
+        if _is_closed(error):
             self._ended.set()
         failure = self._of_http(exchange) or self._of_session(error)
         is_unsent = failure.type == "http_error" and not exchange.was_sent

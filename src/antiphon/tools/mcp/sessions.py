@@ -89,22 +89,30 @@ STARTING = 60.0
 _NO_STREAMABLE = (400, 404, 405)
 """Statuses of a server that supports only the previous transport (MCP, "Transports", on backwards compatibility)."""
 
+_NO_EVENTS = 405
+
 Key = tuple[str, str]
 """The server and the tenant: `Target.key` and the tenant."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Held:
     opening: "asyncio.Task[Session]"
     users: int = 0
     going: asyncio.TimerHandle | None = None
 
     @property
+    def is_open(self) -> bool:
+        """Whether its session is open, also if no further call can use it."""
+        opening = self.opening
+        return opening.done() and not opening.cancelled() and not opening.exception() and opening.result().is_alive
+
+    @property
     def is_over(self) -> bool:
         """Whether it can no longer be used."""
         if not self.opening.done():
             return False
-        return self.opening.cancelled() or self.opening.exception() is not None or not self.opening.result().is_alive
+        return self.opening.cancelled() or self.opening.exception() is not None or not self.opening.result().is_usable
 
 
 class Sessions:
@@ -127,11 +135,13 @@ class Sessions:
         self._reading = reading or reading_turns()
         self._openings = openings or opening_turns()
         self._spacing: dict[Key, asyncio.Task[None]] = {}
-        """The sessions that wait to be opened."""
+        """Those that wait for a turn to open a session, or have one that no session has used yet."""
         self._on_change = on_change
         self._silence = silence
         self._idle = idle
         self._held: dict[Key, _Held] = {}
+        self._refused: set[_Held] = set()
+        """Sessions that the server refused, and that calls still use."""
         self._closing: set[asyncio.Task[None]] = set()
 
     @asynccontextmanager
@@ -165,28 +175,37 @@ class Sessions:
         if held is not None and not held.is_over:
             return
         if key not in self._spacing:
-            self._spacing[key] = asyncio.create_task(self._space(tenant))
-            self._spacing[key].add_done_callback(lambda _: self._spacing.pop(key))
+            self._spacing[key] = asyncio.create_task(self._space(key))
         await asyncio.shield(self._spacing[key])
 
     async def close(self) -> None:
         """Close every session, and wait until all have ended."""
         for spacing in self._spacing.values():
             spacing.cancel()
+        self._spacing.clear()
         for key, held in list(self._held.items()):
             self._let_go(key, held)
+        for held in list(self._refused):
+            self._end(held)
         while self._closing:
             await asyncio.wait(set(self._closing))
 
-    async def _space(self, tenant: str) -> None:
-        await self._openings.enter(tenant, is_patient=True)
-        asyncio.get_running_loop().call_later(SPAN, self._openings.leave, tenant)
+    async def _space(self, key: Key) -> None:
+        """Take a turn. It is for the next session of this key: those that come before it begins take no other turn."""
+        await self._openings.enter(key[1], is_patient=True)
+        asyncio.get_running_loop().call_later(SPAN, self._end_turn, key, asyncio.current_task())
+
+    def _end_turn(self, key: Key, spacing: "asyncio.Task[None] | None") -> None:
+        self._openings.leave(key[1])
+        if self._spacing.get(key) is spacing:  # no session has been opened
+            del self._spacing[key]
 
     def _begin(self, key: Key, target: Target) -> _Held:
-        if key in self._held:
-            self._let_go(key, self._held[key])
+        if (former := self._held.get(key)) is not None:
+            self._replace(key, former)
         while not self._turns.take(key[1]):
             self._make_room(key[1])
+        self._spacing.pop(key, None)
         opening = asyncio.create_task(self._open(key, target))
         opening.add_done_callback(retrieve)
         held = self._held[key] = _Held(opening)
@@ -205,11 +224,24 @@ class Sessions:
         key = own[0] if own else max(idle, key=lambda key: count[key[1]])
         self._let_go(key, self._held[key])
 
+    def _replace(self, key: Key, held: _Held) -> None:
+        """Stop sharing a session, and begin to close it. Its last caller closes one that is still in use."""
+        if not (held.users and held.is_open):
+            self._let_go(key, held)
+            return
+        del self._held[key]
+        self._turns.leave(key[1])
+        self._refused.add(held)
+
     def _let_go(self, key: Key, held: _Held) -> None:
         """Stop sharing a session, and begin to close it."""
         if self._held.get(key) is held:
             del self._held[key]
             self._turns.leave(key[1])
+        self._end(held)
+
+    def _end(self, held: _Held) -> None:
+        self._refused.discard(held)
         if held.going is not None:
             held.going.cancel()
         closing = asyncio.create_task(_close(held))
@@ -234,8 +266,9 @@ class Sessions:
                 raise
             try:
                 return await opened("sse")
-            except ServerError:
-                raise error from None
+            except ServerError as last:
+                # A server without events at this URL answers GET with 405.
+                raise (error if last.code == _NO_EVENTS else last) from None
 
 
 async def _close(held: _Held) -> None:

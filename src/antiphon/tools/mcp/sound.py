@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from antiphon.tools.mcp.result import refused, shortened, without
+from antiphon.tools.mcp.structured import repeats
 
 MAX_DESCRIPTION = 4_000
 """Characters of a tool's description that are retained."""
@@ -170,7 +171,7 @@ def sound_tool(raw: bytes, secrets: Iterable[str] = ()) -> dict[str, Any]:
 
 
 def sound_result(raw: bytes) -> dict[str, Any]:
-    """Return a result of `tools/call` with its valid parts; an object alone becomes text.
+    """Return a result of `tools/call` with its valid parts; structured content becomes text, unless a text repeats it.
 
     Raises `ServerError` if the server requires input from its user first (MCP 2026-07-28, input required), or
     if the result has too many values, and `ValueError` if it is not a result.
@@ -181,9 +182,9 @@ def sound_result(raw: bytes) -> dict[str, Any]:
     if _string(result.result_type) == "input_required":
         raise refused(_INVALID_REQUEST, "The tool requires input from its user, which this server does not support.")
     content = _blocks(bytes(result.content)) if _is(result.content, b"[") else []
-    alone = bytes(result.structured_content)
-    if not content and alone not in (b"", b"null"):
-        content = [_text(_compact(alone))]
+    structured = bytes(result.structured_content)
+    if structured not in (b"", b"null") and not repeats(content, structured):
+        content.append(_text(_compact(structured)))
     return {"content": content, "isError": bytes(result.is_error) == b"true"}
 
 

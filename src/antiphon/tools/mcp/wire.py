@@ -31,6 +31,11 @@ MAX_REFUSAL = 64 * 1024
 CONNECT_TIMEOUT = 10.0
 """Seconds."""
 
+_LOST = frozenset({400, 404, 410})
+"""Statuses of a server that does not know the session of a request. Other servers than those of the SDKs use 400 after
+a restart, with any body. Each is an answer of HTTP to the request itself: a call that was executed has a result.
+"""
+
 PACE = 0.2
 """Seconds between two requests for events; the SDK repeats them as fast as the server requests."""
 
@@ -52,8 +57,10 @@ class Exchange:
     """Why there was no complete response, to end a sentence about the server."""
     is_protocol: bool = False
     """Whether the last error is a protocol error, not an HTTP error."""
+    session: str = ""
+    """The id of the session that the last request carried; empty for none, or if its URL contains the id."""
     lost_session: bool = False
-    """Whether the server no longer knows the session."""
+    """Whether the server refused the last request for its session, and so has not executed it."""
     most: int = MAX_ANSWER
     """Maximum bytes of all its responses."""
     read: int = 0
@@ -139,10 +146,11 @@ class Wire(httpx2.AsyncBaseTransport):
         exchange = exchanging.get() or Exchange()
         is_post = request.method == "POST"
         exchange.status, exchange.failure, exchange.is_protocol = 0, "", False
+        exchange.session = request.headers.get("mcp-session-id", "")
         try:
             answer = await self._send(request, exchange)
             if is_post and answer.status >= 400:
-                return await self._refusal(request, answer, exchange)
+                return await self._refusal(answer, exchange)
         except (*_FAILURES, _UnfitError) as error:
             exchange.failure = _words(error)
             if not is_post or not (self.is_open or self._has_events):
@@ -191,9 +199,7 @@ class Wire(httpx2.AsyncBaseTransport):
         delay, self._next_events = max(0.0, self._next_events - now), max(now, self._next_events) + PACE
         await asyncio.sleep(delay)
 
-    async def _refusal(
-        self, request: httpx2.Request, answer: httpcore2.Response, exchange: Exchange
-    ) -> httpx2.Response:
+    async def _refusal(self, answer: httpcore2.Response, exchange: Exchange) -> httpx2.Response:
         """Read an HTTP error: it can contain a protocol error."""
         body = b""
         try:
@@ -204,7 +210,7 @@ class Wire(httpx2.AsyncBaseTransport):
         finally:
             await answer.aclose()
         exchange.is_protocol = _is_protocol(body)
-        exchange.lost_session = answer.status == 404 and (self._has_events or "mcp-session-id" in request.headers)
+        exchange.lost_session = answer.status in _LOST and (self._has_events or bool(exchange.session))
         return self._instead(httpx2.Response(answer.status, headers=_kept(answer), content=body))
 
     def _instead(self, answer: httpx2.Response) -> httpx2.Response:

@@ -1,5 +1,8 @@
 """Queries the configured search provider. Every failure is a failed search, reported without the key."""
 
+import os
+import socket
+import ssl
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -85,7 +88,7 @@ class SearchEngine:
         except TimeoutError as error:
             raise SearchError("the provider did not answer in time") from error
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            raise SearchError("the provider is unreachable") from error
+            raise SearchError(f"the provider is unreachable: {_cause(error)}") from error
 
     async def close(self) -> None:
         """Close the connections."""
@@ -140,6 +143,27 @@ class SearchEngine:
 def _failed(status: int) -> SearchError:
     reason = _REASONS.get(status, "the provider failed" if status >= 500 else "the provider rejected it")
     return SearchError(reason, status)
+
+
+def _cause(error: Exception) -> str:
+    """Return why a request failed, without its URL and any text of others: both can contain the key."""
+    inner: BaseException = getattr(error, "os_error", error)
+    match error, inner:
+        case (aiohttp.ClientConnectorCertificateError(), _) | (_, ssl.SSLCertVerificationError()):
+            return "its TLS certificate was rejected"
+        case (aiohttp.ClientSSLError(), _) | (_, ssl.SSLError()):
+            return "the TLS handshake failed"
+        case (_, socket.gaierror()) | (aiohttp.ClientConnectorDNSError(), _):
+            return "the DNS lookup of its name failed"
+        case (aiohttp.InvalidURL(), _) | (aiohttp.NonHttpUrlClientError(), _):
+            return "its URL is invalid"
+        case (aiohttp.ServerDisconnectedError() | aiohttp.ClientPayloadError(), _) | (_, ConnectionResetError()):
+            return "it closed the connection"
+        case (_, OSError(errno=int(number))) if number > 0:
+            return os.strerror(number).lower()
+        case (aiohttp.ClientResponseError(), _):
+            return "its answer is not HTTP"
+    return "the connection failed"
 
 
 def _object(body: bytes) -> Mapping[str, Any]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from antiphon.translation.dialects.profile import EffortForm, ModelProfile
-from antiphon.translation.to_chat.schemas import groups_of
+from antiphon.translation.to_chat_completions.schemas import groups_of
 
 Replay = Literal["never", "tool_turns", "always"]
 ReasoningField = Literal["", "reasoning_content", "reasoning", "thinking", "think_tags"]
@@ -72,6 +72,7 @@ TAUGHT: Mapping[str, Mapping[str, Any]] = {
     "sampling.both": {"both_samplings": False},
     "calls.ids": {"short_call_ids": True},
     "calls.signatures": {"signs_calls": True},
+    "calls.tools": {"calls_without_tools": False},
     "tools.format": {"formats_with_tools": False},
     "tools.forced": {"forced_thinking": False},
     "tools.auto": {"forces_calls": False},
@@ -92,7 +93,7 @@ NEXT_LESSON: Mapping[str, str] = {"tools.forced": "tools.auto"}
 class Dialect:
     """What a family of backends accepts. The defaults are what most servers accept.
 
-    >>> from antiphon import find_dialect
+    >>> from antiphon.translation import find_dialect
     >>> dialect = find_dialect("https://api.deepseek.com/v1", owned_by=set(), server="", configured=None)
     >>> dialect.name
     'deepseek'
@@ -171,6 +172,8 @@ class Dialect:
     """Whether a tool's output can contain images; otherwise they move into the user message that follows."""
     short_call_ids: bool = False
     """Whether a call's id must be nine letters and digits."""
+    calls_without_tools: bool = True
+    """Whether a request without tools can have earlier calls; otherwise these and their results become text."""
     signs_calls: bool = False
     """Whether the first call of an answer must have Gemini's signature; a placeholder stands for an unknown one."""
     always_streams: bool = False

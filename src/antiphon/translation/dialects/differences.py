@@ -150,6 +150,11 @@ def _call_ids(_: re.Match[str], sent: Body) -> str | None:
     return "calls.ids" if any("tool_calls" in message or "tool_call_id" in message for message in messages) else None
 
 
+def _without_tools(_: re.Match[str], sent: Body) -> str | None:
+    has_calls = any("tool_calls" in message or "tool_call_id" in message for message in sent.get("messages", ()))
+    return "calls.tools" if has_calls and not sent.get("tools") else None
+
+
 def _signatures(_: re.Match[str], sent: Body) -> str | None:
     return "calls.signatures" if any("tool_calls" in message for message in sent.get("messages", ())) else None
 
@@ -260,6 +265,18 @@ DIFFERENCES: tuple[Difference, ...] = (
         refuses="calls without the signature of Gemini",
         sends="the signature, or the documented placeholder if it is unknown",
         evidence="NeMo-Gym#2374, langchain#37347, docker-agent PR#2155, octos PR#1897",
+    ),
+    Difference(
+        name="calls.tools",
+        words=(
+            r"tool call(?:ing|s)? without [`'\"]?tools",  # LiteLLM, for Bedrock and Anthropic
+            r"toolConfig field must be defined",  # Bedrock
+            r"\btool_(?:use|calls?|result)\b[^.]{0,60} must (?:define|have|include|contain|provide) [`'\"]?tools",
+        ),
+        teaches=_without_tools,
+        refuses="earlier calls in a request without `tools`",
+        sends="earlier calls and their results as text in a request without tools",
+        evidence="sigit#81, opencode#2915",
     ),
     Difference(
         name="tools.format",

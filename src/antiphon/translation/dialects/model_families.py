@@ -35,7 +35,7 @@ MODEL_FAMILIES = (
 def for_model(dialect: Dialect, model: str) -> Dialect:
     """Return a backend's dialect as it is for a model with this name.
 
-    >>> from antiphon import find_dialect
+    >>> from antiphon.translation import find_dialect
     >>> generic = find_dialect("", owned_by=set(), server="", configured="generic")
     >>> for_model(generic, "MiniMaxAI/MiniMax-M2").reasoning
     'think_tags'

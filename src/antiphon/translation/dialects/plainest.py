@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from antiphon.translation.dialects.dialect import PLAIN_LESSON, REASONING_FIELDS, VALUE, Dialect
-from antiphon.translation.to_chat.plain_schemas import digest_of, plain
+from antiphon.translation.to_chat_completions.plain_schemas import digest_of, plain
 
 Body = Mapping[str, Any]
 

@@ -50,7 +50,7 @@ def find_dialect(url: str, owned_by: set[str], server: str, configured: str | No
     `url` is the base URL, empty for a backend inside this process; `owned_by` are the values of that field in its list
     of models; `server` is the header as received. Raises `ConfigError` if `configured` is not a family.
 
-    >>> from antiphon import find_dialect
+    >>> from antiphon.translation import find_dialect
     >>> find_dialect("http://127.0.0.1:11434/v1", owned_by=set(), server="", configured=None).name
     'ollama'
     """

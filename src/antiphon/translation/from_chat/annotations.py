@@ -59,7 +59,7 @@ def _within(annotation: dict[str, Any], length: int) -> dict[str, Any]:
 
 
 def read_annotation(value: Any) -> dict[str, Any]:
-    """Return the annotation; empty if the API does not have it, and for a citation without a URL.
+    """Return the annotation; empty if the API does not have it, and for a citation without its URL or file.
 
     Chat nests the fields under the type's name.
     """
@@ -68,7 +68,7 @@ def read_annotation(value: Any) -> dict[str, Any]:
         return {}
     inner = value.get(kind)
     annotation = _annotation(kind, inner if isinstance(inner, dict) else value)
-    return annotation if annotation.get("url", True) else {}
+    return annotation if annotation.get("url") or annotation.get("file_id") else {}
 
 
 def read_citations(values: list[Any]) -> list[dict[str, Any]]:

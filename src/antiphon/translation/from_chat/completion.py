@@ -8,9 +8,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-import msgspec
-
-from antiphon.protocol.json_slices import SLICE, decode_in_slices
+from antiphon.protocol.json_members import SLICE, decode_value
+from antiphon.protocol.json_slices import decode_in_slices
 from antiphon.translation.from_chat.finish_reasons import BREAKDOWNS
 from antiphon.translation.from_chat.reader import larger
 from antiphon.translation.from_chat.text_filters import repaired
@@ -94,7 +93,7 @@ def read_completion(data: bytes) -> dict[str, Any] | None:
 def read_object(data: bytes) -> dict[str, Any] | None:
     """Return the JSON object in these bytes, even with half a surrogate pair in it; None for anything else."""
     try:
-        value = msgspec.json.decode(data) if len(data) <= SLICE else decode_in_slices(data)
+        value = decode_value(data) if len(data) <= SLICE else decode_in_slices(data)
     except (ValueError, RecursionError):
         try:
             value = json.loads(data.decode("utf-8", "replace"))

@@ -24,6 +24,9 @@ from antiphon.translation.writer import GrowingText, ResponseWriter
 MAX_BLANK = 64
 """Whitespace characters that wait for a text to begin; more of them are a text."""
 
+CallSearch = tuple[Callable[[str], object], list[str]]
+"""Finds a sign of a call in a text, and the list of the texts without one, which grows."""
+
 
 class StreamingContent:
     """The reasoning and the message of one answer, of which at most one is open.
@@ -33,6 +36,8 @@ class StreamingContent:
     """
 
     calls: StreamingCalls
+    search: CallSearch | None = None
+    """What the texts that are appended to `steady_text` are searched for; None if they cannot contain calls."""
 
     def __init__(
         self,

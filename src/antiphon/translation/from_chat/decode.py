@@ -107,7 +107,7 @@ def decode_chunk(data: bytes) -> ChatChunk:
     Texts that arrive in pieces (a `Delta`'s strings and a call's `arguments`) can contain half a surrogate pair if the
     backend split one. Raises `BackendError` for anything but a JSON object.
 
-    >>> from antiphon import decode_chunk
+    >>> from antiphon.translation import decode_chunk
     >>> decode_chunk(b'{"choices": [{"delta": {"content": "Hi"}}]}').choices[0].delta.content
     'Hi'
     """

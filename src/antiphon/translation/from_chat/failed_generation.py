@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from antiphon.ids import new_id
+from antiphon.protocol.json_members import decode_value
 from antiphon.protocol.tool_bindings import Offer
 
 UNPARSED = "tool_use_failed"
@@ -55,7 +56,7 @@ def _written(refusal: bytes) -> str:
     if UNPARSED.encode() not in refusal:
         return ""
     try:
-        body = msgspec.json.decode(refusal)
+        body = decode_value(refusal)
     except (ValueError, RecursionError):
         return ""
     error: Any = body.get("error") if isinstance(body, dict) else None

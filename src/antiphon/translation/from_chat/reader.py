@@ -21,7 +21,7 @@ from antiphon.protocol.tool_bindings import Offer, TextCalls
 from antiphon.translation.checked_items import TextCheck
 from antiphon.translation.dialects.dialect import SIGNED_ID
 from antiphon.translation.from_chat.calls import StreamingCalls, read_call
-from antiphon.translation.from_chat.content import StreamingContent
+from antiphon.translation.from_chat.content import CallSearch, StreamingContent
 from antiphon.translation.from_chat.decode import decode_answer, decode_chunk, decode_text
 from antiphon.translation.from_chat.failed_generation import UNPARSED, answer_in, text_of
 from antiphon.translation.from_chat.finish_reasons import FINISH_REASONS, end_error, native_outcome
@@ -53,7 +53,8 @@ class ChatStream:
     `check` has the schema that the text must match. After `loop_text` repeated characters the answer ends; 0 means
     never.
 
-    >>> from antiphon import ChatStream, Response, ResponseWriter, conclude, decode_chunk
+    >>> from antiphon.translation import ChatStream, ResponseWriter, conclude, decode_chunk
+    >>> from antiphon.types import Response
     >>> from antiphon.ids import new_id, now
     >>> writer = ResponseWriter(Response(id="resp_1", created_at=0, model="m"), new_id, now, seal=lambda state: "")
     >>> chat = ChatStream(writer)
@@ -112,6 +113,8 @@ class ChatStream:
         self._text: GrowingText | None = None
         """The text to which a plain text chunk is appended, if it has no `_mark` in it."""
         self._mark = ""
+        self._search: CallSearch | None = None
+        """What a text chunk must not have in it if the answer can contain calls."""
         self.error: BackendError | None = None
         self.is_over = False
         """Whether the answer failed: nothing else makes a chunk certainly the last one."""
@@ -140,6 +143,11 @@ class ChatStream:
             only_one=self._only_one,
             hosted_left=self._hosted_left,
         )
+
+    def _is_text(self, answer: str) -> bool:
+        from antiphon.translation.from_chat.text_calls.reader import is_text  # noqa: PLC0415 - for tools
+
+        return self._text_calls != "wrapped" and is_text(answer, only_marked=self._text_calls == "marked")
 
     def _calling_content(self) -> StreamingContent:
         from antiphon.translation.from_chat.text_calls.content import CallingContent  # noqa: PLC0415 - for tools
@@ -174,18 +182,21 @@ class ChatStream:
         Raises `BackendError` for anything but a chunk.
         """
         text, mark = self._text, self._mark
+        has_sign, unread = self._search or (None, None)
         texts: list[str] = []
         if text is not None and self.error is None:
             try:
                 for place in range(start, len(events)):
                     said = decode_text(events[place]).choices[0].delta.content
-                    if not said or (mark and mark in said):
+                    if not said or (mark and mark in said) or (has_sign and has_sign(said)):
                         break
                     texts.append(said)
             except (ValueError, RecursionError):
                 pass  # `decode_chunk` reads the event that is not such a chunk
             if texts:
                 self._content.think.last = texts[-1]
+                if unread is not None:
+                    unread += texts
                 text.add(texts)
                 self._unwatched += len(texts)
                 if self._unwatched >= WATCHED:
@@ -200,7 +211,7 @@ class ChatStream:
         None: it must be passed to `read`.
         """
         writer = self._writer
-        if writer.is_heard or writer.cite_files or self._sources or self._callable or self._check or self.error:
+        if writer.is_heard or writer.cite_files or self._sources or self._check or self.error:
             return None
         try:
             answer = decode_answer(data)
@@ -212,6 +223,8 @@ class ChatStream:
             return None
         if self._preopened or BARE_CLOSE in text or text.lstrip().startswith(OPENINGS):
             return None  # it can contain reasoning
+        if self._callable and not self._is_text(text):
+            return None
         outcome, native = FINISH_REASONS[choice.finish_reason], choice.native_finish_reason
         if native and outcome == "completed":
             outcome = native_outcome(native)
@@ -239,6 +252,7 @@ class ChatStream:
                 self._feed_choice(choice, has_begun)
         self._text = None if self._calls.is_cut else self._content.steady_text
         self._mark = self._content.think.mark or ""
+        self._search = self._content.search
         self._unwatched += 1
         if self._unwatched >= WATCHED:
             self._look()

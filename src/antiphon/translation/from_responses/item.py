@@ -167,5 +167,7 @@ class PassedItem:
         more = {name: optional(event.get(name)) for name in ("background", "output_format", "quality", "size")}
         index, self._images = self._images, self._images + 1
         self.writer.emit(
-            events.PartialImage(**self._where(), partial_image_index=index, partial_image_b64=image, **more)
+            events.ResponseImageGenCallPartialImageEvent(
+                **self._where(), partial_image_index=index, partial_image_b64=image, **more
+            )
         )

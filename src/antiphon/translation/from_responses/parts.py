@@ -53,7 +53,7 @@ class Part:
 
     def open(self) -> None:
         """Announce it."""
-        self.writer.emit(events.ContentPartAdded(**self.place.content(), part=_SHAPES[self.kind]()))
+        self.writer.emit(events.ResponseContentPartAddedEvent(**self.place.content(), part=_SHAPES[self.kind]()))
 
     def add(self, delta: str, logprobs: Any = None) -> None:
         """Append to its text."""
@@ -63,13 +63,13 @@ class Part:
         self._length += len(delta)
         place = self.place.content()
         if self.kind == "refusal":
-            self.writer.emit(events.RefusalDelta(**place, delta=delta))
+            self.writer.emit(events.ResponseRefusalDeltaEvent(**place, delta=delta))
         elif self.kind == "reasoning_text":
-            self.writer.emit(events.ReasoningTextDelta(**place, delta=delta))
+            self.writer.emit(events.ResponseReasoningTextDeltaEvent(**place, delta=delta))
         else:
             tokens = dicts(logprobs) if self.writer.view.logprobs else []
             self._logprobs += tokens
-            event = events.OutputTextDelta(**place, delta=delta, logprobs=tokens)
+            event = events.ResponseTextDeltaEvent(**place, delta=delta, logprobs=tokens)
             if self.writer.view.obfuscation:
                 event.obfuscation = padding(delta)
             self.writer.emit(event)
@@ -87,15 +87,17 @@ class Part:
     def _emit_annotations(self, *, is_over: bool = False) -> None:
         for index, annotation in self._annotations.due(self._length, is_over=is_over):
             place = self.place.content()
-            self.writer.emit(events.AnnotationAdded(**place, annotation_index=index, annotation=annotation))
+            self.writer.emit(
+                events.ResponseOutputTextAnnotationAddedEvent(**place, annotation_index=index, annotation=annotation)
+            )
 
     def settle(self, whole: dict[str, Any]) -> None:
         """Emit the content of the final part that was not emitted yet. What was emitted and is not in it stays."""
         if whole.get("type", self.kind) != self.kind:
             return
-        said, meant = self.text, text(whole.get(FIELDS[self.kind]))
-        if meant.startswith(said):
-            self.add(meant[len(said) :], None if said else whole.get("logprobs"))
+        emitted, meant = self.text, text(whole.get(FIELDS[self.kind]))
+        if meant.startswith(emitted):
+            self.add(meant[len(emitted) :], None if emitted else whole.get("logprobs"))
         for annotation in dicts(whole.get("annotations"))[self._heard :]:
             self.annotate(annotation)
 
@@ -104,15 +106,15 @@ class Part:
         if self.is_closed:
             return
         self.is_closed = True
-        place, said = self.place.content(), self.text
+        place = self.place.content()
         if self.kind == "refusal":
-            self.writer.emit(events.RefusalDone(**place, refusal=said))
+            self.writer.emit(events.ResponseRefusalDoneEvent(**place, refusal=self.text))
         elif self.kind == "reasoning_text":
-            self.writer.emit(events.ReasoningTextDone(**place, text=said))
+            self.writer.emit(events.ResponseReasoningTextDoneEvent(**place, text=self.text))
         else:
             self._emit_annotations(is_over=True)
-            self.writer.emit(events.OutputTextDone(**place, text=said, logprobs=self._logprobs))
-        self.writer.emit(events.ContentPartDone(**place, part=self.whole()))
+            self.writer.emit(events.ResponseTextDoneEvent(**place, text=self.text, logprobs=self._logprobs))
+        self.writer.emit(events.ResponseContentPartDoneEvent(**place, part=self.whole()))
 
     def whole(self) -> Any:
         """Return the part as the item has it."""
@@ -126,14 +128,16 @@ class SummaryPart(Part):
 
     def open(self) -> None:
         """Announce it."""
-        self.writer.emit(events.SummaryPartAdded(**self.place.summary(), part=SummaryText(text="")))
+        self.writer.emit(
+            events.ResponseReasoningSummaryPartAddedEvent(**self.place.summary(), part=SummaryText(text=""))
+        )
 
     def add(self, delta: str, logprobs: Any = None) -> None:
         """Append to its text."""
         if self.is_closed or not delta:
             return
         self._pieces.append(delta)
-        event = events.SummaryTextDelta(**self.place.summary(), delta=delta)
+        event = events.ResponseReasoningSummaryTextDeltaEvent(**self.place.summary(), delta=delta)
         if self.writer.view.obfuscation:
             event.obfuscation = padding(delta)
         self.writer.emit(event)
@@ -143,9 +147,9 @@ class SummaryPart(Part):
         if self.is_closed:
             return
         self.is_closed = True
-        place, said = self.place.summary(), self.text
-        self.writer.emit(events.SummaryTextDone(**place, text=said))
-        self.writer.emit(events.SummaryPartDone(**place, part=self.whole()))
+        place = self.place.summary()
+        self.writer.emit(events.ResponseReasoningSummaryTextDoneEvent(**place, text=self.text))
+        self.writer.emit(events.ResponseReasoningSummaryPartDoneEvent(**place, part=self.whole()))
 
     def whole(self) -> SummaryText:
         """Return the part as the item has it."""
@@ -153,7 +157,7 @@ class SummaryPart(Part):
 
 
 _SHAPES: dict[str, Any] = {
-    "output_text": lambda said="": OutputText(text=said),
-    "refusal": lambda said="": Refusal(refusal=said),
-    "reasoning_text": lambda said="": ReasoningText(text=said),
+    "output_text": lambda content="": OutputText(text=content),
+    "refusal": lambda content="": Refusal(refusal=content),
+    "reasoning_text": lambda content="": ReasoningText(text=content),
 }

@@ -126,8 +126,9 @@ class ResponsesStream:
         last = self._items[-1] if self._items else None
         for item in self._items:
             item.close("incomplete" if is_cut and (item is last or not item.is_ended) else None)
-        usage = read_usage(self._response.get("usage")) if self._response else None
-        return Finish(outcome, usage, error)
+        response = self._response or {}
+        usage = read_usage(response.get("usage")) if response else None
+        return Finish(outcome, usage, error, removed=dicts(response.get("input_transformations")))
 
     # The life of an item.
 

@@ -26,19 +26,34 @@ class Streamed(NamedTuple):
 
 TEXTS = {
     "function_call": Streamed(
-        "response.function_call_arguments", ("arguments",), events.ArgumentsDelta, events.ArgumentsDone
+        "response.function_call_arguments",
+        ("arguments",),
+        events.ResponseFunctionCallArgumentsDeltaEvent,
+        events.ResponseFunctionCallArgumentsDoneEvent,
     ),
     "custom_tool_call": Streamed(
-        "response.custom_tool_call_input", ("input",), events.CustomInputDelta, events.CustomInputDone
+        "response.custom_tool_call_input",
+        ("input",),
+        events.ResponseCustomToolCallInputDeltaEvent,
+        events.ResponseCustomToolCallInputDoneEvent,
     ),
     "mcp_call": Streamed(
-        "response.mcp_call_arguments", ("arguments",), events.McpArgumentsDelta, events.McpArgumentsDone
+        "response.mcp_call_arguments",
+        ("arguments",),
+        events.ResponseMcpCallArgumentsDeltaEvent,
+        events.ResponseMcpCallArgumentsDoneEvent,
     ),
     "code_interpreter_call": Streamed(
-        "response.code_interpreter_call_code", ("code",), events.CodeDelta, events.CodeDone
+        "response.code_interpreter_call_code",
+        ("code",),
+        events.ResponseCodeInterpreterCallCodeDeltaEvent,
+        events.ResponseCodeInterpreterCallCodeDoneEvent,
     ),
     "apply_patch_call": Streamed(
-        "response.apply_patch_call_operation_diff", ("operation", "diff"), events.DiffDelta, events.DiffDone
+        "response.apply_patch_call_operation_diff",
+        ("operation", "diff"),
+        events.ResponseApplyPatchCallOperationDiffDeltaEvent,
+        events.ResponseApplyPatchCallOperationDiffDoneEvent,
     ),
 }
 """The items that consist of one text."""
@@ -55,13 +70,13 @@ class PassedText(PassedItem):
         emptied = read_item(self._with(self.value, ""))
         return replace(item, **{self._text.path[0]: getattr(emptied, self._text.path[0])})
 
-    def _with(self, value: Value, said: str) -> Value:
+    def _with(self, value: Value, content: str) -> Value:
         """Return the item with this text; a patch without a diff stays without."""
         first, *rest = self._text.path
         inner = value.get(first)
         if not rest:
-            return value | {first: said}
-        return value | {first: inner | {rest[0]: said}} if isinstance(inner, dict) and rest[0] in inner else value
+            return value | {first: content}
+        return value | {first: inner | {rest[0]: content}} if isinstance(inner, dict) and rest[0] in inner else value
 
     def _meant(self) -> str:
         found: Any = self.value
@@ -91,9 +106,9 @@ class PassedText(PassedItem):
             self._padded(self._text.delta(**self._where(), delta=delta), delta)
 
     def _complete(self, meant: str) -> None:
-        said = "".join(self._pieces)
-        if meant.startswith(said):
-            self._add(meant[len(said) :])
+        emitted = "".join(self._pieces)
+        if meant.startswith(emitted):
+            self._add(meant[len(emitted) :])
 
     def _settle(self) -> None:
         if not self._is_whole:
@@ -108,9 +123,9 @@ class PassedText(PassedItem):
         if self._is_whole:
             return
         self._is_whole = True
-        said = "".join(self._pieces)
-        if said or self.kind in ("function_call", "custom_tool_call"):
-            self.writer.emit(self._text.done(**self._where(), **{self._text.field: said}))
+        content = "".join(self._pieces)
+        if content or self.kind in ("function_call", "custom_tool_call"):
+            self.writer.emit(self._text.done(**self._where(), **{self._text.field: content}))
         for step in self._waiting:
             self._reach(step)
 
@@ -142,19 +157,25 @@ class PassedShell(PassedItem):
     def _command(self, index: int) -> list[str]:
         if index not in self._commands:
             self._commands[index] = []
-            self.writer.emit(events.ShellCommandAdded(output_index=self.output_index, command_index=index, command=""))
+            self.writer.emit(
+                events.ResponseShellCallCommandAddedEvent(
+                    output_index=self.output_index, command_index=index, command=""
+                )
+            )
         return self._commands[index]
 
     def _add(self, index: int, delta: str) -> None:
         if delta:
             self._command(index).append(delta)
             where = self.output_index
-            self._padded(events.ShellCommandDelta(output_index=where, command_index=index, delta=delta), delta)
+            self._padded(
+                events.ResponseShellCallCommandDeltaEvent(output_index=where, command_index=index, delta=delta), delta
+            )
 
     def _complete(self, index: int, meant: str) -> None:
-        said = "".join(self._command(index))
-        if meant.startswith(said):
-            self._add(index, meant[len(said) :])
+        emitted = "".join(self._command(index))
+        if meant.startswith(emitted):
+            self._add(index, meant[len(emitted) :])
 
     def _settle(self) -> None:
         action = self.value.get("action")
@@ -170,8 +191,10 @@ class PassedShell(PassedItem):
     def _end_command(self, index: int) -> None:
         if index not in self._over:
             self._over.add(index)
-            where, said = self.output_index, "".join(self._commands[index])
-            self.writer.emit(events.ShellCommandDone(output_index=where, command_index=index, command=said))
+            where, command = self.output_index, "".join(self._commands[index])
+            self.writer.emit(
+                events.ResponseShellCallCommandDoneEvent(output_index=where, command_index=index, command=command)
+            )
 
     def _closed(self) -> Item:
         commands = ["".join(pieces) for _, pieces in sorted(self._commands.items())]
@@ -188,9 +211,9 @@ class PassedShellOutput(PassedItem):
         item = self._read()
         for index, output in enumerate(item.output):  # type: ignore[attr-defined]
             where = {**self._where(), "command_index": index}
-            said = {name: getattr(output, name) for name in ("stdout", "stderr")}
-            self.writer.emit(events.ShellOutputDelta(**where, delta=said))
-            self.writer.emit(events.ShellOutputDone(**where, output=[output]))
+            printed = {name: getattr(output, name) for name in ("stdout", "stderr")}
+            self.writer.emit(events.ResponseShellCallOutputContentDeltaEvent(**where, delta=printed))
+            self.writer.emit(events.ResponseShellCallOutputContentDoneEvent(**where, output=[output]))
 
     def _closed(self) -> Item:
         return self._read() if self.is_ended else self._read(output=[])

@@ -16,6 +16,7 @@ from antiphon.protocol.items.messages import (
     InputItem,
     ItemReference,
 )
+from antiphon.protocol.json_members import decode_value
 from antiphon.translation.from_chat.reader import read_usage as read_counts
 from antiphon.translation.from_chat.text_filters import repaired
 
@@ -55,7 +56,7 @@ _NULLABLE = frozenset({"call_id", "results", "outputs", "result", "output", "err
 def decode_event(data: bytes) -> dict[str, Any]:
     """Return the event or non-streamed answer in these bytes. Raises `BackendError` for anything but a JSON object."""
     try:
-        value = msgspec.json.decode(data)
+        value = decode_value(data)
     except (ValueError, RecursionError):
         value = _decode_by_hand(data)
     if not isinstance(value, dict):

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from antiphon.errors import BackendError
+from antiphon.protocol.json_members import decode_value
 
 MAX_LINE = 16 * 1024 * 1024
 """Bytes of one line; a backend that sends a longer one is broken or hostile."""
@@ -152,7 +153,7 @@ def window_is_full(read: int) -> str:
 
 def _object(data: bytes) -> dict[str, Any]:
     try:
-        value = msgspec.json.decode(data)
+        value = decode_value(data)
     except (ValueError, RecursionError) as error:
         raise BackendError("The backend sent a line that is not valid JSON.") from error
     if not isinstance(value, dict):

@@ -15,8 +15,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from antiphon.translation.to_chat.request import output_cap
-from antiphon.translation.to_chat.tokens import tokens_of
+from antiphon.translation.to_chat_completions.request import output_cap
+from antiphon.translation.to_chat_completions.tokens import tokens_of
 
 FIRST = 8_192
 """Tokens of the smallest window: 1 GiB for the model above."""

@@ -9,10 +9,10 @@ from itertools import takewhile
 
 from antiphon.translation.dialects.dialect import PLAIN_LESSON
 from antiphon.translation.dialects.plainest import value_lesson
-from antiphon.translation.to_chat.adjustments import FORMAT, OMITTED, SCHEMAS
-from antiphon.translation.to_chat.marks import SYSTEM_ROLES, marked, without_token
-from antiphon.translation.to_chat.plain_schemas import digest_of, plain
-from antiphon.translation.to_chat.schema_roots import flattened
+from antiphon.translation.to_chat_completions.adjustments import FORMAT, OMITTED, SCHEMAS
+from antiphon.translation.to_chat_completions.marks import SYSTEM_ROLES, marked, without_token
+from antiphon.translation.to_chat_completions.plain_schemas import digest_of, plain
+from antiphon.translation.to_chat_completions.schema_roots import flattened
 from antiphon.translation.to_responses.request import HINTS, SEALED, Body
 
 _KEPT = frozenset({"max_tool_calls"})

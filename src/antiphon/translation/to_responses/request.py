@@ -39,10 +39,10 @@ from antiphon.translation.dialects.dialect import Api, Dialect
 from antiphon.translation.files import GONE, PAST, ReadFiles
 from antiphon.translation.learned import named_parameter
 from antiphon.translation.signed_calls import shortened
-from antiphon.translation.to_chat.history import remembered, summary
-from antiphon.translation.to_chat.hosted import Approvals, shown_call, state_of
-from antiphon.translation.to_chat.reasoning import Unseal, nothing, plain_text, recount
-from antiphon.translation.to_chat.request import configured, responses_parameter, unsupported
+from antiphon.translation.to_chat_completions.history import remembered, summary
+from antiphon.translation.to_chat_completions.hosted import Approvals, shown_call, state_of
+from antiphon.translation.to_chat_completions.reasoning import Unseal, nothing, plain_text, recount
+from antiphon.translation.to_chat_completions.request import configured, responses_parameter, unsupported
 
 Body = dict[str, Any]
 

@@ -23,10 +23,11 @@ from antiphon.protocol.items.calls import (
 from antiphon.protocol.items.content import InputImage, InputText, Part
 from antiphon.protocol.items.hosted import Program, ProgramOutput
 from antiphon.protocol.items.messages import FunctionCall, FunctionCallOutput, InputItem
+from antiphon.protocol.json_members import decode_value
 from antiphon.protocol.tool_bindings import Key, Kind
 from antiphon.protocol.tools import AnyTool, McpTool
 from antiphon.protocol.validation.call_rules import Call, Output
-from antiphon.translation.to_chat.hosted import ServedCall
+from antiphon.translation.to_chat_completions.hosted import ServedCall
 from antiphon.translation.tool_mapping.offering import Toolbox, fitted
 
 Content = str | list[Any]
@@ -58,7 +59,7 @@ def as_object(arguments: str) -> str:
     if not arguments.strip():
         return "{}"
     try:
-        is_object = isinstance(msgspec.json.decode(arguments), dict)
+        is_object = isinstance(decode_value(arguments), dict)
     except (msgspec.DecodeError, RecursionError):
         is_object = False
     return arguments if is_object else _json({"arguments": arguments})

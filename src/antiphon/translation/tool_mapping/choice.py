@@ -31,10 +31,10 @@ from antiphon.protocol.tools import (
     WebSearchPreviewChoice,
 )
 from antiphon.translation.dialects.dialect import Dialect
-from antiphon.translation.to_chat.adjustments import SCHEMAS
-from antiphon.translation.to_chat.schema_reading import Budget
-from antiphon.translation.to_chat.schema_roots import completed, flattened, is_flat
-from antiphon.translation.to_chat.schemas import projected
+from antiphon.translation.to_chat_completions.adjustments import SCHEMAS
+from antiphon.translation.to_chat_completions.schema_reading import Budget
+from antiphon.translation.to_chat_completions.schema_roots import completed, flattened, is_flat
+from antiphon.translation.to_chat_completions.schemas import projected
 from antiphon.translation.tool_mapping.offering import Toolbox
 
 ChatChoice = str | dict[str, Any] | None
@@ -69,7 +69,7 @@ def _flatten(function: dict[str, Any], budget: Budget) -> None:
 
 def _simplify(function: dict[str, Any], refused: frozenset[str]) -> None:
     """Give a function its plainest schema if the backend refused the one that it has."""
-    from antiphon.translation.to_chat.plain_schemas import digest_of, plain  # noqa: PLC0415 - few backends need it
+    from antiphon.translation.to_chat_completions.plain_schemas import digest_of, plain  # noqa: PLC0415 - few backends need it
 
     if digest_of(function["parameters"]) in refused:
         if not is_flat(function["parameters"]):

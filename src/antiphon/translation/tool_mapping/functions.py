@@ -30,8 +30,8 @@ from antiphon.protocol.tools import (
     WebSearchTool,
 )
 from antiphon.translation.dialects.dialect import Dialect
-from antiphon.translation.to_chat.schema_roots import is_flat
-from antiphon.translation.to_chat.schemas import projected
+from antiphon.translation.to_chat_completions.schema_roots import is_flat
+from antiphon.translation.to_chat_completions.schemas import projected
 
 TEXT = {"type": "string"}
 INTEGER = {"type": "integer"}

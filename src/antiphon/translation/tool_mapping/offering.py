@@ -31,6 +31,7 @@ from antiphon.protocol.items.hosted import McpListTools
 from antiphon.protocol.items.messages import InputItem, ItemList
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.tool_bindings import Key, Kind, Offer, TextCalls
+from antiphon.protocol.tool_lists import ToolList
 from antiphon.protocol.tools import (
     HOSTED_TOOLS,
     CodeInterpreterTool,
@@ -128,7 +129,7 @@ class Toolbox(Struct):
 
     def drop_search(self) -> None:
         """Offer no search that this server would run: the limit of searches is reached."""
-        self.searches += [offer for offer in self.offers.values() if _is_search(offer)]
+        self.searches = [*self.searches, *(offer for offer in self.offers.values() if _is_search(offer))]
         self.offers = {name: offer for name, offer in self.offers.items() if not _is_search(offer)}
 
 
@@ -146,7 +147,26 @@ def toolbox_of(
     Of two with the same name the later one applies. A deferred tool is in force once it was found. `served` are the
     hosted tools that this server runs.
     """
-    toolbox = Toolbox(in_text=_in_text(request, dialect))
+    in_text = _in_text(request, dialect)
+    if (tools := _alone(request, items)) is not None and McpTool not in tools.kinds:
+        known = tools.fact("toolbox", (dialect, served), lambda: _toolbox(request, (), dialect, served))
+        return replace(known, in_text=in_text)
+    toolbox = _toolbox(request, items, dialect, served)
+    toolbox.in_text = in_text
+    return toolbox
+
+
+def _alone(request: CreateResponse, items: Iterable[InputItem]) -> ToolList | None:
+    """Return the tools of a request if its conversation contains none."""
+    tools = request.tools
+    is_bare = isinstance(items, ItemList) and items.kinds.isdisjoint(WITH_TOOLS)
+    return tools if is_bare and isinstance(tools, ToolList) else None
+
+
+def _toolbox(
+    request: CreateResponse, items: Sequence[InputItem], dialect: Dialect, served: Collection[type[Tool]]
+) -> Toolbox:
+    toolbox = Toolbox()
     given = list(_sent_tools(request, items))
     if not given:
         return toolbox
@@ -212,6 +232,12 @@ def left_out(
     request: CreateResponse, items: Iterable[InputItem], served: Collection[type[Tool]] = NOTHING
 ) -> list[str]:
     """Return the types of the tools that are not offered to the model, each once."""
+    if (tools := _alone(request, items)) is not None:
+        return tools.fact("left_out", (served,), lambda: _left_out(request, (), served))
+    return _left_out(request, items, served)
+
+
+def _left_out(request: CreateResponse, items: Iterable[InputItem], served: Collection[type[Tool]]) -> list[str]:
     found: dict[str, None] = {}
     for tool, _ in _sent_tools(request, items):
         for each in tool.tools if isinstance(tool, NamespaceTool) else (tool,):

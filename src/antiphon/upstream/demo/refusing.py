@@ -76,6 +76,10 @@ REFUSALS: Mapping[str, Refused] = {
         _long_ids, "Tool call ids must be a-z, A-Z, 0-9: each tool call id must have a length of 9.", 500
     ),
     "calls.signatures": Refused(_unsigned, "Function call is missing a thought_signature in functionCall parts."),
+    "calls.tools": Refused(
+        lambda request: bool(_calls(request)) and not request.get("tools"),
+        "Bedrock doesn't support tool calling without `tools=` param specified.",
+    ),
     "tools.schema": Refused(_odd_schema, 'tools.function.parameters.type is required and must be "object"'),
     "tools.forced": Refused(_forced, "Thinking mode does not support this tool_choice"),
     "tools.format": Refused(

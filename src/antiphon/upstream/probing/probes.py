@@ -10,8 +10,8 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from antiphon.translation.dialects.profile import EffortForm
-from antiphon.translation.to_chat.prompt_tools import described
-from antiphon.translation.to_chat.request import effort_parameters
+from antiphon.translation.to_chat_completions.prompt_tools import described
+from antiphon.translation.to_chat_completions.request import effort_parameters
 from antiphon.upstream.probing.answers import TOOL, Answer
 from antiphon.upstream.probing.findings import Body, Facts, Findings, Probe, said
 from antiphon.upstream.probing.schema_probes import SCHEMA_PROBES

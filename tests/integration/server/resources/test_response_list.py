@@ -49,6 +49,7 @@ async def test_a_response_is_listed_as_a_summary(stateful: Served) -> None:
         "store": True,
         "stream": False,
         "background": False,
+        "completion_window": None,
         "websocket": False,
         "cached": False,
         "tools": [],

@@ -236,4 +236,4 @@ async def test_where_websockets_are_off_an_upgrade_is_answered_with_426(backend:
 
 async def test_a_method_that_the_path_does_not_have_is_told_those_that_it_has(served: Served):
     async with served.http.put(f"{served.url}/responses") as response:
-        assert (response.status, response.headers["allow"]) == (405, "POST, GET")
+        assert (response.status, response.headers["allow"]) == (405, "POST, GET, HEAD")

@@ -1,12 +1,16 @@
 """What a connection remembers of unstored responses, and when it forgets (specification section 8)."""
 
 import json
+import threading
+from typing import Any
 
 import pytest
 
+from antiphon.runs import run
 from antiphon.server.websocket.session_memory import Recall
 from antiphon.sharing.memory import Account, Memory
 from antiphon.storage.contract import StoredItem
+from antiphon.translation.to_chat_completions import prefix
 from tests.support.replay import Answer, ReplayBackend, delta, sse
 from tests.support.server import Served
 from tests.support.socket import Talk, talk
@@ -16,6 +20,22 @@ ORPHAN = [{"type": "function_call_output", "call_id": "call_9", "output": "Sunny
 
 def said(backend: ReplayBackend) -> list[str]:
     return [message["content"] for message in backend.requests[-1]["messages"]]
+
+
+LARGE = [{"role": "user", "content": str(n) * 70_000} for n in range(3)]
+MANY = [{"role": "user", "content": str(n)} for n in range(300)]
+
+
+def threads_that_encode(monkeypatch: pytest.MonkeyPatch) -> set[str]:
+    """The names of the threads in which items are encoded to be remembered."""
+    names, store_item = set[str](), run.store_item
+
+    def noted(*args: Any, **kwargs: Any) -> StoredItem:
+        names.add(threading.current_thread().name.partition("_")[0])
+        return store_item(*args, **kwargs)
+
+    monkeypatch.setattr(run, "store_item", noted)
+    return names
 
 
 async def is_known(one: Talk, response_id: str, **parameters: object) -> bool:
@@ -52,6 +72,30 @@ async def test_calls_and_reasoning_are_remembered_with_their_seals(served: Serve
     assert [item["type"] for item in first["output"]] == ["reasoning", "function_call"]
     assert (answer["tool_calls"][0]["id"], result["content"]) == ("call_1", "A wall.")
     assert second["status"] == "completed"
+
+
+@pytest.mark.parametrize("given", [LARGE, MANY], ids=["large items", "many items"])
+@pytest.mark.parametrize("is_stored", [False, True], ids=["from the request", "from the store"])
+async def test_large_data_is_remembered_in_a_thread(
+    served: Served, backend: ReplayBackend, monkeypatch: pytest.MonkeyPatch, given: list[Any], is_stored: bool
+) -> None:
+    if is_stored and given is LARGE:
+        monkeypatch.setattr(prefix, "MUCH", 64 * 1024)
+    async with talk(served) as one:
+        before = {"previous_response_id": (await one.made(given))["id"]} if is_stored else {}
+        threads = threads_that_encode(monkeypatch)
+        kept = await one.made("Hi" if is_stored else given, store=False, **before)
+        assert threads == {"large-data"}
+        await one.made("Go on", store=False, previous_response_id=kept["id"])
+    texts = [item["content"] for item in given]
+    assert [text for text in said(backend) if text in texts] == texts
+
+
+async def test_small_data_is_remembered_without_a_thread(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    threads = threads_that_encode(monkeypatch)
+    async with talk(served) as one:
+        await one.made(store=False)
+    assert threads == {"MainThread"}
 
 
 async def test_after_a_reconnect_it_is_not_found_and_the_new_socket_works(served: Served):

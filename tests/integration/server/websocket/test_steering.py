@@ -1,6 +1,7 @@
 """`response.steer`: what a client says into a response that is being made (specification section 8, steering)."""
 
 import asyncio
+import threading
 from typing import Any
 
 import pytest
@@ -11,7 +12,10 @@ from openai.types.responses import (
     ResponseSteerPendingEvent,
 )
 
-from antiphon.server.websocket import steering
+from antiphon.protocol.websocket import Steer
+from antiphon.runs.run import Run
+from antiphon.server.websocket import connection, steering
+from antiphon.storage.contract import StoredItem
 from antiphon.testing import check_event_stream
 from tests.support.replay import Answer, ReplayBackend, delta, echo, sse
 from tests.support.server import Served
@@ -255,6 +259,40 @@ async def test_a_response_that_is_being_saved_is_steered_no_more(served: Served,
         assert await refused(one, first) == "response_already_completed"
         go.set()
         assert (await one.until("response.completed"))[-1]["response"]["id"] == first
+
+
+async def test_a_response_whose_large_items_are_being_remembered_is_steered_no_more(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chain_items, remembering, go = Run.chain_items, asyncio.Event(), asyncio.Event()
+
+    async def slow(run: Run) -> list[StoredItem]:
+        remembering.set()
+        await go.wait()
+        return await chain_items(run)
+
+    monkeypatch.setattr(Run, "chain_items", slow)
+    async with talk(served) as one:
+        first = await begin(one, "response.in_progress", store=False)
+        await remembering.wait()
+        assert await refused(one, first) == "response_already_completed"
+        go.set()
+        assert (await one.until("response.completed"))[-1]["response"]["id"] == first
+
+
+async def test_a_large_input_is_checked_in_a_thread(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    threads, read_steer = set[str](), connection.read_steer
+
+    def noted(data: dict[str, Any]) -> Steer:
+        threads.add(threading.current_thread().name.partition("_")[0])
+        return read_steer(data)
+
+    monkeypatch.setattr(connection, "read_steer", noted)
+    async with talk(served) as one:
+        made = await one.made()
+        await one.steer(made["id"], "a" * 70_000)
+        await one.until("response.steer.failed")
+    assert threads == {"large-data"}
 
 
 async def test_a_response_that_failed_is_steered_no_more(served: Served, backend: ReplayBackend):

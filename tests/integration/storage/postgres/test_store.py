@@ -263,7 +263,7 @@ async def test_a_database_that_cannot_be_used_is_said_without_its_password(
     monkeypatch.setattr(socket, "getaddrinfo", unknown)
     with pytest.raises(ConfigError) as refused:
         await PostgresStore.open(f"postgresql://u:sk-secret@{place}")
-    assert refused.value.message == f"store: postgresql://u@{shown} cannot be used: {reason}"
+    assert refused.value.message == f"store: postgresql://…@{shown} cannot be used: {reason}"
 
 
 async def test_a_database_that_is_unknown_is_said_to_be(postgres: Postgres) -> None:
@@ -290,3 +290,26 @@ async def test_saves_are_tried_again_where_it_can_help(postgres: Postgres, monke
 
             assert ([type(one) for one in failed], tried) == ([StoreError] * count, tries)
         await store.close()
+
+
+FULL = """
+CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN RAISE EXCEPTION 'No space left on device' USING ERRCODE = 'disk_full'; END $$;
+CREATE TRIGGER full_disk BEFORE INSERT OR UPDATE ON secrets FOR EACH ROW EXECUTE FUNCTION full_disk();
+"""
+
+
+async def test_a_full_disk_is_noticed_and_its_end_too(postgres: Postgres) -> None:
+    url = await postgres.database()
+    store = await PostgresStore.open(url)
+    connection = await asyncpg.connect(url)
+    assert await store.has_room()
+    await connection.execute(FULL)
+    with pytest.raises(StoreError) as refused:
+        await store.check_writable()
+    assert refused.value.is_disk_full
+    assert not await store.has_room()
+    await connection.execute("DROP TRIGGER full_disk ON secrets")
+    assert await store.has_room()
+    await connection.close()
+    await store.close()

@@ -14,6 +14,7 @@ from antiphon.storage.sqlite import blobs as blob_files
 from antiphon.storage.sqlite import file
 from antiphon.storage.sqlite.blobs import BlobFile
 from antiphon.storage.sqlite.file import connect
+from tests.support.waiting import let_others_run
 
 
 def open_files(folder: Path) -> list[str]:
@@ -42,16 +43,22 @@ async def test_content_in_memory_is_in_one_database() -> None:
     await blobs.close()
 
 
-async def test_the_last_part_waits_for_the_disk_and_the_file_is_made_for_large_rows(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    opened: list[sqlite3.Connection] = []
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[sqlite3.Connection]:
+    """The connections that were opened, in order."""
+    connections: list[sqlite3.Connection] = []
 
     def noted(*place: Any) -> sqlite3.Connection:
-        opened.append(connect(*place))
-        return opened[-1]
+        connections.append(connect(*place))
+        return connections[-1]
 
     monkeypatch.setattr(blob_files, "connect", noted)
+    return connections
+
+
+async def test_the_last_part_waits_for_the_disk_and_the_file_is_made_for_large_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, opened: list[sqlite3.Connection]
+) -> None:
     monkeypatch.setattr(file, "SYNCHRONOUS", "FULL")
     blobs = BlobFile(tmp_path / "a.db")
 
@@ -64,6 +71,22 @@ async def test_the_last_part_waits_for_the_disk_and_the_file_is_made_for_large_r
     settings = ("page_size", "journal_mode", "wal_autocheckpoint", "user_version", "application_id")
     assert [setting(name) for name in settings] == [16_384, "wal", 1024, 1, file.APPLICATION_ID]
     await blobs.close()
+
+
+async def test_the_connection_of_each_thread_is_closed_after_its_last_operation(
+    tmp_path: Path, opened: list[sqlite3.Connection]
+) -> None:
+    blobs = BlobFile(tmp_path / "a.db")
+    await blobs.put("row_1", 0, b"content", is_last=True)
+    reading = asyncio.create_task(blobs.part("row_1", 0))
+    await let_others_run()
+    await blobs.close()
+
+    assert await reading == b"content"
+    assert len(opened) == 2
+    for connection in opened:
+        with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+            connection.execute("SELECT 1")
 
 
 async def test_a_damaged_file_says_so(tmp_path: Path) -> None:

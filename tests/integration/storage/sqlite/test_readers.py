@@ -1,9 +1,12 @@
 """Reads that announce much run in threads of their own, when it is their tenant's turn."""
 
 import asyncio
+import gc
+import sqlite3
 import threading
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,7 +16,9 @@ from antiphon.ids import new_id
 from antiphon.sharing.scheduler import FairScheduler
 from antiphon.storage.contract import ItemPage, PageQuery, StoredItem, StoredResponse
 from antiphon.storage.operations import responses
-from antiphon.storage.operations.step import FEW_BYTES, FEW_ITEMS
+from antiphon.storage.operations.step import FEW_BYTES, FEW_ITEMS, Operation, ask
+from antiphon.storage.sqlite.file import open_reader
+from antiphon.storage.sqlite.readers import Readers
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.testing.store.making import T, new_response
 from tests.support.waiting import let_others_run, until
@@ -112,3 +117,50 @@ async def test_a_read_that_nobody_waits_for_any_more_holds_its_place_until_it_en
     assert left.cancelled()
     await let_others_run()
     assert reads.in_use == 0
+
+
+async def test_the_connections_are_closed_after_the_last_read(
+    store: SqliteStore, tmp_path: Path, reads: FairScheduler
+) -> None:
+    await store.save(new_response())
+    opened: list[sqlite3.Connection] = []
+
+    def connect() -> sqlite3.Connection:
+        opened.append(open_reader(tmp_path / "antiphon.db"))
+        return opened[-1]
+
+    def count() -> Operation[int]:
+        (row,) = yield from ask("counts")
+        return int(row[0])
+
+    readers = Readers(connect, reads)
+    reading = asyncio.create_task(readers.read(count, T))
+    await until(lambda: reads.in_use)
+    await readers.close()
+    assert await reading == 1
+    (connection,) = opened
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        connection.execute("SELECT 1")
+
+
+async def test_the_failure_of_a_read_that_nobody_waits_for_any_more_is_not_reported(reads: FairScheduler) -> None:
+    reported: list[object] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: reported.append(context))
+    may_end = threading.Event()
+
+    def fail() -> Operation[None]:
+        assert may_end.wait(30)
+        yield from ask("no query has this name")
+
+    readers = Readers(partial(sqlite3.connect, ":memory:", check_same_thread=False), reads)
+    left = asyncio.create_task(readers.read(fail, T))
+    await until(lambda: reads.in_use)
+    left.cancel()
+    await asyncio.wait([left])
+    assert (left.cancelled(), reads.in_use) == (True, 1)
+    may_end.set()
+    await readers.close()
+    await until(lambda: not reads.in_use)
+    del left
+    gc.collect()  # asyncio reports an error that nobody retrieved when the future is deleted
+    assert reported == []

@@ -13,16 +13,16 @@ import pytest
 
 from antiphon.errors import StoreError
 from antiphon.ids import new_id
-from antiphon.storage.contract import Reservation, StoredItem, StoredResponse
+from antiphon.storage.contract import SOONEST, Deferral, Reservation, StoredItem, StoredResponse
 from antiphon.storage.operations import clock
 from antiphon.storage.operations.step import FEW_BYTES, FEW_ITEMS, Operation, ask
 from antiphon.storage.sql import QUERIES
 from antiphon.storage.sqlite.file import blobs_beside
 from antiphon.storage.sqlite.marks import bound
 from antiphon.storage.sqlite.rows import perform_alone, statement
-from antiphon.storage.sqlite.store import SqliteStore
+from antiphon.storage.sqlite.store import LOOK_EVERY, SqliteStore
 from antiphon.testing import check_store
-from tests.support.waiting import let_others_run, until
+from tests.support.waiting import LoopClock, let_others_run, until
 
 OF_THE_SECOND_FILE = {"put_blob_part", "blob_part", "delete_blob_parts"}
 """Queries of the file with the content of files."""
@@ -239,6 +239,26 @@ async def test_many_listeners_share_one_look_at_the_file(store: SqliteStore, tmp
     assert asyncio.all_tasks() == before
 
 
+async def test_each_write_of_another_program_is_told_once_and_no_own_write(
+    store: SqliteStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock, told = LoopClock(monkeypatch), list[str]()
+    store.on_change(told.append)
+
+    async def look_again() -> None:
+        for _ in range(3):
+            clock.advance(LOOK_EVERY)
+            await let_others_run(3)
+            await store.save(response("resp_own"))  # done after the look
+
+    await look_again()
+    assert "" not in told
+    with another_program(tmp_path / "antiphon.db") as connection:
+        connection.execute("UPDATE clock SET asked = asked + 1")
+    await look_again()
+    assert told.count("") == 1
+
+
 async def test_nothing_is_looked_for_in_memory_which_no_other_program_writes() -> None:
     store = SqliteStore.open("sqlite://")
     before = asyncio.all_tasks()
@@ -311,8 +331,10 @@ async def test_a_longer_queue_takes_no_more_steps_to_find_the_next_job(store: Sq
     async def queue(count: int) -> None:
         for tenant in ("a", "b", "c"):
             for key in ("", "key"):
-                made = [response(new_id("resp"), status="queued", tenant=tenant) for _ in range(count)]
-                await asyncio.gather(*(store.enqueue(one, b"", [], None, Reservation(key)) for one in made))
+                for deferral in (SOONEST, Deferral(2**40, "continued")):
+                    made = [response(new_id("resp"), status="queued", tenant=tenant) for _ in range(count)]
+                    whose = Reservation(key)
+                    await asyncio.gather(*(store.enqueue(one, b"", [], None, whose, deferral=deferral) for one in made))
 
     def steps() -> int:
         taken = 0
@@ -324,7 +346,10 @@ async def test_a_longer_queue_takes_no_more_steps_to_find_the_next_job(store: Sq
 
         with another_program(tmp_path / "antiphon.db") as connection:
             connection.set_progress_handler(count, 1)
-            assert len(connection.execute(*bound(statement("next_waiting"), (100, "w", 100))).fetchall()) == 1
+            assert (
+                len(connection.execute(*bound(statement("next_waiting"), (100, "w", 100, 1, 1, 1, 100))).fetchall())
+                == 1
+            )
         return taken
 
     await queue(2)

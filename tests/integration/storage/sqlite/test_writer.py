@@ -3,7 +3,7 @@
 import asyncio
 import sqlite3
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import pytest
 
@@ -102,3 +102,56 @@ async def test_only_an_error_of_the_disk_renews_the_connection(code: int, is_of_
     await writer.close()
     for connection in (first, second):
         connection.close()
+
+
+async def test_a_transaction_that_takes_long_ends_before_the_next_operation(monkeypatch: pytest.MonkeyPatch) -> None:
+    database = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    writer = Writer(database)
+    begun, go = threading.Event(), threading.Event()
+
+    def wait(connection: sqlite3.Connection, given: Sequence[int]) -> Sequence[int]:
+        begun.set()
+        assert go.wait(30)
+        return given
+
+    commits: list[None] = []
+
+    def perform(connection: sqlite3.Connection, given: Sequence[int]) -> Iterator[int]:
+        return (len(commits) for _ in given)
+
+    async def in_how_many(longest: float) -> int:
+        """Return how many transactions five operations take that wait together."""
+        monkeypatch.setattr(writers, "LONGEST", longest)
+        for event in (begun, go):
+            event.clear()
+        waiting = writer.submit(wait, 0)
+        assert await asyncio.to_thread(begun.wait, 30)
+        doing = [writer.submit(perform, 0) for _ in range(5)]
+        go.set()
+        await waiting
+        return len(set(await asyncio.gather(*doing)))
+
+    database.set_trace_callback(lambda text: commits.append(None) if text == "COMMIT" else None)
+    assert await in_how_many(30.0) == 1
+    assert await in_how_many(-1.0) == 5
+    await writer.close()
+
+
+async def test_operations_that_are_done_together_are_done_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writers, "LONGEST", -1.0)
+    writer = Writer(sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False))
+    begun, go = threading.Event(), threading.Event()
+    done: list[int] = []
+
+    def act(connection: sqlite3.Connection, given: Sequence[int]) -> Sequence[int]:
+        done.extend(given)
+        begun.set()
+        assert go.wait(30)
+        return given
+
+    doing = [writer.submit(act, 0)]
+    assert await asyncio.to_thread(begun.wait, 30)
+    doing += [writer.submit(act, number) for number in range(1, 200)]
+    go.set()
+    assert await asyncio.gather(*doing) == done == list(range(200))
+    await writer.close()

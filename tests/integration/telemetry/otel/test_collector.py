@@ -7,8 +7,10 @@ import pytest
 from openai import AsyncOpenAI
 
 from antiphon.application import collector_of
+from antiphon.errors import ConfigError
 from antiphon.version import __version__
-from tests.support.cli import serving
+from tests.support.cases import each
+from tests.support.cli import antiphon, serving
 from tests.support.replay import ReplayBackend
 from tests.support.spans import collecting
 
@@ -31,6 +33,40 @@ def test_a_setting_names_the_collector_and_else_the_variables_of_opentelemetry(
     endpoint: str, environment: dict[str, str], url: str
 ) -> None:
     assert collector_of(endpoint, environment) == url
+
+
+BAD = [
+    "collector:4318",
+    "grpc://u:secret@h:4317",
+    "http://",
+    "http://u:secret@h:0",
+    "http://u:secret@h#x",
+    "http://u:secret@a b",
+]
+
+
+@each("url", BAD)
+def test_a_url_that_no_collector_has_is_refused_by_the_name_of_its_place(url: str) -> None:
+    for name, endpoint, variables in (
+        ("trace_endpoint", url, {}),
+        (OTLP, "", {OTLP: url}),
+        ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "", {"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": url}),
+    ):
+        with pytest.raises(ConfigError, match=f"^{name} is ") as refused:
+            collector_of(endpoint, variables)
+        assert "secret" not in str(refused.value)
+
+
+@pytest.mark.parametrize(("command", "code"), [(("serve", "--port", "0"), 2), (("doctor",), 1)])
+@pytest.mark.parametrize("variable", ["ANTIPHON_TRACE_ENDPOINT", OTLP])
+async def test_commands_name_a_bad_url_of_the_collector_without_its_secret(
+    tmp_path: Path, variable: str, command: tuple[str, ...], code: int
+) -> None:
+    done = await antiphon(tmp_path, *command, **{variable: "http://u:a/secret@h:x"})
+    assert done.code == code
+    place = "trace_endpoint" if variable.startswith("ANTIPHON") else OTLP
+    assert f"{place} is 'http://…@h:x'" in done.out + done.err
+    assert "secret" not in done.out + done.err
 
 
 @pytest.mark.parametrize("variable", ["ANTIPHON_TRACE_ENDPOINT", OTLP])

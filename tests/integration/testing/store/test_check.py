@@ -140,8 +140,13 @@ class LeavesFilesToTheDead(SqliteStore):
 
 
 class ServesTheLoudest(SqliteStore):
-    async def claim_ingestion(self, worker: str, per_tenant: int) -> Ingestion | None:
-        return await super().claim_ingestion(worker, 1000)
+    async def claim_ingestion(self, worker: str, per_tenant: int, paused: Sequence[str] = ()) -> Ingestion | None:
+        return await super().claim_ingestion(worker, 1000, paused)
+
+
+class StartsWhatIsPaused(SqliteStore):
+    async def claim_ingestion(self, worker: str, per_tenant: int, paused: Sequence[str] = ()) -> Ingestion | None:
+        return await super().claim_ingestion(worker, per_tenant)
 
 
 class TakesAnyNumberOfChunks(SqliteStore):
@@ -572,9 +577,15 @@ class ServesTheCrowd(SqliteStore):
 
 
 class CountsTheClaimed(SqliteStore):
-    async def backlog(self) -> Backlog:
-        waiting = await super().backlog()
+    async def backlog(self, lead: int = 0) -> Backlog:
+        waiting = await super().backlog(lead)
         return replace(waiting, jobs=waiting.jobs + sum([1 for one in await self.heartbeats()]))
+
+
+class CountsNoWindow(SqliteStore):
+    async def backlog(self, lead: int = 0) -> Backlog:
+        waiting = await super().backlog(lead)
+        return replace(waiting, overdue=waiting.deferred)
 
 
 class TellsNobody(SqliteStore):
@@ -1056,6 +1067,7 @@ BROKEN = [
     (LeadsToOthers, "A response that names another tenant's parent or conversation leads"),
     (ServesTheCrowd, "The tenant with the fewest jobs in progress is next,"),
     (CountsTheClaimed, "The backlog counts exactly the waiting jobs,"),
+    (CountsNoWindow, "The backlog counts waiting deferred jobs separately,"),
     (TellsNobody, "A listener is notified when a job waits,"),
     (AnnouncesWhatWasRefused, "A job that cannot be finished notifies no listener."),
     (AddsInPart, "No item is in a conversation twice;"),
@@ -1107,6 +1119,7 @@ BROKEN = [
     (TakesLateChunksOfFiles, "Only the owner of a file's newest version writes chunks:"),
     (LeavesFilesToTheDead, "A file of an expired worker is claimed by another,"),
     (ServesTheLoudest, "The tenant with the fewest files in progress is next,"),
+    (StartsWhatIsPaused, "A file of a paused embedding model is claimed once the model is not paused"),
     (TakesAnyNumberOfChunks, "A file that would exceed the chunk limit of its store fails,"),
     (KeepsExpiredStores, "An expired store remains readable as expired,"),
     (NeverMovesTheExpiry, "Using a store extends its expiry,"),

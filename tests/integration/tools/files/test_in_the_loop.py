@@ -198,6 +198,19 @@ async def test_a_search_that_failed_in_all_stores_is_failed_and_the_model_goes_o
         assert "search" in told(backend.requests[1])
 
 
+@pytest.mark.parametrize("is_found", [True, False])
+async def test_the_model_learns_that_only_keywords_were_searched(is_found: bool) -> None:
+    shelves = Shelves(*[hit("High water is at nine.")] * is_found)
+    shelves.by_keywords = {STORE: "Backend 'tei' is unreachable."}
+    server, backend = made(shelves, searching("high water"), said("At nine."))
+
+    search = (await ask(server, tools=[TOOL]))["output"][0]
+
+    assert search["status"] == "completed"
+    assert "keywords" in told(backend.requests[1])
+    assert "tei" not in told(backend.requests[1])
+
+
 @pytest.mark.parametrize("arguments", ['{"queries": []}', "{}", '{"queries": 4}', '{"queries": [" "]}'])
 async def test_a_call_without_queries_is_failed_and_told_so(arguments: str) -> None:
     shelves = Shelves(hit("a"))

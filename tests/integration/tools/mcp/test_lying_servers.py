@@ -3,6 +3,7 @@
 import gc
 import gzip
 import json
+import logging
 import sys
 from collections.abc import Awaitable, Callable, Mapping
 from itertools import count
@@ -162,11 +163,14 @@ async def test_a_list_that_never_ends_is_given_up(monkeypatch: pytest.MonkeyPatc
     assert listing.error.endswith(" more than 50 pages.")
 
 
-async def test_a_list_that_leads_in_a_circle_is_given_up_at_once() -> None:
-    async with raw(lambda method, params: page(GOOD, nextCursor="again")) as server, using() as servers:
-        listing = await servers.list(at(server.url))
-    assert listing.error.endswith(" a circular cursor.")
-    assert server.asked.count("tools/list") == 2
+async def test_a_list_that_leads_in_a_circle_is_used_so_far_and_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG, "antiphon")
+    async with raw(lambda method, params: page(GOOD, nextCursor="again")) as server, using(list_ttl=0) as servers:
+        for _ in range(2):
+            listing = await servers.list(at(server.url))
+            assert (names(listing.tools), listing.error) == (["good"], "")
+    assert server.asked.count("tools/list") == 4
+    assert sum("cursor" in record.getMessage() for record in caplog.records) == 1
 
 
 @pytest.mark.wide
@@ -255,7 +259,7 @@ async def test_whatever_is_no_answer_is_an_error_in_bounded_time(answer: Mapping
         ({"content": [{"type": "resource", "resource": {}}]}, "[an invalid resource]"),
         ({"content": [{"type": "image", "data": "%%%", "mimeType": "image/png"}]}, "[image/png, 2 bytes]"),
         ({"content": [], "structuredContent": [1, 2]}, "[1,2]"),
-        ({"content": [{"type": "text", "text": "a"}], "structuredContent": 3, "isError": "yes"}, "a"),
+        ({"content": [{"type": "text", "text": "a"}], "structuredContent": 3, "isError": "yes"}, "a\n3"),
     ],
 )
 async def test_a_result_that_is_half_sound_is_read_as_far_as_it_is(result: Any, output: str) -> None:

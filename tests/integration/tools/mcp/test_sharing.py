@@ -12,7 +12,7 @@ from antiphon.tools.mcp import lists, servers, sessions
 from antiphon.tools.mcp.lists import Lists
 from tests.integration.tools.mcp.raw import Said, raw
 from tests.integration.tools.mcp.support import at, call, using
-from tests.support.waiting import until
+from tests.support.waiting import LoopClock, let_others_run, until
 
 LIST = {"tools": [{"name": "look", "inputSchema": {"type": "object"}}]}
 FOUND = {"content": [{"type": "text", "text": "found it"}]}
@@ -92,6 +92,32 @@ async def test_those_that_wait_for_one_session_take_one_turn_to_open_it(monkeypa
         async with asyncio.timeout(30):
             assert not any(outcome.is_failed for outcome in await asyncio.gather(*calls))
         assert shared.usage()["mcp_openings"].in_use == 1
+
+
+async def test_those_that_come_one_by_one_take_one_turn_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sessions, "SPAN", 3600.0)
+    monkeypatch.setattr(servers, "loaded", let_others_run)
+    shared, calls = SharedResources(), []
+    async with raw(say) as server, using(shared=shared) as mcp:
+        for _ in range(20):  # one of them comes between the turn and the beginning of the session
+            calls.append(asyncio.create_task(call(mcp, at(server.url), "look", "a")))
+            await let_others_run(2)
+        async with asyncio.timeout(30):
+            assert not any(outcome.is_failed for outcome in await asyncio.gather(*calls))
+        assert shared.usage()["mcp_openings"].in_use == 1
+
+
+async def test_a_turn_that_no_session_used_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sessions, "OPENINGS", 1)
+    shared, clock = SharedResources(), LoopClock(monkeypatch)
+    async with raw(say) as server, using(shared=shared) as mcp:
+        left = asyncio.create_task(call(mcp, at(server.url), "look", "a"))
+        await until(lambda: shared.usage()["mcp_openings"].in_use)
+        left.cancel()
+        await asyncio.wait({left})
+        clock.advance(sessions.SPAN)
+        assert not (await call(mcp, at(f"{server.url}?b"), "look", "a")).is_failed
+        assert not (await call(mcp, at(server.url), "look", "a")).is_failed
 
 
 async def test_a_call_that_cannot_even_wait_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -273,7 +273,13 @@ async def test_a_provider_that_is_slow_or_gone_fails_the_search(web: SmallWeb) -
     assert "did not answer in time" in outcome.said
     async with searching(web, url="http://127.0.0.1:9/") as tool:
         outcome = await tool.run(asking({"query": "harbour"}))
-    assert "is unreachable" in outcome.said
+    assert "connection refused" in outcome.said
+    async with searching(web, url=f"{web.site.replace('http:', 'https:')}/") as tool:
+        outcome = await tool.run(asking({"query": "harbour"}))
+    assert "TLS" in outcome.said
+    async with searching(web, url="http://nowhere.invalid/") as tool:
+        outcome = await tool.run(asking({"query": "harbour"}))
+    assert "DNS" in outcome.said
 
 
 async def test_the_model_is_not_told_its_own_words_as_if_a_tool_had_given_them(web: SmallWeb) -> None:
@@ -341,4 +347,8 @@ async def test_a_provider_that_is_not_there_is_told_without_its_address(caplog: 
     tool = WebSearch(engine, Fetcher(Reach()))
     await tool.run(asking({"query": "harbour"}))
     await tool.close()
-    assert caplog.messages == ["The web search with searxng failed: the provider is unreachable."]
+    (logged,) = caplog.messages
+    assert "searxng" in logged
+    assert "connection refused" in logged
+    assert KEY not in logged
+    assert "127.0.0.1" not in logged

@@ -1,17 +1,22 @@
 """Each format of files becomes text, and what cannot be read says why."""
 
+import io
 import sys
+import zipfile
 from html import unescape
 
 import pytest
 
 from antiphon.documents.extraction import formats
 from antiphon.documents.extraction.kinds import OLE
+from antiphon.documents.extraction.output import Bounds
+from antiphon.documents.extraction.pdf import images as images_of
 from antiphon.documents.extraction.problem import INSTALL, Problem
-from antiphon.documents.extraction.tables import MOST_ROWS
 from antiphon.extras import command
 from tests.support.cases import each
 from tests.support.documents import (
+    A,
+    W,
     crowd,
     deep,
     docx,
@@ -20,18 +25,21 @@ from tests.support.documents import (
     odt,
     pdf,
     pptx,
+    relations,
     text_of_all_kinds,
     xlsx,
     zipped,
 )
 from tests.support.extras import without
 
-LONGEST = 1_000_000
+WHOLE = Bounds(1_000_000)
+MOST_ROWS = 50
+FIRST_ROWS = Bounds(1_000_000, rows=MOST_ROWS, columns=4, pages=2)
 TEXTS = ["Plain words", "Größe, Maß & Übermut", "人人生而自由", "يولد جميع الناس أحرارا"]
 
 
-def read(content: bytes, name: str = "", longest: int = LONGEST) -> str:
-    _, output = formats.read(content, name, longest)
+def read(content: bytes, name: str = "", bounds: Bounds = WHOLE) -> str:
+    _, output = formats.read(content, name, bounds)
     return output.content().decode()
 
 
@@ -51,7 +59,7 @@ def test_every_format_keeps_the_text_in_every_script(name: str, text: str) -> No
 def test_the_bytes_decide_and_not_the_name(name: str) -> None:
     content = text_of_all_kinds("seen")[name]
     if name.rpartition(".")[2] in ("pdf", "docx", "pptx", "xlsx", "odt", "rtf"):
-        assert formats.read(content, "wrong.txt", LONGEST)[0] == name.rpartition(".")[2]
+        assert formats.read(content, "wrong.txt", WHOLE)[0] == name.rpartition(".")[2]
 
 
 def test_a_word_document_has_headings_lists_tables_and_notes() -> None:
@@ -96,7 +104,7 @@ def test_cells_of_a_sheet_stand_in_their_columns_and_dates_are_dates() -> None:
 def test_a_sheet_keeps_its_first_rows_and_says_what_is_cut(rows: int) -> None:
     table = [[f"row {number}"] for number in range(1, rows + 1)]
     as_csv = "".join(f'"{row[0]}\n",2\n' for row in table)
-    for text in (read(xlsx({"One": table})), read(as_csv.encode(), "a.csv")):
+    for text in (read(xlsx({"One": table}), bounds=FIRST_ROWS), read(as_csv.encode(), "a.csv", FIRST_ROWS)):
         assert f"row {MOST_ROWS}" in text
         assert f"row {MOST_ROWS + 1}" not in text
         assert (f"[Only the first {MOST_ROWS:,} of {rows:,} rows are shown.]" in text) == (rows > MOST_ROWS)
@@ -104,7 +112,7 @@ def test_a_sheet_keeps_its_first_rows_and_says_what_is_cut(rows: int) -> None:
 
 def test_empty_rows_of_a_sheet_are_not_counted_as_left_out() -> None:
     rows = [["cell"]] * (MOST_ROWS + 1) + [[]] * 5
-    text = read(xlsx({"S": rows}), "a.xlsx")
+    text = read(xlsx({"S": rows}), "a.xlsx", FIRST_ROWS)
     assert f"[Only the first {MOST_ROWS:,} of {MOST_ROWS + 1:,} rows are shown.]" in text
 
 
@@ -124,8 +132,20 @@ def test_pages_of_a_pdf_are_numbered() -> None:
     assert read(pdf("first", "second")) == "[Page 1]\nfirst\n\n[Page 2]\nsecond\n\n"
 
 
+@each(
+    ("place", "whole"),
+    [("header1", "Header: 0123456789\n\nbody\n\n"), ("comments", "body\n\nComments: 0123456789\n\n")],
+)
+def test_a_part_of_a_docx_that_exceeds_the_limit_is_said_to_be_cut(place: str, whole: str) -> None:
+    """A header that does not fit must not leave out the body silently, nor a body the comments."""
+    part = {place: f"<w:document {W}><w:p><w:r><w:t>0123456789</w:t></w:r></w:p></w:document>"}
+    for longest in range(1, len(whole) + 1):
+        _, output = formats.read(docx("body", **part), "a.docx", Bounds(longest))
+        assert (output.is_cut, whole.startswith(output.content().decode())) == (longest < len(whole), True)
+
+
 def test_a_long_text_is_cut_between_characters() -> None:
-    kind, output = formats.read("äöü".encode(), "a.txt", 3)
+    kind, output = formats.read("äöü".encode(), "a.txt", Bounds(3))
     assert (kind, output.content().decode(), output.is_cut) == ("text", "ä", True)
 
 
@@ -164,6 +184,7 @@ def test_a_file_without_text_says_so(content: bytes, name: str) -> None:
         (docx_bomb(300 * 2**20), "a.docx", "The file unpacks to more than 200 times its size"),
         (entities(), "a.docx", "The document declares XML entities"),
         (deep(501), "a.docx", "The document nests more than 500 elements"),
+        (b"<p>x" + b"<div>" * 300 + b"deep", "a.html", "The page nests more than 200 elements"),
         (crowd(5_000), "a.docx", "The file is an archive of more than 5,000 files"),
     ],
 )
@@ -205,3 +226,144 @@ def test_without_the_extra_the_error_is_the_command_that_installs_it(monkeypatch
             with pytest.raises(Problem, match=f"cannot read {what}.*pip install 'antiphon\\[files]'") as raised:
                 read(content, name)
             assert raised.value.code == "unsupported_file"
+
+
+CODES = ["yyyy-mm-dd", "[h]:mm", "[hh]:mm:ss", "[mm]:ss", "[s]", "[Red]0.00", "h:mm", "mmm"]
+STYLES = (
+    "<numFmts>"
+    + "".join(f"<numFmt numFmtId='{170 + n}' formatCode='{code}'/>" for n, code in enumerate(CODES))
+    + "</numFmts><cellXfs>"
+    + "".join(f"<xf numFmtId='{170 + n}'/>" for n in range(len(CODES)))
+    + "</cellXfs>"
+)
+
+
+def shown(value: str, style: int = 0, *, is_1904: bool = False) -> str:
+    """How a sheet shows a number in one of the styles."""
+    content = xlsx({"S": f"<row><c s='{style}'><v>{value}</v></c></row>"}, styles=STYLES, is_1904=is_1904)
+    return read(content).splitlines()[2]
+
+
+@each(
+    ("value", "style", "is_1904", "words"),
+    [
+        ("45292", 0, False, "2024-01-01"),
+        ("43830", 0, True, "2024-01-01"),
+        ("0", 0, True, "1904-01-01"),
+        ("1", 0, False, "1900-01-01"),
+        ("59", 0, False, "1900-02-28"),
+        ("60", 0, False, "1900-02-29"),
+        ("61", 0, False, "1900-03-01"),
+        ("0.5", 6, True, "12:00:00"),
+        ("45292", 7, False, "2024-01-01"),
+        ("1.2604166666666667", 1, False, "30:15"),
+        ("1.2604166666666667", 2, False, "30:15:00"),
+        ("0.0208449074074074", 3, False, "30:01"),
+        ("1", 4, False, "86400"),
+        ("2.5", 5, False, "2.5"),
+        ("-1", 1, False, "-1"),
+        ("nan", 1, False, "nan"),
+    ],
+)
+def test_dates_and_durations_are_those_that_excel_shows(value: str, style: int, is_1904: bool, words: str) -> None:
+    assert shown(value, style, is_1904=is_1904) == words
+
+
+def test_a_built_in_duration_has_its_hours() -> None:
+    styles = "<cellXfs><xf numFmtId='46'/></cellXfs>"
+    assert "36:00:00" in read(xlsx({"S": "<row><c s='0'><v>1.5</v></c></row>"}, styles=styles))
+
+
+def test_escaped_characters_of_a_workbook_are_decoded() -> None:
+    cells = "<c t='inlineStr'><is><t>a_x000D_\nb_x0009_c_x0000_</t></is></c><c t='s'><v>0</v></c>"
+    text = read(xlsx({"S": f"<row>{cells}</row>"}, strings=["_x005F_x000D_ _x00e9_"]))
+    assert '"a\nb\tc",_x000D_ é' in text
+
+
+def test_a_formula_without_a_value_is_its_text() -> None:
+    cells = (
+        "<c r='A1'><f t='shared' si='0'>B1*2</f><v></v></c><c r='B1'><f>SUM(C1:D1)</f><v>7</v></c>"
+        "<c r='C1'><f t='shared' si='0'/></c><c r='D1' t='str'><f>\"\"</f><v></v></c><c r='E1'><v>1</v></c>"
+    )
+    assert "=B1*2,7,(formula of A1: =B1*2),,1\n" in read(xlsx({"S": f"<row>{cells}</row>"}))
+
+
+def test_headers_and_footers_of_a_word_document_come_once() -> None:
+    part = f"<w:hdr {W}><w:p><w:r><w:t>{{}}</w:t></w:r></w:p></w:hdr>"
+    names = {"header1": "Top", "header2": "Top", "footer1": "Bottom", "footer2": "Bottom", "footer3": "Other"}
+    text = read(docx("body", **{name: part.format(words) for name, words in names.items()}))
+    assert text == "Header: Top\n\nbody\n\nFooter: Bottom\n\nFooter: Other\n\n"
+
+
+def test_a_table_in_a_cell_leaves_the_row_as_it_is() -> None:
+    cell = "<w:tc><w:p><w:r><w:t>{}</w:t></w:r></w:p>{}</w:tc>"
+    inner = f"<w:tbl><w:tr>{cell.format('x', '')}{cell.format('y', '')}</w:tr></w:tbl>"
+    text = read(docx(body=f"<w:tbl><w:tr>{cell.format('a', inner)}{cell.format('b', '')}</w:tr></w:tbl>"))
+    line = text.strip().splitlines()[0]
+    assert line.count("|") == 3
+    assert " ".join(line.split()) == "| a x ; y ; | b |"
+
+
+def test_the_data_of_a_chart_is_a_table() -> None:
+    point = "<c:pt idx='{}'><c:v>{}</c:v></c:pt>"
+    texts = "<c:cat><c:strRef><c:strCache>" + point.format(0, "Brest") + point.format(1, "Kiel")
+    texts += "</c:strCache></c:strRef></c:cat>"
+    values = f"<c:val><c:numCache>{point}</c:numCache></c:val>"
+    series = "".join(
+        f"<c:ser><c:tx><c:v>{name}</c:v></c:tx>{texts}{values.format(1, value)}</c:ser>"
+        for name, value in (("High", "7.5"), ("Low", "2"))
+    )
+    chart = f"<c:chartSpace xmlns:c='c' {A}><c:title><a:t>Tides</a:t></c:title>{series}</c:chartSpace>"
+    text = read(docx("body", **{"charts/chart1": chart}))
+    assert "Chart: Tides\n|  | High | Low |\n| Brest |  |  |\n| Kiel | 7.5 | 2 |\n" in text
+
+
+def test_the_text_of_smartart_is_read() -> None:
+    diagram = f"<dgm:dataModel xmlns:dgm='d' {A}><dgm:t><a:p><a:r><a:t>Ebb, then flood</a:t></a:r></a:p></dgm:t>"
+    diagram += "</dgm:dataModel>"
+    parts = {
+        "xl/worksheets/_rels/sheet1.xml.rels": relations({"rId1": "../drawings/drawing1.xml"}),
+        "xl/drawings/drawing1.xml": f"<xdr:wsDr xmlns:xdr='x' {A}/>",
+        "xl/drawings/_rels/drawing1.xml.rels": relations({"rId1": "../diagrams/data1.xml"}),
+        "xl/diagrams/data1.xml": diagram,
+    }
+    workbook = io.BytesIO(xlsx({"Tides": [["a"]]}))
+    with zipfile.ZipFile(workbook, "a") as archive:
+        for name, xml in parts.items():
+            archive.writestr(name, xml)
+    assert "Ebb, then flood\n" in read(docx("body", **{"diagrams/data1": diagram}))
+    assert "Ebb, then flood\n" in read(workbook.getvalue())
+
+
+@each(
+    ("content", "words"),
+    [
+        ("<p>Привет</p>".encode("cp1251"), "not text in UTF-8"),
+        ("<meta charset=utf-8><p>Привет</p>".encode("cp1251"), "utf-8"),
+    ],
+)
+def test_no_charset_of_a_page_is_guessed(content: bytes, words: str) -> None:
+    code, _, message = problem(content, "a.html")
+    assert code == "invalid_file"
+    assert words in message
+
+
+def test_a_page_in_a_charset_that_it_declares_is_read() -> None:
+    assert "Привет" in read("<meta charset=windows-1251><p>Привет</p>".encode("cp1251"), "a.html")
+
+
+@pytest.mark.wide
+def test_the_value_of_a_form_field_is_in_the_image_of_its_page() -> None:
+    from reportlab.pdfgen.canvas import Canvas  # noqa: PLC0415 - slow to load
+
+    images = []
+    for value in ("", "4711"):
+        content = io.BytesIO()
+        canvas = Canvas(content, invariant=True)
+        canvas.drawString(72, 700, "A form")
+        canvas.acroForm.textfield(name="sum", value=value, x=72, y=600)
+        canvas.showPage()
+        canvas.save()
+        images.append(list(images_of(content.getvalue(), first=0, count=1, pixels=300, longest=1_000_000)))
+        assert ("[Form field sum: 4711]" in read(content.getvalue())) == bool(value)
+    assert images[0] != images[1]

@@ -5,13 +5,15 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from antiphon.storage.operations import jobs
-from antiphon.storage.operations.jobs import FRAME_BYTES, FRAMES_AT_ONCE, NEARLY, QUEUE
+from antiphon.storage.operations.jobs import FRAME_BYTES, FRAMES_AT_ONCE, NEARLY, NOW, QUEUE, to_return
 from antiphon.storage.operations.responses import ANY_SIZE, response_row
 from antiphon.storage.operations.step import FEW_BYTES, FEW_ITEMS, Query, ReadSize
-from antiphon.storage.records import Frames, LockResult, Reply, Reservation, Tail
-from antiphon.testing.store.making import T, new_response
+from antiphon.storage.records import ONE_SLOT, Frames, Job, LockResult, Reply, Reservation, Tail
+from antiphon.testing.store.making import T, new_items, new_response
 
 MOST = 150
 
@@ -84,7 +86,7 @@ def test_a_queued_response_knows_where_its_conversation_ends_once_it_holds_it(ho
 
 
 def job(items: int = 1, asked: int = 1, size: int = 1) -> Sequence[Any]:
-    return (7, "resp_1", T, b"{}", 1, 0, 0, 1, 0, b"", "", 0, 0, items, asked, size)
+    return (7, "resp_1", T, b"{}", 1, 0, 0, 1, 0, b"", "", 0, 0, 0, "", items, asked, size)
 
 
 SMALL = [job(), job(FEW_ITEMS), job(asked=FEW_BYTES), job(size=FEW_BYTES)]
@@ -124,11 +126,11 @@ def test_a_job_is_claimed_without_what_is_large_and_that_of_a_lost_worker_withou
     is_lost: int, is_late: int
 ) -> None:
     """A worker that had expired lives again with its claim."""
-    claim = jobs.claim("worker", 10, 5)
+    claim = jobs.claim("worker", 10, 5, ONE_SLOT, 1000)
 
     assert next(claim) == Query("lock_worker", (QUEUE,))
-    assert claim.send([]) == Query("next_waiting", (10, "worker", 5))
-    assert claim.send([(7, is_lost)]) == Query("claim", (7, "worker", is_lost))
+    assert claim.send([]) == Query("next_waiting", (10, "worker", 5, 1000, 1, 1, 1_000_000))
+    assert claim.send([(7, is_lost, NOW, T, "", 0, 0)]) == Query("claim", (7, "worker", is_lost, 0))
     step = claim.send([(7, is_late)])
     if is_late:
         assert step == Query("revive", ("worker",))
@@ -142,15 +144,29 @@ def test_a_job_is_claimed_without_what_is_large_and_that_of_a_lost_worker_withou
     assert claim.send([LARGE[0]]) == Query("load", ("resp_1", T, 0, FEW_ITEMS, FEW_BYTES, FEW_BYTES))
 
 
-def test_a_job_that_its_worker_finishes_meanwhile_is_not_claimed() -> None:
-    claim = jobs.claim("worker", 10, 5)
+@pytest.mark.parametrize("is_limit_reached", [0, 1])
+def test_a_job_that_its_worker_finishes_meanwhile_is_not_claimed_and_needs_no_room(is_limit_reached: int) -> None:
+    claim = jobs.claim("worker", 10, 5, ONE_SLOT, 1000)
     next(claim)
     claim.send([])
-    claim.send([(7, 1)])
+    assert claim.send([(7, 1, NOW, T, "", is_limit_reached, 0)]) == Query("claim", (7, "worker", 1, 0))
     with pytest.raises(StopIteration) as ended:
         claim.send([])
 
     assert ended.value.value is None
+
+
+@pytest.mark.parametrize("lock", [[], [(5, None, None)], [(5, "resp_other", None)]])
+def test_a_job_that_lost_its_conversation_ends_and_appends_nothing(lock: Sequence[Any]) -> None:
+    ended = replace(new_response(new_items("q"), new_items("a")), conversation_id="conv_1", is_streamed=True)
+    finish = jobs.finish(Job(ended, b"", 1, 0, 0, 1, 0), ended, [], True, None)
+    step = next(finish)
+    while step != LOCK:
+        step = finish.send([(7, 0)])
+    with pytest.raises(StopIteration) as done:
+        finish.send(lock)
+
+    assert done.value.value is True
 
 
 EVENTS = [(5, 5, b"x")]
@@ -195,3 +211,19 @@ def test_so_many_events_are_read_as_fit_and_one_at_least(sizes: list[int], count
     with pytest.raises(StopIteration) as ended:
         tail.send(EVENTS)
     assert ended.value.value == Tail("in_progress", False, 3, [Frames(5, 5, b"x")])
+
+
+COUNTS = st.tuples(st.integers(0, 1), st.integers(0, 1), st.integers(0, 1))
+
+
+@given(st.lists(COUNTS, max_size=6), COUNTS)
+def test_no_more_jobs_are_returned_than_the_limits_need(counts: list[tuple[int, ...]], over: tuple[int, ...]) -> None:
+    rows = [(len(counts) - place, *each) for place, each in enumerate(counts)]
+    returned = to_return(rows, over)
+    by_job = {seq: each for seq, *each in rows}
+    can = [place for place in range(3) if over[place] and any(each[place] for each in counts)]
+
+    assert all(any(by_job[seq][place] for seq in returned) for place in can)
+    assert len(returned) <= len(can)
+    if any(all(each[place] for place in can) for each in counts) and can:
+        assert len(returned) == 1

@@ -1,6 +1,7 @@
 """Responses and items: which reads are announced as large, and what a purge may delete."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from antiphon.storage.operations import responses
 from antiphon.storage.operations.responses import ANY_SIZE, PURGED_FREELY
 from antiphon.storage.operations.step import FEW_BYTES, FEW_ITEMS, Query, QueryInSlices, ReadSize
 from antiphon.storage.records import ChainExtent, LargeItem, PurgeSize, StoredItem
-from antiphon.testing.store.making import T
+from antiphon.testing.store.making import T, new_response
 
 NOW = 1000
 ITEM = StoredItem("msg_1", b"{}", "sealed")
@@ -55,6 +56,16 @@ def test_a_large_response_is_read_without_its_items_if_few_are_asked_for(items: 
         load.send([response(items, size)])
 
     assert (ended.value.value.input, ended.value.value.is_partial) == ((), True)
+
+
+@pytest.mark.parametrize("lock", [[], [(5, None, None)], [(5, "resp_other", None)]])
+def test_a_response_that_lost_its_conversation_is_not_saved(lock: Sequence[Any]) -> None:
+    save = responses.save(replace(new_response(), conversation_id="conv_1"), True, None)
+
+    assert next(save) == Query("lock_conversation", ("conv_1", T))
+    with pytest.raises(StopIteration) as ended:
+        save.send(lock)
+    assert ended.value.value is False
 
 
 def test_a_small_item_is_read_at_once_even_if_only_a_conversation_has_it() -> None:

@@ -3,7 +3,7 @@
 import asyncpg
 import pytest
 
-from antiphon.storage.postgres.link import is_about_data, is_pooled, is_worth_a_retry, plain, store_error
+from antiphon.storage.postgres.link import is_about_data, is_worth_a_retry, store_error
 
 FAILED, UNREACHABLE = "The store operation failed.", "The store is unreachable."
 CAUSES = [
@@ -35,18 +35,3 @@ def test_a_client_receives_what_happened_without_details(cause: Exception, words
     assert (error.message, error.__cause__) == (words, cause)
     assert is_about_data(error) == ((cause, words) in OF_THE_DATA)
     assert is_worth_a_retry(cause) == ((cause, words) in FOR_A_MOMENT)
-
-
-@pytest.mark.parametrize(
-    ("url", "of_the_driver", "is_behind_one"),
-    [
-        ("postgresql://u@h/d", "postgresql://u@h/d", False),
-        ("postgresql://u@h/d?pooler=transaction", "postgresql://u@h/d", True),
-        ("postgresql://u@h/d?host=/run&pooler=transaction&port=1", "postgresql://u@h/d?host=/run&port=1", True),
-        ("postgresql://u@h/d?host=pooler=transaction", "postgresql://u@h/d?host=pooler=transaction", False),
-    ],
-)
-def test_a_url_declares_a_pooler_and_the_driver_does_not_see_it(
-    url: str, of_the_driver: str, is_behind_one: bool
-) -> None:
-    assert (plain(url), is_pooled(url)) == (of_the_driver, is_behind_one)

@@ -94,6 +94,13 @@ def test_many_servers_with_right_clocks_agree_all_the_time() -> None:
     assert sum(verdict.writes for server in servers for verdict in server.verdicts) < 5 * 20
 
 
+def test_servers_with_one_clock_measure_no_difference_from_a_time_that_was_just_written() -> None:
+    file = File()
+    servers = [Server(file, f"s{number}", booted=77.0 * number) for number in range(3)]
+    run(servers, 0, 1000)
+    assert {one.skew for server in servers for one in server.verdicts} == {0.0}
+
+
 def test_after_a_long_rest_a_server_that_is_alone_is_right_soon() -> None:
     file = File()
     run([Server(file, "before")], 0, 100)

@@ -37,6 +37,13 @@ def test_an_extension_event_with_a_slug_is_nobodys_fault():
     assert_event_stream(numbered([*events[:3], {"type": "acme:progress", "percent": 3}, *events[3:]]))
 
 
+def test_a_call_id_that_a_server_gives_an_mcp_call_need_not_last():
+    events = deepcopy(STREAMS["mcp"])
+    call = next(each["item"] for each in events if each.get("item", {}).get("type") == "mcp_call")
+    call["call_id"] = "call_1"
+    assert_event_stream(events)
+
+
 def test_a_stream_that_fails_before_work_began_is_sound():
     created, *_, error, failed = STREAMS["failure"]
     failed = deepcopy(failed)

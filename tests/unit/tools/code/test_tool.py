@@ -271,6 +271,28 @@ async def test_a_call_over_its_limits_fails_and_loses_variables_but_no_files(
     assert bench.tools.state("bubblewrap").calls == {"completed": 2, ending: 1}
 
 
+async def test_the_model_reads_that_and_why_its_code_was_paused(bench: Bench) -> None:
+    result = await bench.code("spend(25.0, 81.0); end('timeout')")
+
+    assert (result.cpu, result.paused) == (25.0, 81.0)
+    assert all(words in str(result.said) for words in ("81 s", "25 CPU seconds", "code_cores_per_tenant"))
+    assert "paused" not in str((await bench.code("spend(0.5, 0.5)")).said)
+
+
+async def test_the_cpu_time_of_all_commands_of_a_call_is_added_up(bench: Bench) -> None:
+    result = await bench.shell("spin 2 1", "spin 3 0", "a=1")
+
+    assert (result.cpu, result.paused) == (5.0, 1.0)
+    assert "paused for 1 s" in str(result.said)
+
+
+async def test_the_machines_of_a_tenant_are_its_own(bench: Bench) -> None:
+    await bench.code("1", "cntr_a", "a")
+    await bench.code("1", "cntr_b", "b")
+
+    assert [machine.limits.owner for machine in bench.sandbox.machines] == ["a", "b"]
+
+
 async def test_the_model_reads_where_files_of_a_lost_machine_cannot_be_read(bench: Bench) -> None:
     await bench.code("x = 1")
     bench.sandbox.machines[0].variables["close"] = lambda: setattr(bench.sandbox.machines[0], "is_closed", True)

@@ -155,6 +155,22 @@ def test_other_refusals_teach_none_of_them(said: str) -> None:
     assert recognised(400, [said], SENT) is None
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "litellm.UnsupportedParamsError: Bedrock doesn't support tool calling without `tools=` param specified. Pass "
+        "`tools=` param OR set `litellm.modify_params = True`",
+        "litellm.BadRequestError: Anthropic doesn't support tool calling without `tools=` param specified.",
+        "The toolConfig field must be defined when using toolUse and toolResult content blocks.",
+        "Requests which include `tool_use` or `tool_result` blocks must define tools",
+    ],
+)
+def test_calls_without_tools_teach_only_a_request_that_has_them(said: str) -> None:
+    assert recognised(400, [said], {"messages": CALLED}) == "calls.tools"
+    assert recognised(400, [said], SENT) is None
+    assert recognised(400, [said], {"messages": [{"role": "user", "content": "Hi"}]}) is None
+
+
 @pytest.mark.parametrize(("status", "said", "lesson"), KNOWN, ids=range(len(KNOWN)))
 def test_a_request_without_what_is_refused_learns_nothing(status: int, said: str, lesson: str) -> None:
     assert recognised(status, [said], {"model": "m", "messages": [], "stream": True}) is None

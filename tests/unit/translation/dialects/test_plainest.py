@@ -10,7 +10,7 @@ from antiphon.translation.dialects.dialect import PLAIN_LESSON
 from antiphon.translation.dialects.plainest import may_be_form, omit, suspects, value_lesson
 from antiphon.translation.dialects.table import DIALECTS
 from antiphon.translation.learned import own_words, spoken
-from antiphon.translation.to_chat.plain_schemas import digest_of, plain
+from antiphon.translation.to_chat_completions.plain_schemas import digest_of, plain
 
 GENERIC = DIALECTS["generic"]
 OTHER = (

@@ -27,6 +27,12 @@ def test_a_field_that_is_wrong_gets_its_empty_value(odd: Any) -> None:
 
 
 @pytest.mark.parametrize("url", [None, "", 7])
+def test_a_citation_of_a_file_without_its_id_is_dropped(url: Any) -> None:
+    assert read_annotation({"type": "file_citation", "file_id": url, "filename": "a.txt", "index": 1}) == {}
+    assert read_annotation({"type": "file_citation"}) == read_annotation({"type": "url_citation"}) == {}
+
+
+@pytest.mark.parametrize("url", ["", None])
 def test_a_citation_without_a_url_is_dropped(url: Any) -> None:
     assert read_annotation({"type": "url_citation", "url_citation": {**BREST, "url": url}}) == {}
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from antiphon import decode_request, normalise_input
 from antiphon.ids import new_id
 from antiphon.protocol.tool_bindings import Offer
+from antiphon.translation import decode_request, normalise_input
 from antiphon.translation.dialects.table import DIALECTS
 from antiphon.translation.from_chat.failed_generation import answer_of
 from antiphon.translation.tool_mapping.offering import toolbox_of

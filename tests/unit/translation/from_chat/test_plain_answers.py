@@ -24,6 +24,7 @@ from tests.unit.translation.from_chat.test_recordings import PLAIN, options
 
 thorough = examples(200)
 OFFERS = {name: Offer(name, name=name) for name in ("tide", "tide_at")}
+CALLED = {"offers": OFFERS, "text_calls": "any"}
 
 
 class Followed(ChatStream):
@@ -98,7 +99,9 @@ texts = st.builds(
 @thorough
 @given(st.one_of(texts, answers), st.booleans(), st.sampled_from([None, {"https://tides.example": "tide"}]))
 def test_any_plain_answer_is_the_same_whichever_way_it_takes(answer: Any, preopened: bool, sources: Any) -> None:
-    assert_alike(json.dumps(answer).encode(), offers=OFFERS, preopened=preopened, sources=sources)
+    data = json.dumps(answer).encode()
+    assert_alike(data, offers=OFFERS, preopened=preopened, sources=sources)
+    assert_alike(data, offers=OFFERS, text_calls="any")
 
 
 @pytest.mark.parametrize("data", [b"", b"{}", b"[]", b'{"choices":[{"message":{"content":"Ti'])
@@ -119,6 +122,11 @@ def test_what_is_no_answer_fails_whichever_way_it_takes(data: bytes) -> None:
         ("Moon.\n</think>High.", {}, False),
         ("High water.", {"preopened": True}, False),
         ("A [tide](https://tides.example).", {"sources": {"https://tides.example": "tide"}}, False),
+        ("High `water`.", CALLED, True),
+        ('{"name": "tide", "arguments": {}}', CALLED, False),
+        ('{"name": "tide", "arguments": {}}', CALLED | {"text_calls": "marked"}, True),
+        ('<tool_call>{"name": "tide", "arguments": {}}</tool_call>', CALLED | {"text_calls": "marked"}, False),
+        ('{"answer": "High water."}', CALLED | {"text_calls": "wrapped"}, False),
     ],
 )
 def test_which_texts_take_the_short_way(content: str, more: dict[str, Any], is_short: bool) -> None:

@@ -7,7 +7,7 @@ import msgspec
 from antiphon.protocol.tool_bindings import Offer
 from antiphon.testing import assert_event_stream
 from antiphon.translation.from_chat.reasoning_tags import ANSWERS, TAGS, THINK
-from antiphon.translation.to_chat.quotations import MUCH, mentions
+from antiphon.translation.to_chat_completions.quotations import MUCH, mentions
 from tests.support.cases import each
 from tests.support.replay import delta, sse, text
 from tests.support.translate import Translation, translate, translate_plain

@@ -185,6 +185,7 @@ def test_a_recorded_stream_is_the_same_however_it_is_cut(path: Path) -> None:
         assert translate(cut(data), **options(path)).events == events
 
 
+@pytest.mark.wide
 @each("path", STREAMS, ids=lambda path: path.stem)
 def test_a_recorded_stream_has_the_same_data_one_byte_at_a_time(path: Path) -> None:
     data = path.read_bytes()

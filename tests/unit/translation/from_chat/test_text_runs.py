@@ -1,7 +1,6 @@
 """Chunks that only add text are read and written together: byte for byte as if each had been read alone."""
 
 import json
-import sys
 from collections.abc import Iterable, Sequence
 from itertools import chain
 from pathlib import Path
@@ -25,10 +24,13 @@ from antiphon.translation.writer import GrowingText, View
 from tests.support.cases import each
 from tests.support.chance import examples
 from tests.support.chunks import anything, chunks, last_chunks, odd_texts, some, wire
+from tests.support.profiled import calls_in
 from tests.support.recordings import MISSING
 from tests.support.replay import delta, sse, text
 from tests.support.translate import at, at_random, begin, begin_writer, bytewise, end, translate, whole
 from tests.unit.translation.from_chat.test_recordings import STREAMS, options, recorded_cuts
+from tests.unit.translation.from_chat.text_calls.samples import OFFERS as CALLABLE
+from tests.unit.translation.from_chat.text_calls.test_properties import cut_texts
 
 thorough = examples(100)
 OFFERS = {name: Offer(name, name=name) for name in ("tide", "tide_at")}
@@ -85,10 +87,20 @@ def test_any_stream_is_told_as_if_each_chunk_was_read_alone(
 ) -> None:
     data = wire([*chain(*stream), last]) + b"data: [DONE]\n\n"
     more: dict[str, Any] = {"offers": OFFERS, "preopened": preopened, "sources": {"https://tides.example": "tide"}}
-    for given_up in ({}, {"sources": None}):
+    for given_up in ({}, {"sources": None}, {"sources": None, "text_calls": "any"}):
         alone = told([data], OneByOne, view, **more | given_up)
         for cut in (whole, bytewise, at_random(len(data))):
             assert told(cut(data), view=view, **more | given_up) == alone
+
+
+@pytest.mark.wide
+@thorough
+@given(cut_texts())
+def test_texts_with_calls_are_told_as_if_each_chunk_was_read_alone(parts: list[str]) -> None:
+    data = text(*parts)
+    alone = told([data], OneByOne, offers=CALLABLE, text_calls="any")
+    for cut in (whole, at_random(len(data))):
+        assert told(cut(data), offers=CALLABLE, text_calls="any") == alone
 
 
 MIXED = sse(
@@ -168,24 +180,15 @@ def test_texts_are_read_together_up_to_what_may_be_a_tag_and_to_what_is_none(tho
 # What is written together.
 
 
-def test_a_burst_is_read_with_few_calls() -> None:
-    burst = text(*(f" word{number}" for number in range(256)))
-    assert calls_of(burst) - calls_of(text(" word")) < 20
+@pytest.mark.parametrize("more", [{}, {"offers": OFFERS, "text_calls": "any"}], ids=["no tools", "tools"])
+def test_a_burst_is_read_with_few_calls(more: dict[str, Any]) -> None:
+    burst = text(*(f" word{number}\n" for number in range(256)))
+    assert calls_of(burst, **more) - calls_of(text(" word"), **more) < 20
 
 
-def calls_of(data: bytes) -> int:
-    count = 0
-
-    def profile(_frame: Any, event: str, _argument: Any) -> None:
-        nonlocal count
-        count += event == "call"
-
-    sys.setprofile(profile)
-    try:
-        told([data])
-    finally:
-        sys.setprofile(None)
-    return count
+def calls_of(data: bytes, **more: Any) -> int:
+    told([data], **more)  # the first answer with tools loads what searches it
+    return calls_in(lambda: told([data], **more))
 
 
 def test_without_obfuscation_no_delta_is_padded() -> None:

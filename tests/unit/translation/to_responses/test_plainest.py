@@ -8,7 +8,7 @@ import pytest
 
 from antiphon.protocol.validation.validate import decode_request
 from antiphon.translation.dialects.table import DIALECTS
-from antiphon.translation.to_chat.request import normalise_input
+from antiphon.translation.to_chat_completions.request import normalise_input
 from antiphon.translation.to_responses.plainest import simplify, suspects
 from antiphon.translation.to_responses.request import to_responses
 

@@ -10,7 +10,7 @@ from antiphon.errors import ClientError
 from antiphon.protocol.items.messages import InputItem
 from antiphon.protocol.validation.validate import decode_request
 from antiphon.translation.dialects.table import DIALECTS
-from antiphon.translation.to_chat.request import normalise_input
+from antiphon.translation.to_chat_completions.request import normalise_input
 from antiphon.translation.to_responses.request import field_of, refused_field, to_responses
 
 USER = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Hi"}]}

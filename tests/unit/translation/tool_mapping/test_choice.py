@@ -9,7 +9,7 @@ import pytest
 from antiphon.errors import ClientError
 from antiphon.protocol.validation.validate import decode_request
 from antiphon.translation.dialects.table import DIALECTS
-from antiphon.translation.to_chat.request import normalise_input, to_chat
+from antiphon.translation.to_chat_completions.request import normalise_input, to_chat
 from antiphon.translation.tool_mapping.choice import allowed_names
 from antiphon.translation.tool_mapping.offering import toolbox_of
 

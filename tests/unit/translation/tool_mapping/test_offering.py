@@ -14,10 +14,10 @@ from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.validation.validate import decode_request
 from antiphon.translation.dialects.dialect import Dialect
 from antiphon.translation.dialects.table import DIALECTS
-from antiphon.translation.to_chat.hosted import Approvals, shown_call
-from antiphon.translation.to_chat.messages import to_messages
-from antiphon.translation.to_chat.reasoning import nothing
-from antiphon.translation.to_chat.request import to_chat
+from antiphon.translation.to_chat_completions.hosted import Approvals, shown_call
+from antiphon.translation.to_chat_completions.messages import to_messages
+from antiphon.translation.to_chat_completions.reasoning import nothing
+from antiphon.translation.to_chat_completions.request import to_chat
 from antiphon.translation.tool_mapping.offering import Toolbox, toolbox_of
 
 GENERIC = DIALECTS["generic"]

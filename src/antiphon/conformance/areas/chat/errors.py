@@ -5,7 +5,7 @@ from typing import Any
 
 from antiphon.conformance.case import Case, Script, case
 from antiphon.conformance.exchange import Exchange
-from antiphon.conformance.reading import MISSING, at, listed
+from antiphon.conformance.reading import MISSING, at, is_text, listed
 from antiphon.conformance.refusal import KEYS, is_envelope
 from antiphon.conformance.requirement import Requirement, Stop, Table, may, must, should
 from antiphon.conformance.samples import CHAT_TOOLS, CITY
@@ -176,20 +176,22 @@ def refusing(requirement: Requirement) -> Script:
         exchange = yield from trial.post("/chat/completions", content=bad_body(trial, name), headers=JSON)
         trial.served(exchange)
         trial.expect(requirement.id, is_refusal(exchange), exchange.came)
-        judge_manners(trial, exchange)
+        judge_manners(trial, requirement, exchange)
 
     script.__doc__ = f"Send an invalid request: {name.replace('-', ' ')}."
     return script
 
 
-def judge_manners(trial: Trial, exchange: Exchange) -> None:
+def judge_manners(trial: Trial, requirement: Requirement, exchange: Exchange) -> None:
     """Judge the form of a rejection; whether the request was rejected is a requirement of its own."""
-    trial.expect("chat:errors:never-ours", exchange.status < 500, exchange.came)
+    root = requirement.id if requirement.level == "must" else ""
+    trial.expect("chat:errors:never-ours", exchange.status < 500, exchange.came, root=root)
     if not is_refusal(exchange):
         return
     trial.expect("chat:errors:bad-request", exchange.status == 400, exchange.came)
-    if trial.expect("chat:errors:envelope", is_envelope(exchange), exchange.came):
-        error = at(exchange.json, "error")
+    error = at(exchange.json, "error")
+    is_whole = is_envelope(exchange) and is_text(at(error, "type"))
+    if trial.expect("chat:errors:envelope", is_whole, exchange.came):
         code = at(error, "code")
         trial.expect("chat:errors:four-keys", error.keys() >= KEYS, exchange.came)
         trial.expect("chat:errors:code-text", not code or isinstance(code, str), exchange.came)

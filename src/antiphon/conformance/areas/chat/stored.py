@@ -4,7 +4,7 @@ from typing import Any
 
 from antiphon.conformance.areas.responses.chain import id_of
 from antiphon.conformance.case import case
-from antiphon.conformance.reading import at, is_text, listed, shown
+from antiphon.conformance.reading import at, is_text, listed, shown, unlike
 from antiphon.conformance.requirement import Table, should
 from antiphon.conformance.trial import Asking, Steps, Trial
 
@@ -24,8 +24,6 @@ TABLE: Table = (
     should("chat:stored:unknown", SOURCE, "An unknown stored completion returns 404."),
     should("chat:stored:unstored", SOURCE, "A completion without `store` cannot be retrieved."),
 )
-
-UNKNOWN = "chatcmpl-00000000000000000000000000000000"
 
 
 def create(trial: Trial, **parameters: Any) -> Asking:
@@ -108,7 +106,8 @@ def stored_completions_are_listed(trial: Trial) -> Steps:
 @case("chat:stored:unknown")
 def an_unknown_completion_is_not_found(trial: Trial) -> Steps:
     """Retrieve an unknown completion."""
-    exchange = yield from trial.get(f"/chat/completions/{UNKNOWN}")
+    made = trial.completion((yield from create(trial)))
+    exchange = yield from trial.get(f"/chat/completions/{unlike(id_of(made))}")
     trial.served(exchange)
     trial.expect("chat:stored:unknown", exchange.status == 404, exchange.came)
 

@@ -8,7 +8,7 @@ from antiphon.conformance.areas.responses.text import output_of
 from antiphon.conformance.case import case
 from antiphon.conformance.exchange import Step
 from antiphon.conformance.reading import at, is_integer, shown
-from antiphon.conformance.requirement import Table, must, should
+from antiphon.conformance.requirement import Table, may, must, should
 from antiphon.conformance.soundness import STREAM_IDS, judge_stream
 from antiphon.conformance.trial import Steps, Trial, is_response
 
@@ -41,6 +41,12 @@ TABLE: Table = (
         "spec 9",
         "After its stream has ended, a background response can be retrieved, completed.",
     ),
+    should(
+        "responses:background:window",
+        "spec 24",
+        "A background response with a `completion_window` of hours is accepted.",
+    ),
+    may("responses:background:window-shown", "spec 24", "A response shows the `background_options` of its request."),
     should("responses:background:unstored", "spec 9", "`store: false` is accepted with `background: true`."),
 )
 
@@ -113,3 +119,16 @@ def unstored_work_is_left_in_the_background(trial: Trial) -> Steps:
     exchange = yield from trial.respond("Say hello.", background=True, store=False)
     trial.offered(exchange)
     trial.expect("responses:background:unstored", exchange.is_ok and is_response(exchange.json), exchange.came)
+
+
+@case("responses:background:window", "responses:background:window-shown")
+def work_can_wait(trial: Trial) -> Steps:
+    """Create a background response that can wait for two hours, and cancel it."""
+    options = {"completion_window": "2h", "continuation_id": "verify"}
+    exchange = yield from trial.respond("Say hello.", background=True, background_options=options)
+    queued = trial.response(exchange)
+    trial.expect("responses:background:window", True)
+    kept = at(queued, "background_options")
+    is_whole = all(at(kept, name) == value for name, value in options.items())
+    trial.expect("responses:background:window-shown", is_whole, shown(kept))
+    yield from trial.post(f"/responses/{id_of(queued)}/cancel", {})

@@ -2,11 +2,13 @@
 
 from typing import Any
 
-from antiphon.conformance.areas.responses.text import text_of
+from antiphon.conformance.areas.responses.text import output_of, text_of
 from antiphon.conformance.case import case
 from antiphon.conformance.exchange import Request
 from antiphon.conformance.reading import MISSING, at, is_integer, is_text, listed, shown
-from antiphon.conformance.requirement import Stop, Table, capability, must, should
+from antiphon.conformance.refusal import is_refused
+from antiphon.conformance.requirement import Stop, Table, capability, may, must, should
+from antiphon.conformance.samples import ASK_WEATHER, TOOLS
 from antiphon.conformance.trial import Steps, Trial, is_response
 
 TABLE: Table = (
@@ -32,6 +34,16 @@ TABLE: Table = (
         "spec 13",
         "An input item with the id of an item in the chain is rejected with 400.",
     ),
+    should(
+        "responses:chain:repeated-call",
+        "issue livekit/agents#5136",
+        "A call of the chain that is sent again without its id, before its output, is accepted.",
+    ),
+    may(
+        "responses:chain:changed-call",
+        "spec 24",
+        "A call with other arguments and the `call_id` of a call of the chain is rejected with 400.",
+    ),
     should("responses:chain:instructions", "spec 2", "`instructions` do not carry over to the next response."),
     capability(
         should("responses:chain:recalled", "issue ollama#15954", "The model recalls a word from the previous turn.")
@@ -40,6 +52,9 @@ TABLE: Table = (
 
 
 WORD = "zanzibar"
+
+SAME_CALL = ("call_id", "name", "arguments")
+"""The fields of a function call that a client sends again."""
 
 
 def id_of(response: object) -> str:
@@ -116,7 +131,7 @@ def an_unstored_response_ends_a_chain(trial: Trial) -> Steps:
     first = trial.response((yield from trial.respond("Say hello.", store=False)))
     exchange = yield from trial.respond("Say it again.", previous_response_id=id_of(first))
     trial.understood(exchange)
-    trial.expect("responses:chain:unstored", exchange.status in (400, 404), exchange.came)
+    trial.expect("responses:chain:unstored", is_refused(exchange), exchange.came)
 
 
 @case("responses:chain:deleted")
@@ -126,7 +141,7 @@ def a_deleted_response_ends_a_chain(trial: Trial) -> Steps:
     trial.succeed((yield from trial.delete(f"/responses/{id_of(first)}")))
     exchange = yield from trial.respond("Say it again.", previous_response_id=id_of(first))
     trial.understood(exchange)
-    trial.expect("responses:chain:deleted", exchange.status in (400, 404), exchange.came)
+    trial.expect("responses:chain:deleted", is_refused(exchange), exchange.came)
 
 
 @case("responses:chain:repeated-id")
@@ -138,6 +153,23 @@ def an_item_of_the_chain_is_sent_again(trial: Trial) -> Steps:
     )
     trial.understood(exchange)
     trial.expect("responses:chain:repeated-id", exchange.status == 400, exchange.came)
+
+
+@case("responses:chain:repeated-call", "responses:chain:changed-call")
+def a_call_of_the_chain_is_sent_again(trial: Trial) -> Steps:
+    """Send a call again before its output: changed, then as it was."""
+    first = trial.response((yield from trial.respond(ASK_WEATHER, tools=TOOLS, tool_choice="required", store=True)))
+    calls = [item for item in output_of(first) if at(item, "type") == "function_call"]
+    if not calls or not all(is_text(at(calls[0], name)) for name in SAME_CALL):
+        raise Stop("skipped", "There was no call.")
+    sent = {"type": "function_call"} | {name: calls[0][name] for name in SAME_CALL}
+    outputs = [{"type": "function_call_output", "call_id": at(call, "call_id"), "output": "Sunny."} for call in calls]
+    after = {"previous_response_id": id_of(first), "tools": TOOLS}
+    changed = yield from trial.respond([sent | {"arguments": '{"city": "Atlantis"}'}, *outputs], **after)
+    trial.understood(changed)
+    trial.expect("responses:chain:changed-call", changed.status == 400, changed.came)
+    same = yield from trial.respond([sent, *outputs], **after)
+    trial.expect("responses:chain:repeated-call", same.is_ok and is_response(same.json), same.came)
 
 
 @case("responses:chain:instructions")

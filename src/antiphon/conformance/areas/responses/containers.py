@@ -7,7 +7,8 @@ from antiphon.conformance.areas.responses.chain import id_of
 from antiphon.conformance.areas.responses.files import CONTENT, FORM, form, upload
 from antiphon.conformance.case import case
 from antiphon.conformance.exchange import Exchange, Request, Step
-from antiphon.conformance.reading import at, is_integer, is_text, listed, shown
+from antiphon.conformance.reading import at, is_integer, is_text, listed, shown, unlike
+from antiphon.conformance.refusal import is_refused
 from antiphon.conformance.requirement import Table, must, should
 from antiphon.conformance.trial import Asking, Steps, Trial
 
@@ -52,7 +53,7 @@ TABLE: Table = (
     must("responses:containers:file-deleted", SOURCE, "A deleted container file returns 404."),
     must("responses:containers:unknown", SOURCE, "An unknown container returns 404."),
     must("responses:containers:unknown-file", SOURCE, "An unknown container file returns 404."),
-    must("responses:containers:no-name", SOURCE, "A container without a name is rejected with 400."),
+    must("responses:containers:no-name", SOURCE, "A container without a name is rejected with a 4xx."),
     should("responses:containers:no-file", SOURCE, "A file upload without `file` is rejected with 400."),
     should("responses:containers:memory-limit", SOURCE, "An unknown `memory_limit` is rejected with 400."),
 )
@@ -206,10 +207,11 @@ def files_of_a_container_are_listed(trial: Trial) -> Steps:
 @case("responses:containers:unknown", "responses:containers:unknown-file", "responses:containers:no-file")
 def unknown_containers_and_files_are_rejected(trial: Trial) -> Steps:
     """Retrieve an unknown container and an unknown file, and send a form without a file."""
-    _, path = yield from create(trial)
-    unknown = yield from trial.get(f"{PATH}/{UNKNOWN}")
+    made, path = yield from create(trial)
+    unknown = yield from trial.get(f"{PATH}/{unlike(id_of(made.json))}")
     trial.expect("responses:containers:unknown", unknown.status == 404, unknown.came)
-    file = yield from trial.get(f"{path}/files/cfile_{'0' * 32}")
+    added = trial.whole((yield from add_file(trial, path)))
+    file = yield from trial.get(f"{path}/files/{unlike(id_of(added))}")
     trial.expect("responses:containers:unknown-file", file.status == 404, file.came)
     empty = yield from add_file(trial, path, field="")
     trial.expect("responses:containers:no-file", empty.status == 400, empty.came)
@@ -221,6 +223,6 @@ def bad_containers_are_rejected(trial: Trial) -> Steps:
     """Create a container without a name, and one with 3g of memory."""
     nameless = yield from trial.post(PATH, {})
     trial.served(nameless)
-    trial.expect("responses:containers:no-name", nameless.status == 400, nameless.came)
+    trial.expect("responses:containers:no-name", is_refused(nameless), nameless.came)
     large = yield from trial.post(PATH, {"name": NAME, "memory_limit": "3g"})
     trial.expect("responses:containers:memory-limit", large.status == 400, large.came)

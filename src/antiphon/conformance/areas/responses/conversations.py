@@ -6,7 +6,8 @@ from antiphon.conformance.areas.responses.chain import WORD, id_of, with_ids
 from antiphon.conformance.areas.responses.input_items import texts_of
 from antiphon.conformance.areas.responses.text import text_of
 from antiphon.conformance.case import case
-from antiphon.conformance.reading import at, is_integer, is_number, is_text, listed, shown
+from antiphon.conformance.reading import at, is_integer, is_number, is_text, listed, shown, unlike
+from antiphon.conformance.refusal import is_refused
 from antiphon.conformance.requirement import Table, capability, may, must, should
 from antiphon.conformance.trial import Asking, Steps, Trial, is_response
 
@@ -34,6 +35,11 @@ TABLE: Table = (
     must("responses:conversations:item-deleted", "spec 1", "Deleting an item returns the conversation."),
     should("responses:conversations:many-items", "spec 1", "Adding more than 20 items at once is rejected with 400."),
     must("responses:conversations:used", "spec 10", "A response can use a conversation by its id."),
+    may(
+        "responses:conversations:unstored",
+        "spec 24",
+        "A conversation keeps the items of a response with `store: false`.",
+    ),
     must("responses:conversations:used-object", "spec 2", "`conversation` can be an object with an id."),
     must("responses:conversations:echoed", "spec 3", "The response has its `conversation` as an object with the id."),
     must(
@@ -64,15 +70,12 @@ TABLE: Table = (
     must(
         "responses:conversations:use-unknown",
         "spec 13",
-        "A response in an unknown conversation is rejected with 404 or 400.",
+        "A response in an unknown conversation is rejected with a 4xx.",
     ),
     capability(
         should("responses:conversations:recalled", "spec 10", "The model recalls a word from the conversation.")
     ),
 )
-
-
-UNKNOWN = "conv_00000000000000000000000000000000"
 
 
 def message(text: str) -> dict[str, Any]:
@@ -129,7 +132,8 @@ def a_conversation_lives(trial: Trial) -> Steps:
 @case("responses:conversations:unknown")
 def an_unknown_conversation_is_not_found(trial: Trial) -> Steps:
     """Retrieve an unknown conversation."""
-    exchange = yield from trial.get(f"/conversations/{UNKNOWN}")
+    made = trial.whole((yield from create(trial)))
+    exchange = yield from trial.get(f"/conversations/{unlike(id_of(made))}")
     trial.served(exchange)
     trial.expect("responses:conversations:unknown", exchange.status == 404, exchange.came)
 
@@ -191,9 +195,7 @@ def a_conversation_is_held(trial: Trial) -> Steps:
     trial.expect("responses:conversations:used", True)
     told = at(first, "conversation", "id")
     trial.expect("responses:conversations:echoed", told == name, shown(at(first, "conversation")))
-    page = trial.whole((yield from trial.get(f"/conversations/{name}/items?order=asc")))
-    roles = [at(item, "role") for item in listed(page, "data") if at(item, "type") == "message"]
-    trial.expect("responses:conversations:appended", roles[:2] == ["user", "assistant"], shown(page))
+    yield from judge_turn(trial, name, "responses:conversations:appended")
     question = "Which word did I ask you to remember? Answer with the word alone."
     exchange = yield from trial.respond(question, conversation={"id": name})
     trial.expect("responses:conversations:used-object", exchange.is_ok and is_response(exchange.json), exchange.came)
@@ -204,14 +206,27 @@ def a_conversation_is_held(trial: Trial) -> Steps:
         trial.expect("responses:conversations:counted", counts[0] < counts[1], f"{counts[0]} alone, {counts[1]} in it")
 
 
+def judge_turn(trial: Trial, name: str, requirement: str) -> Steps:
+    """Judge whether a conversation begins with a user's message and the answer to it."""
+    page = trial.whole((yield from trial.get(f"/conversations/{name}/items?order=asc")))
+    roles = [at(item, "role") for item in listed(page, "data") if at(item, "type") == "message"]
+    trial.expect(requirement, roles[:2] == ["user", "assistant"], shown(page))
+
+
 @case("responses:conversations:streamed")
 def a_conversation_is_streamed_in(trial: Trial) -> Steps:
     """Stream a response in a conversation, and list its items at once."""
     name = id_of(trial.whole((yield from create(trial))))
     trial.streamed((yield from trial.respond("Say hello.", conversation=name, stream=True)))
-    page = trial.whole((yield from trial.get(f"/conversations/{name}/items?order=asc")))
-    roles = [at(item, "role") for item in listed(page, "data") if at(item, "type") == "message"]
-    trial.expect("responses:conversations:streamed", roles[:2] == ["user", "assistant"], shown(page))
+    yield from judge_turn(trial, name, "responses:conversations:streamed")
+
+
+@case("responses:conversations:unstored")
+def an_unstored_response_is_in_a_conversation(trial: Trial) -> Steps:
+    """Create a response with `store: false` in a conversation, and list its items."""
+    name = id_of(trial.whole((yield from create(trial))))
+    trial.response((yield from trial.respond("Say hello.", conversation=name, store=False)))
+    yield from judge_turn(trial, name, "responses:conversations:unstored")
 
 
 @case("responses:conversations:exclusive")
@@ -220,7 +235,7 @@ def a_response_has_one_past(trial: Trial) -> Steps:
     name = id_of(trial.whole((yield from create(trial))))
     first = trial.response((yield from trial.respond("Say hello.")))
     exchange = yield from trial.respond("Say it again.", conversation=name, previous_response_id=id_of(first))
-    trial.expect("responses:conversations:exclusive", exchange.status == 400, exchange.came)
+    trial.expect("responses:conversations:exclusive", is_refused(exchange), exchange.came)
 
 
 @case("responses:conversations:repeated-id")
@@ -236,7 +251,7 @@ def an_item_of_the_conversation_is_sent_again(trial: Trial) -> Steps:
 @case("responses:conversations:use-unknown")
 def an_unknown_conversation_is_refused(trial: Trial) -> Steps:
     """Create a response in an unknown conversation."""
-    trial.offered((yield from trial.get(f"/conversations/{UNKNOWN}")))
-    exchange = yield from trial.respond("Say hello.", conversation=UNKNOWN)
+    made = trial.whole((yield from create(trial)))
+    exchange = yield from trial.respond("Say hello.", conversation=unlike(id_of(made)))
     trial.understood(exchange)
-    trial.expect("responses:conversations:use-unknown", exchange.status in (400, 404), exchange.came)
+    trial.expect("responses:conversations:use-unknown", is_refused(exchange), exchange.came)

@@ -3,8 +3,9 @@
 from typing import Any
 
 from antiphon.conformance.case import Case, Script, case
+from antiphon.conformance.exchange import Exchange
 from antiphon.conformance.reading import MISSING, at, shown
-from antiphon.conformance.requirement import Table, must, should
+from antiphon.conformance.requirement import Stop, Table, must, should
 from antiphon.conformance.samples import CITY, WEATHER
 from antiphon.conformance.trial import Steps, Trial
 
@@ -34,6 +35,9 @@ TABLE: Table = (
 )
 
 
+ADJUSTED = "antiphon-adjusted"
+"""A header that names the parameters which the server changed, because the model does not accept them."""
+
 FORMAT = {"type": "json_schema", "name": "city", "schema": CITY, "strict": True}
 
 ECHOED: dict[str, tuple[str, dict[str, Any]]] = {
@@ -62,13 +66,20 @@ def telling_back(names: list[str], parameters: dict[str, Any]) -> Script:
     """Return the script that compares each parameter with the value sent."""
 
     def script(trial: Trial) -> Steps:
-        response = trial.response((yield from trial.respond("Say hello.", **parameters)))
+        response = applied(trial, (yield from trial.respond("Say hello.", **parameters)))
         for name in names:
             key = name.replace("-", "_")
             trial.expect(f"responses:echo:{name}", is_same(at(response, key), parameters[key]), told(response, key))
 
     script.__doc__ = f"Set {', '.join(parameters)}."
     return script
+
+
+def applied(trial: Trial, exchange: Exchange) -> dict[str, Any]:
+    """Return the response. Ends the case if the server states that it changed a parameter for the model."""
+    if changed := exchange.headers.get(ADJUSTED):
+        raise Stop("not offered", f"adjusted: {changed}")
+    return trial.response(exchange)
 
 
 def is_same(value: Any, given: Any) -> bool:
@@ -112,7 +123,7 @@ def a_format_is_told_back(trial: Trial) -> Steps:
 @case("responses:echo:reasoning-effort")
 def an_effort_is_told_back(trial: Trial) -> Steps:
     """Set the effort of reasoning."""
-    response = trial.response((yield from trial.respond("Say hello.", reasoning={"effort": "low"})))
+    response = applied(trial, (yield from trial.respond("Say hello.", reasoning={"effort": "low"})))
     is_told = at(response, "reasoning", "effort") == "low"
     trial.expect("responses:echo:reasoning-effort", is_told, told(response, "reasoning"))
 

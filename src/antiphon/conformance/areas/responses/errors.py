@@ -7,10 +7,14 @@ from typing import Any
 from antiphon.conformance.case import Case, Script, case
 from antiphon.conformance.exchange import Exchange
 from antiphon.conformance.reading import MISSING, at
-from antiphon.conformance.refusal import KEYS, Refusal, is_named, is_refused, message_of, refusal_table
+from antiphon.conformance.refusal import KEYS, Refusal, is_envelope, is_named, is_refused, message_of, refusal_table
 from antiphon.conformance.requirement import Table, may, must, should
 from antiphon.conformance.samples import CITY, WEATHER
 from antiphon.conformance.trial import Steps, Trial, given, is_response
+
+WINDOW = "background_options.completion_window"
+
+TWO_HOURS: dict[str, Any] = {"background_options": {"completion_window": "2h"}}
 
 REFUSALS: dict[str, Refusal] = {
     # Not JSON, or not an object.
@@ -76,6 +80,19 @@ REFUSALS: dict[str, Refusal] = {
     "truncation-word": Refusal("An unknown `truncation`", "invalid_value", "truncation"),
     "tool-choice-word": Refusal("An unknown string as `tool_choice`", "invalid_value", "tool_choice"),
     "include-word": Refusal("An unknown value in `include`", "invalid_value", "include[0]", "should"),
+    "window-in-foreground": Refusal(
+        "A `completion_window` of hours without `background`", "invalid_value", WINDOW, "should", source="spec 24"
+    ),
+    "window-with-stream": Refusal(
+        "A `completion_window` of hours with `stream`", "invalid_value", WINDOW, "should", source="spec 24"
+    ),
+    "window-at-another-tier": Refusal(
+        "A `completion_window` of hours with the `service_tier` `flex`",
+        "invalid_value",
+        WINDOW,
+        "should",
+        source="spec 24",
+    ),
     "service-tier-word": Refusal("An unknown `service_tier`", "invalid_value", "service_tier", "should"),
     "effort-word": Refusal("An unknown `reasoning.effort`", "invalid_value", "reasoning.effort"),
     "format-word": Refusal("An unknown `text.format` type", "invalid_value", "text.format.type"),
@@ -134,6 +151,10 @@ REFUSALS: dict[str, Refusal] = {
 TABLE: Table = (
     *refusal_table("responses:errors", REFUSALS),
     must("responses:errors:never-ours", "issue vllm#55974", "An invalid request never returns a 5xx."),
+    must(
+        "responses:errors:envelope", "spec 13", "The body of an error is an object with `error`, which has a `message`."
+    ),
+    should("responses:errors:bad-request", "spec 13", "An invalid request returns 400."),
     should(
         "responses:errors:status",
         "spec 13",
@@ -198,6 +219,9 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "truncation-word": {"truncation": "some"},
     "tool-choice-word": {"tools": [WEATHER], "tool_choice": "some"},
     "include-word": {"include": ["everything"]},
+    "window-in-foreground": TWO_HOURS,
+    "window-with-stream": {**TWO_HOURS, "background": True, "stream": True},
+    "window-at-another-tier": {**TWO_HOURS, "background": True, "service_tier": "flex"},
     "service-tier-word": {"service_tier": "free"},
     "effort-word": {"reasoning": {"effort": "some"}},
     "format-word": {"text": {"format": {"type": "xml"}}},
@@ -237,7 +261,7 @@ TRACES = re.compile(r"Traceback|File \"/|\.py\", line|goroutine \d|\bat [\w.]+\(
 
 JSON = {"content-type": "application/json"}
 
-SHARED = ("never-ours", "four-keys", "type", "json", "no-traceback")
+SHARED = ("never-ours", "envelope", "bad-request", "four-keys", "type", "json", "no-traceback")
 
 
 def bad_body(model: str, name: str) -> bytes:
@@ -252,7 +276,7 @@ def bad_body(model: str, name: str) -> bytes:
 
 def judge_refusal(trial: Trial, area: str, name: str, refusal: Refusal, exchange: Exchange) -> None:
     """Judge a rejection by the requirements of the request."""
-    refused = is_refused(exchange, *refusal.statuses)
+    refused = is_refused(exchange)
     trial.expect(f"{area}:{name}", refused, exchange.came)
     if refusal.is_named:
         pairs = ((refusal.code, refusal.param), *refusal.others)
@@ -260,18 +284,23 @@ def judge_refusal(trial: Trial, area: str, name: str, refusal: Refusal, exchange
         trial.expect(f"{area}:{name}-named", named, exchange.came)
 
 
-def judge_error(trial: Trial, exchange: Exchange) -> None:
-    """Judge what every error must have."""
-    trial.expect("responses:errors:never-ours", exchange.status < 500, exchange.came)
-    if exchange.status < 400:
+def judge_error(trial: Trial, name: str, refusal: Refusal, exchange: Exchange) -> None:
+    """Judge what every error must have; whether the request was rejected is a requirement of its own."""
+    root = f"responses:errors:{name}" if refusal.level == "must" else ""
+    trial.expect("responses:errors:never-ours", exchange.status < 500, exchange.came, root=root)
+    if exchange.status >= 400:
+        trial.expect("responses:errors:no-traceback", not TRACES.search(message_of(exchange)), exchange.came)
+    if not is_refused(exchange):
         return
+    trial.expect("responses:errors:envelope", is_envelope(exchange), exchange.came)
+    if refusal.statuses == (400,):
+        trial.expect("responses:errors:bad-request", exchange.status == 400, exchange.came)
     error = at(exchange.json, "error")
     has_keys = isinstance(error, dict) and error.keys() >= KEYS
     trial.expect("responses:errors:four-keys", has_keys, exchange.came)
     trial.expect("responses:errors:type", at(error, "type") == "invalid_request_error", exchange.came)
     kind = exchange.headers.get("content-type", "")
     trial.expect("responses:errors:json", kind.startswith("application/json"), kind or "no content type")
-    trial.expect("responses:errors:no-traceback", not TRACES.search(message_of(exchange)), exchange.came)
 
 
 def refusing(name: str, refusal: Refusal) -> Script:
@@ -281,7 +310,7 @@ def refusing(name: str, refusal: Refusal) -> Script:
         exchange = yield from trial.post("/responses", content=bad_body(trial.model, name), headers=JSON)
         trial.served(exchange)
         judge_refusal(trial, "responses:errors", name, refusal, exchange)
-        judge_error(trial, exchange)
+        judge_error(trial, name, refusal, exchange)
         if len(refusal.statuses) > 1 and exchange.status in refusal.statuses:
             trial.expect("responses:errors:status", exchange.status == refusal.statuses[0], exchange.came)
 

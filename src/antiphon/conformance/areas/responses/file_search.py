@@ -11,7 +11,7 @@ from antiphon.conformance.case import case
 from antiphon.conformance.exchange import Exchange, Step
 from antiphon.conformance.reading import at, is_integer, is_number, is_text, listed, shown
 from antiphon.conformance.requirement import Stop, Table, capability, must, should
-from antiphon.conformance.samples import spelled
+from antiphon.conformance.samples import search, spelled
 from antiphon.conformance.trial import Steps, Trial
 
 TABLE: Table = (
@@ -23,8 +23,9 @@ TABLE: Table = (
     must(
         "responses:file-search:order",
         "spec 4",
-        "A search starts without queries; `in_progress`, `searching` and `completed` follow in this order.",
+        "The steps of a search are `in_progress`, `searching` and `completed`, in this order.",
     ),
+    should("responses:file-search:opened", "spec 4", "A search starts without queries."),
     must(
         "responses:file-search:goes-on",
         "spec 16",
@@ -78,7 +79,7 @@ LOOKS, BETWEEN = 60, 0.5
 TEXT = "The lighthouse of Brest was built in 1687 and is 27 metres high.\n"
 HIDDEN = "The harbour master keeps a seagull named Ys.\n"
 QUESTION = "How high is the lighthouse of Brest? Search the files."
-ASKED = spelled(QUESTION, 'file_search {"queries": ["height of the lighthouse of Brest"]}')
+ASKED = spelled(QUESTION, search("file_search", "height of the lighthouse of Brest"))
 BOUNDARY = "antiphon-verify"
 MARKS = ("【", "<|file-")
 
@@ -118,10 +119,12 @@ def tool_of(store_id: str, **fields: Any) -> Item:
 
 
 def searches(response: Any) -> list[Item]:
-    """Return the searches of a response. Ends the case without any."""
+    """Return the searches of a response. Ends the case without any, or if the model wrote no query."""
     found = [item for item in listed(response, "output") if at(item, "type") == "file_search_call"]
     if not found:
         raise Stop("skipped", "The model did not search the files.")
+    if any(at(item, "status") == "failed" and not listed(item, "queries") for item in found):
+        raise Stop("skipped", "The model called the search without a query.")
     return found
 
 
@@ -162,6 +165,7 @@ def results_of(items: list[Item]) -> list[Any]:
 @case(
     "responses:file-search:item",
     "responses:file-search:order",
+    "responses:file-search:opened",
     "responses:file-search:goes-on",
     "responses:file-search:results-unasked",
     "responses:file-search:citations",
@@ -183,8 +187,8 @@ def files_are_searched(trial: Trial) -> Steps:
         if at(event, "type") == "response.output_item.added" and at(event, "item", "type") == "file_search_call"
     ]
     steps = steps_of(events, "response.file_search_call.")
-    is_ordered = steps == ["in_progress", "searching", "completed"] * len(found) and not any(opened)
-    trial.expect("responses:file-search:order", is_ordered, steps)
+    trial.expect("responses:file-search:order", steps == ["in_progress", "searching", "completed"] * len(found), steps)
+    trial.expect("responses:file-search:opened", not any(opened), opened)
     trial.expect("responses:file-search:results-unasked", not results_of(found), found)
     kinds = [at(item, "type") for item in listed(response, "output")]
     is_completed = at(response, "status") == "completed" and kinds[-1] == "message"
@@ -225,9 +229,7 @@ def the_model_names_another_store(trial: Trial) -> Steps:
     """Make the model name a store that is not in the request."""
     store_id = yield from stocked(trial)
     other_id = yield from stocked(trial, "harbour.txt", HIDDEN)
-    call = (
-        f'file_search {{"queries": ["password"], "vector_store_ids": ["{other_id}"], "vector_store_id": "{other_id}"}}'
-    )
+    call = search("file_search", "password", vector_store_ids=[other_id], vector_store_id=other_id)
     asked = spelled("Search the files for the password.", call)
     exchange = yield from trial.respond(asked, tools=[tool_of(store_id)], include=["file_search_call.results"])
     trial.offered(exchange)

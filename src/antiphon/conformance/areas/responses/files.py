@@ -5,7 +5,7 @@ from typing import Any
 from antiphon.conformance.areas.responses.chain import id_of
 from antiphon.conformance.case import case
 from antiphon.conformance.exchange import Request
-from antiphon.conformance.reading import at, is_integer, is_text, listed, shown
+from antiphon.conformance.reading import at, is_integer, is_text, listed, shown, unlike
 from antiphon.conformance.requirement import Table, must, should
 from antiphon.conformance.trial import Asking, Steps, Trial
 
@@ -35,8 +35,6 @@ NAME = "notes \u00e9.txt"
 BOUNDARY = "antiphon-verify-1f"
 
 FORM = {"content-type": f"multipart/form-data; boundary={BOUNDARY}"}
-
-UNKNOWN = "file-0000000000000000000000"
 
 
 def form(file: str, content: bytes, **fields: str) -> bytes:
@@ -124,9 +122,12 @@ def a_file_expires(trial: Trial) -> Steps:
 @case("responses:files:unknown")
 def an_unknown_file_is_not_found(trial: Trial) -> Steps:
     """Retrieve an unknown file."""
-    exchange = yield from trial.get(f"/files/{UNKNOWN}")
+    made = yield from upload(trial, "user_data")
+    trial.succeed(made)
+    exchange = yield from trial.get(f"/files/{unlike(id_of(made.json))}")
     trial.served(exchange)
     trial.expect("responses:files:unknown", exchange.status == 404, exchange.came)
+    yield from trial.delete(f"/files/{id_of(made.json)}")
 
 
 @case("responses:files:no-file")

@@ -3,9 +3,8 @@
 from typing import Any
 
 from antiphon.conformance.areas.responses.chain import id_of
-from antiphon.conformance.areas.responses.store import UNKNOWN
 from antiphon.conformance.case import case
-from antiphon.conformance.reading import MISSING, at, is_text, listed, shown
+from antiphon.conformance.reading import MISSING, at, is_text, listed, shown, unlike
 from antiphon.conformance.requirement import Table, must, should
 from antiphon.conformance.trial import Steps, Trial
 
@@ -120,6 +119,7 @@ def items_are_deleted_with_their_response(trial: Trial) -> Steps:
 @case("responses:input-items:unknown")
 def items_of_nothing_are_not_found(trial: Trial) -> Steps:
     """List the input items of an unknown response."""
-    exchange = yield from trial.get(f"/responses/{UNKNOWN}/input_items")
+    created = trial.response((yield from trial.respond("Say hello.")))
+    exchange = yield from trial.get(f"/responses/{unlike(id_of(created))}/input_items")
     trial.served(exchange)
     trial.expect("responses:input-items:unknown", exchange.status == 404, exchange.came)

@@ -39,6 +39,11 @@ TABLE: Table = (
     must("responses:inputs:call-and-output", "spec 5", "A call and its output in the history are accepted."),
     should("responses:inputs:output-parts", "issue llama.cpp#23465", "A tool output can be a list of parts."),
     must("responses:inputs:empty-output", "issue agents#3310", "A tool output can be an empty string."),
+    must(
+        "responses:inputs:absent-output",
+        "client agents-sdk",
+        "An `apply_patch_call_output` without `output` is accepted, also if the same call is repeated.",
+    ),
     should("responses:inputs:null-fields", "issue openai-python#3008", "Null fields in an item are accepted."),
     should("responses:inputs:empty-reasoning", "issue llama.cpp#29159", "An empty reasoning item is accepted."),
     should("responses:inputs:item-reference", "spec 5", "An input item can refer to a stored item by its id."),
@@ -87,6 +92,16 @@ NULLS = (
 )
 
 
+def patched(number: int) -> list[dict[str, Any]]:
+    """Return a call of `apply_patch` and its output, without the optional fields."""
+    call_id = f"call_{number}"
+    operation = {"type": "delete_file", "path": "a.txt"}
+    return [
+        {"type": "apply_patch_call", "call_id": call_id, "status": "completed", "operation": operation},
+        {"type": "apply_patch_call_output", "call_id": call_id, "status": "failed"},
+    ]
+
+
 def part(text: str, kind: str = "input_text") -> dict[str, Any]:
     """Return a content part."""
     return {"type": kind, "text": text}
@@ -121,6 +136,7 @@ FORMS: dict[str, dict[str, Any]] = {
     "call-and-output": {"input": [HELLO, CALL, OUTPUT], "tools": [WEATHER]},
     "output-parts": {"input": [HELLO, CALL, OUTPUT | {"output": [part("Sunny.")]}], "tools": [WEATHER]},
     "empty-output": {"input": [HELLO, CALL, OUTPUT | {"output": ""}], "tools": [WEATHER]},
+    "absent-output": {"input": [HELLO, *patched(1), *patched(2)], "tools": [{"type": "apply_patch"}]},
     "null-fields": {"input": [HELLO, CALL | {"id": None, "status": None}, OUTPUT | {"id": None}], "tools": [WEATHER]},
     "empty-reasoning": {"input": [HELLO, REASONING, ANSWER, HELLO]},
     "image": {

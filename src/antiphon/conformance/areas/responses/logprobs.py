@@ -13,6 +13,7 @@ TABLE: Table = (
     must("responses:logprobs:token", "spec 4", "Each token has a string `token` and a number `logprob` of at most 0."),
     should("responses:logprobs:some", "spec 2", "A text has log probabilities when requested."),
     must("responses:logprobs:top", "spec 2", "Tokens have at most `top_logprobs` alternatives."),
+    should("responses:logprobs:top-some", "spec 2", "Tokens have alternatives if `top_logprobs` asks for some."),
     should("responses:logprobs:joined", "spec 4", "The tokens join into the text."),
     should("responses:logprobs:unasked", "spec 10", "Without a request for log probabilities, none are returned."),
     should(
@@ -37,6 +38,7 @@ def logprobs_of(response: Any) -> list[Any]:
     "responses:logprobs:some",
     "responses:logprobs:token",
     "responses:logprobs:top",
+    "responses:logprobs:top-some",
     "responses:logprobs:joined",
     "responses:logprobs:streamed",
 )
@@ -60,8 +62,9 @@ def judge_tokens(trial: Trial, tokens: list[Any], text: str) -> None:
     """Judge the log probabilities of a text."""
     trial.expect("responses:logprobs:token", all(map(is_token, tokens)), tokens)
     tops = [listed(token, "top_logprobs") for token in tokens]
-    are_right = any(tops) and all(len(top) <= TOP and all(map(is_token, top)) for top in tops)
+    are_right = all(len(top) <= TOP and all(map(is_token, top)) for top in tops)
     trial.expect("responses:logprobs:top", are_right, tops)
+    trial.expect("responses:logprobs:top-some", any(tops), tops)
     joined = "".join(token for one in tokens if isinstance(token := at(one, "token"), str))
     trial.expect("responses:logprobs:joined", joined == text, f"{shown(joined)} of {shown(text)}")
 

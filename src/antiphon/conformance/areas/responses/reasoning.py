@@ -35,10 +35,17 @@ TABLE: Table = (
         "spec 13",
         "Tampered encrypted reasoning is rejected with a 4xx, or ignored.",
     ),
+    should(
+        "responses:reasoning:removed",
+        "spec 24",
+        "Encrypted reasoning of another server is rejected with a 4xx, or `input_transformations` names it as removed.",
+    ),
     should("responses:reasoning:counted", "spec 3", "If the model reasons, usage counts its reasoning tokens."),
     must("responses:reasoning:include-accepted", "spec 10", "`include` can request `reasoning.encrypted_content`."),
 )
 
+
+FOREIGN = "rs_00000000000000000000000000000000"
 
 QUESTION = "What is 17 times 3?"
 
@@ -142,6 +149,20 @@ def encrypted_reasoning_goes_back(trial: Trial) -> Steps:
     exchange = yield from trial.respond(followed(forged), **asked)
     is_seen = is_taken(exchange) or 400 <= exchange.status < 500
     trial.expect("responses:reasoning:encrypted-forged", is_seen, exchange.came)
+
+
+@case("responses:reasoning:removed")
+def reasoning_of_another_server_is_sent(trial: Trial) -> Steps:
+    """Send reasoning that another server encrypted."""
+    foreign = {"type": "reasoning", "id": FOREIGN, "summary": [], "encrypted_content": "gAAAAABforeign"}
+    answer = {"role": "assistant", "content": "51"}
+    exchange = yield from trial.respond(followed([foreign, answer]))
+    if 400 <= exchange.status < 500:
+        trial.expect("responses:reasoning:removed", True)
+        return
+    removed = listed(trial.response(exchange), "input_transformations")
+    is_named = any((at(one, "id"), at(one, "action")) == (FOREIGN, "removed") for one in removed)
+    trial.expect("responses:reasoning:removed", is_named, shown(removed))
 
 
 def followed(output: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -1,9 +1,9 @@
 """Resumed streams of background responses."""
 
 from antiphon.conformance.areas.responses.chain import id_of
-from antiphon.conformance.areas.responses.store import UNKNOWN
 from antiphon.conformance.case import case
-from antiphon.conformance.reading import at, is_integer, shown
+from antiphon.conformance.reading import at, is_integer, shown, unlike
+from antiphon.conformance.refusal import is_refused
 from antiphon.conformance.requirement import Table, must, should
 from antiphon.conformance.trial import Steps, Trial
 
@@ -14,7 +14,7 @@ TABLE: Table = (
     must("responses:resume:end", "issue litellm#26762", "A resumed stream has the same end."),
     must("responses:resume:after-last", "spec 9", "After the last event the stream is empty, without an error."),
     should("responses:resume:after-word", "spec 13", "A `starting_after` that is not a number is rejected with 400."),
-    must("responses:resume:foreground", "spec 13", "Streaming a foreground response again is rejected with 400."),
+    must("responses:resume:foreground", "spec 13", "Streaming a foreground response again is rejected with a 4xx."),
     must("responses:resume:unknown", "spec 13", "The stream of an unknown response returns 404."),
 )
 
@@ -60,14 +60,14 @@ def a_foreground_stream_is_over(trial: Trial) -> Steps:
     yield from offers_background(trial)
     exchange = yield from trial.get(f"/responses/{id_of(first)}?stream=true")
     trial.served(exchange)
-    trial.expect("responses:resume:foreground", exchange.status == 400, exchange.came)
+    trial.expect("responses:resume:foreground", is_refused(exchange), exchange.came)
 
 
 @case("responses:resume:unknown")
 def the_stream_of_nothing_is_not_found(trial: Trial) -> Steps:
     """Request the stream of an unknown response."""
-    yield from offers_background(trial)
-    exchange = yield from trial.get(f"/responses/{UNKNOWN}?stream=true")
+    queued = trial.response((yield from trial.respond("Say hello.", background=True)))
+    exchange = yield from trial.get(f"/responses/{unlike(id_of(queued))}?stream=true")
     trial.served(exchange)
     trial.expect("responses:resume:unknown", exchange.status == 404, exchange.came)
 

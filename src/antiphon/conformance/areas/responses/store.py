@@ -4,7 +4,7 @@ from typing import Any
 
 from antiphon.conformance.areas.responses.chain import id_of
 from antiphon.conformance.case import case
-from antiphon.conformance.reading import at, shown
+from antiphon.conformance.reading import at, shown, unlike
 from antiphon.conformance.refusal import is_envelope
 from antiphon.conformance.requirement import Table, must, should
 from antiphon.conformance.trial import Steps, Trial
@@ -31,8 +31,6 @@ TABLE: Table = (
     should("responses:store:include-unknown", "spec 10", "An unknown `include[]` is rejected with 400."),
 )
 
-
-UNKNOWN = "resp_00000000000000000000000000000000"
 
 LATER = {"output_text"}
 """Keys that a server can add only when it creates a response: the SDK's own convenience."""
@@ -82,11 +80,12 @@ def an_unstored_response_is_not_found(trial: Trial) -> Steps:
 @case("responses:store:unknown", "responses:store:unknown-envelope", "responses:store:delete-unknown")
 def an_unknown_response_is_not_found(trial: Trial) -> Steps:
     """Retrieve and delete an unknown response."""
-    exchange = yield from trial.get(f"/responses/{UNKNOWN}")
+    path = f"/responses/{unlike(id_of(trial.response((yield from trial.respond('Say hello.')))))}"
+    exchange = yield from trial.get(path)
     trial.served(exchange)
     trial.expect("responses:store:unknown", exchange.status == 404, exchange.came)
     trial.expect("responses:store:unknown-envelope", is_envelope(exchange), exchange.came)
-    exchange = yield from trial.delete(f"/responses/{UNKNOWN}")
+    exchange = yield from trial.delete(path)
     trial.served(exchange)
     trial.expect("responses:store:delete-unknown", exchange.status == 404, exchange.came)
 

@@ -7,7 +7,7 @@ from antiphon.conformance.areas.responses.chain import id_of
 from antiphon.conformance.areas.responses.files import FORM, form
 from antiphon.conformance.case import case
 from antiphon.conformance.exchange import Request
-from antiphon.conformance.reading import at, is_text
+from antiphon.conformance.reading import at, is_text, unlike
 from antiphon.conformance.requirement import Table, must, should
 from antiphon.conformance.trial import Asking, Steps, Trial
 
@@ -100,6 +100,8 @@ def an_upload_is_cancelled(trial: Trial) -> Steps:
 @case("responses:uploads:unknown")
 def an_unknown_upload_is_not_found(trial: Trial) -> Steps:
     """Cancel an unknown upload."""
-    exchange = yield from trial.post("/uploads/upload_000000000000/cancel", {})
+    made = yield from create(trial)
+    trial.succeed(made)
+    exchange = yield from trial.post(f"/uploads/{unlike(id_of(made.json))}/cancel", {})
     trial.served(exchange)
     trial.expect("responses:uploads:unknown", exchange.status == 404, exchange.came)

@@ -7,7 +7,8 @@ from antiphon.conformance.areas.responses.chain import id_of
 from antiphon.conformance.case import case
 from antiphon.conformance.exchange import Step
 from antiphon.conformance.forms import TYPE, form
-from antiphon.conformance.reading import at, is_number, is_text, listed, shown
+from antiphon.conformance.reading import at, is_number, is_text, listed, shown, unlike
+from antiphon.conformance.refusal import is_refused
 from antiphon.conformance.requirement import Stop, Table, must, should
 from antiphon.conformance.trial import Steps, Trial
 
@@ -35,6 +36,11 @@ TABLE: Table = (
         SEARCH,
         "A search returns chunks with file, text, and a score of 0 to 1.",
     ),
+    must(
+        "responses:vector-stores:whole",
+        SEARCH,
+        "A search finds the first, the middle and the last row of a long file, or an error says that the file failed.",
+    ),
     should("responses:vector-stores:filtered", SEARCH, "A filter on attributes applies to a search."),
     should("responses:vector-stores:content", SOURCE, "The text of an attached file can be read."),
     should("responses:vector-stores:detached", SOURCE, "A detached file is not found by a search, and is not deleted."),
@@ -46,8 +52,12 @@ TABLE: Table = (
 )
 
 PATH = "/vector_stores"
-UNKNOWN = "vs_00000000000000000000000000000000"
 TEXT = b"The lighthouse of Brest was built in 1687.\n"
+PLANTED = {0: "The quetzal sleeps.", 749: "The theremin hums.", 1499: "The axolotl waits."}
+"""Sentences in the first, the middle and the last row of a long file, by the number of the row."""
+ROWS = "".join(f"{row},{PLANTED.get(row, 'granite')}\n" for row in range(1500)).encode()
+"""At 800 tokens a chunk it has fewer chunks than a search returns: the ranking of a search decides nothing."""
+MOST_RESULTS = 50
 WAIT, LOOKS = 0.25, 240
 """Seconds between two polls of a file, and the number of polls."""
 
@@ -66,11 +76,16 @@ def made(trial: Trial) -> Found:
     return str(id_of(trial.whole(exchange)))
 
 
-def uploaded(trial: Trial, content: bytes = TEXT, name: str = "lighthouse.txt") -> Found:
-    """Upload a file; return its id. Ends the case if that fails."""
+def upload(trial: Trial, content: bytes, name: str) -> Found:
+    """Upload a file; return the exchange."""
     exchange = yield from trial.post("/files", content=form({"purpose": "assistants"}, name, content), headers=TYPE)
     trial.served(exchange)
-    return str(id_of(trial.whole(exchange)))
+    return exchange
+
+
+def uploaded(trial: Trial, content: bytes = TEXT, name: str = "lighthouse.txt") -> Found:
+    """Upload a file; return its id. Ends the case if that fails."""
+    return str(id_of(trial.whole((yield from upload(trial, content, name)))))
 
 
 def finished(trial: Trial, path: str) -> Found:
@@ -180,6 +195,45 @@ def a_file_is_attached(trial: Trial) -> Steps:
     trial.expect("responses:vector-stores:detached", detached.is_ok and is_gone and kept.is_ok, came)
 
 
+@case("responses:vector-stores:whole")
+def a_long_file_is_found_whole(trial: Trial) -> Steps:
+    """Attach a text and a table with 1,500 rows, and search each for its first, middle and last row."""
+    lacking: dict[str, list[str]] = {}
+    for name in ("rows.txt", "rows.csv"):
+        store = yield from _filled(trial, name)
+        if store:
+            lacking[name] = yield from _not_found(trial, store)
+    trial.expect("responses:vector-stores:whole", not any(lacking.values()), lacking)
+
+
+def _filled(trial: Trial, name: str) -> Found:
+    """Return the id of a store with the long file, "" if an error says that the server does not take this file."""
+    store, sent = (yield from made(trial)), (yield from upload(trial, ROWS, name))
+    if is_refused(sent):
+        return ""
+    file = id_of(trial.whole(sent))
+    begun = yield from trial.post(f"{PATH}/{store}/files", {"file_id": file})
+    trial.served(begun)
+    if is_refused(begun):
+        return ""
+    trial.whole(begun)
+    done = yield from finished(trial, f"{PATH}/{store}/files/{file}")
+    is_told = at(done.json, "status") == "failed" and is_text(at(done.json, "last_error", "message"))
+    return "" if is_told else store
+
+
+def _not_found(trial: Trial, store: str) -> Found:
+    """Return the planted sentences that a search for them does not find."""
+    lacking = []
+    for sentence in PLANTED.values():
+        body = {"query": sentence, "max_num_results": MOST_RESULTS}
+        page = yield from trial.post(f"{PATH}/{store}/search", body)
+        texts = [str(at(part, "text")) for hit in listed(page.json, "data") for part in listed(hit, "content")]
+        if not any(sentence in text for text in texts):
+            lacking.append(sentence)
+    return lacking
+
+
 def is_found(page: Any, file: str) -> bool:
     """Whether a search found the file's text."""
     hit = at(page, "data", 0)
@@ -215,10 +269,11 @@ def a_batch_is_attached(trial: Trial) -> Steps:
 def what_is_wrong_is_refused(trial: Trial) -> Steps:
     """Retrieve an unknown vector store, attach an unknown file, and attach one with a list as an attribute."""
     store = yield from made(trial)
-    unknown = yield from trial.get(f"{PATH}/{UNKNOWN}")
+    unknown = yield from trial.get(f"{PATH}/{unlike(store)}")
     trial.expect("responses:vector-stores:unknown", unknown.status == 404, unknown.came)
-    nothing = yield from trial.post(f"{PATH}/{store}/files", {"file_id": "file-0000000000000000000000"})
+    file = yield from uploaded(trial)
+    nothing = yield from trial.post(f"{PATH}/{store}/files", {"file_id": unlike(file)})
     trial.expect("responses:vector-stores:unknown-file", nothing.status == 404, nothing.came)
-    body = {"file_id": "file-0000000000000000000000", "attributes": {"tags": ["a"]}}
+    body = {"file_id": file, "attributes": {"tags": ["a"]}}
     wrong = yield from trial.post(f"{PATH}/{store}/files", body)
     trial.expect("responses:vector-stores:bad-attributes", wrong.status == 400, wrong.came)

@@ -8,7 +8,7 @@ from antiphon.conformance.case import Case, Script, case
 from antiphon.conformance.exchange import Exchange
 from antiphon.conformance.reading import at, is_integer, is_text, listed, shown
 from antiphon.conformance.requirement import Stop, Table, capability, must, should
-from antiphon.conformance.samples import spelled
+from antiphon.conformance.samples import search, spelled
 from antiphon.conformance.trial import Steps, Trial
 
 TABLE: Table = (
@@ -137,7 +137,7 @@ def sources_are_asked_for(trial: Trial) -> Steps:
 @case("responses:web-search:max-tool-calls")
 def searches_are_bounded(trial: Trial) -> Steps:
     """Request several searches, and allow one."""
-    searched = [f'web_search {{"query": "capital of {one}"}}' for one in ("France", "Italy", "Spain")]
+    searched = [search("web_search", f"capital of {one}") for one in ("France", "Italy", "Spain")]
     several = spelled("Search the web for the capitals of France, Italy and Spain, one after the other.", *searched)
     exchange = yield from trial.respond(several, tools=[TOOL], max_tool_calls=1)
     found = searches(trial, exchange)

@@ -31,6 +31,7 @@ TABLE: Table = (
         "responses:websocket:twice", "open-responses 13", "A second `response.create` on the same socket is answered."
     ),
     must("responses:websocket:ids-differ", "spec 8", "Two responses on a socket have different ids."),
+    should("responses:websocket:prewarm", "spec 24", "`prompt_cache_options.prewarm` returns no output."),
     must("responses:websocket:warm-up", "spec 8", "`generate: false` returns a response with an id, and no output."),
     must("responses:websocket:warm-up-used", "client codex", "A warm-up response can be continued by its id."),
     must("responses:websocket:continued", "spec 8", "An unstored response can be continued on the same socket."),
@@ -47,10 +48,11 @@ TABLE: Table = (
     must("responses:websocket:survives", "spec 8", "After an error the socket accepts another `response.create`."),
     should("responses:websocket:bad-json", "spec 8", "A message that is not JSON is answered with an error."),
     should("responses:websocket:unknown-type", "spec 8", "A message of an unknown type is answered with an error."),
-    must(
-        "responses:websocket:bad-request",
+    must("responses:websocket:bad-request", "spec 8", "An invalid `response.create` is answered with an error."),
+    should(
+        "responses:websocket:bad-request-named",
         "spec 8",
-        "An invalid `response.create` is answered with an error that has the `param`.",
+        "The error for an invalid `response.create` has the `param`.",
     ),
     should(
         "responses:websocket:lane", "spec 8", "The events of a request with a `stream_id` have the same `stream_id`."
@@ -174,6 +176,14 @@ def responses_are_made_on_a_socket(trial: Trial) -> Steps:
     trial.expect("responses:websocket:ids-differ", ids[0] != ids[1], ids)
 
 
+@case("responses:websocket:prewarm")
+def a_prompt_cache_is_filled(trial: Trial) -> Steps:
+    """Send a request that only fills the prompt cache."""
+    events = events_of(trial, (yield from create(trial, prompt_cache_options={"prewarm": True}, generate=True)))
+    response = at(events, -1, "response")
+    trial.expect("responses:websocket:prewarm", at(response, "output") == [], shown(response))
+
+
 @case("responses:websocket:warm-up", "responses:websocket:warm-up-used")
 def a_socket_is_warmed_up(trial: Trial) -> Steps:
     """Send a request with `generate: false`, and continue from it."""
@@ -206,7 +216,10 @@ def an_unstored_chain_lives_on_its_socket(trial: Trial) -> Steps:
     trial.expect("responses:websocket:survives", is_alive, fresh.came)
 
 
-@case("responses:websocket:bad-json", "responses:websocket:unknown-type", "responses:websocket:bad-request")
+@case(
+    *("responses:websocket:bad-json", "responses:websocket:unknown-type"),
+    *("responses:websocket:bad-request", "responses:websocket:bad-request-named"),
+)
 def bad_messages_are_answered(trial: Trial) -> Steps:
     """Send invalid JSON, a message of an unknown type, and an invalid request."""
     events_of(trial, (yield from create(trial)))
@@ -215,8 +228,8 @@ def bad_messages_are_answered(trial: Trial) -> Steps:
     unknown = yield from trial.say({"type": "response.destroy"})
     trial.expect("responses:websocket:unknown-type", at(last(unknown), "type") == "error", unknown.came)
     bad = yield from create(trial, 7)
-    is_named = at(last(bad), "type") == "error" and at(last(bad), "error", "param") == "input"
-    trial.expect("responses:websocket:bad-request", is_named, bad.came)
+    trial.expect("responses:websocket:bad-request", at(last(bad), "type") == "error", bad.came)
+    trial.expect("responses:websocket:bad-request-named", at(last(bad), "error", "param") == "input", bad.came)
 
 
 @case("responses:websocket:lane", "responses:websocket:bad-lane")

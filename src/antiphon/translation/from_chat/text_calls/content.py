@@ -13,8 +13,9 @@ from antiphon.translation.from_chat.calls import CallDelta
 from antiphon.translation.from_chat.content import StreamingContent
 from antiphon.translation.from_chat.text_calls.found import TextCall
 from antiphon.translation.from_chat.text_calls.last_calls import LastCallReader
+from antiphon.translation.from_chat.text_calls.reader import has_sign
 from antiphon.translation.from_chat.text_calls.wrapped import reader_of
-from antiphon.translation.items import StreamingMessage
+from antiphon.translation.items import StreamingMessage, StreamingReasoning
 from antiphon.translation.writer import GrowingText, ResponseWriter
 
 
@@ -41,18 +42,21 @@ class CallingContent(StreamingContent):
         """Whether calls are still searched for: the backend has reported none."""
         self._in_text = reader_of(offers, text_calls)
         self._in_reasoning = LastCallReader(offers)
+        self.search = has_sign, self._in_text.unread
 
     @property
     def steady_text(self) -> GrowingText | None:
-        """None while calls are searched for: the next text can do more than add to the open one."""
-        return None if self._reads else super().steady_text
+        """See `StreamingContent.steady_text`. None while something that can be a call is held back."""
+        if self._reads and not (self._in_text.is_steady and self._in_reasoning.is_idle):
+            return None
+        return super().steady_text
 
     def feed(self, choice: Choice, delta: Delta) -> None:
         """See `StreamingContent.feed`. A backend that reports calls can repeat them in the text."""
         if self._reads and (delta.tool_calls or delta.function_call):
             self._flush_text()
             self._flush_reasoning(is_answer=False)
-            self._reads = False
+            self._reads, self.search = False, None
         super().feed(choice, delta)
 
     def finish(self, status: Status, citations: list[Any]) -> None:
@@ -91,6 +95,10 @@ class CallingContent(StreamingContent):
         if not text.isspace():
             self._flush_reasoning(is_answer=False)
         self._write(self._in_text.feed(text))
+
+    def _open_reasoning(self) -> StreamingReasoning:
+        self._in_text.interrupt()
+        return super()._open_reasoning()
 
     def _end_text(self) -> None:
         if self._reads:

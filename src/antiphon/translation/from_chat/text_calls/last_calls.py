@@ -20,6 +20,11 @@ class LastCallReader:
         self._held: list[Piece] = []
         """Calls, and whitespace between them, that can turn out to end the answer."""
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is held back."""
+        return not self._held and self._reader.is_steady
+
     def feed(self, text: str) -> str:
         """Add reasoning; return the text that is certainly reasoning by now."""
         return self._sift(self._reader.feed(text))

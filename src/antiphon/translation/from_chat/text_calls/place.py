@@ -33,7 +33,7 @@ class Place:
         self._span = 0
         """Backticks that opened the inline code that is open; the end of a line closes it."""
         self._indent = 0
-        self._is_blank = True
+        self.is_blank = True
         """Whether the line has only whitespace so far."""
         self._before = ""
         """The end of the line so far."""
@@ -53,7 +53,7 @@ class Place:
     @property
     def begins_line(self) -> bool:
         """Whether nothing precedes it on its line, and it is not code."""
-        return self._is_blank and self._indent <= MAX_INDENT and not self.is_code
+        return self.is_blank and self._indent <= MAX_INDENT and not self.is_code
 
     @property
     def follows_text(self) -> bool:
@@ -68,18 +68,18 @@ class Place:
         """The position counts as the beginning of a line: a call ended right before it."""
         if self._ends_fence:
             self._fence = ""
-        self._is_blank, self._indent, self._span, self._before = True, 0, 0, ""
+        self.is_blank, self._indent, self._span, self._before = True, 0, 0, ""
         self._is_quoted = self._begins_fence = self._ends_fence = False
 
     def read(self, text: str) -> None:
         """Advance past text without a line end, and without a run of backticks or tildes."""
         if not text:
             return
-        if self._is_blank:
-            blank = len(text) - len(text.lstrip(" \t\r"))
+        if self.is_blank:
+            blank = len(text) - len(text.lstrip())
             self._indent += blank + text.count("\t", 0, blank) * (TAB - 1)
-            self._is_blank = blank == len(text)
-            if not self._is_blank:
+            self.is_blank = blank == len(text)
+            if not self.is_blank:
                 self._begin_words()
                 self._is_quoted = self._indent > MAX_INDENT or text[blank] in ">|"
         self._ends_fence = self._ends_fence and not text.strip()
@@ -88,10 +88,10 @@ class Place:
     def read_run(self, run: str) -> None:
         """Advance past a whole run of backticks or tildes."""
         sign, count = run[0], len(run)
-        if self._is_blank:
+        if self.is_blank:
             self._begin_words()
         begins, self._begins_fence, self._ends_fence = self._begins_fence, False, False
-        if self._is_blank and count >= 3:
+        if self.is_blank and count >= 3:
             if not self._fence:
                 self._fence, self._fence_indent, self._begins_fence = run, self._indent, True
             else:
@@ -100,7 +100,7 @@ class Place:
             self._span, self._fence = 0 if count == len(self._fence) else len(self._fence), ""
         elif sign == "`" and not self._fence and self._span in (0, count):
             self._span = count - self._span
-        self._is_blank, self._before = False, sign
+        self.is_blank, self._before = False, sign
 
     def _begin_words(self) -> None:
         if self._leaves_fence:

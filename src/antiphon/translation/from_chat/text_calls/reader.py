@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from antiphon.protocol.tool_bindings import Offer
-from antiphon.translation.from_chat.text_calls.candidate import Candidate, Verdict
+from antiphon.translation.from_chat.text_calls.candidate import MAX_HEAD, Candidate, Verdict
 from antiphon.translation.from_chat.text_calls.formats import Head, heads_of
 from antiphon.translation.from_chat.text_calls.found import TextCall
 from antiphon.translation.from_chat.text_calls.place import Place
@@ -40,6 +40,23 @@ def _begun(sign: str) -> str:
 _SIGNS = re.compile(rf"\n|`+|~+|{_begun('<')}|{_begun('[')}")
 """What changes the position in the text, or can begin a call inside it."""
 
+has_sign = re.compile(rf"[`~]|{_begun('<')}|{_begun('[')}").search
+"""Finds in a part of a text what can begin a call, or a run that can continue in the next part.
+
+A part without any is text, whatever its position: it is sent at once, and read only before a part that has a sign.
+"""
+
+_STARTS = tuple({re.findall(r"\w+|.", head.before)[0] for head in _FIRST})
+_INITIALS = tuple({start[0] for start in _STARTS})
+_IN_TEXT = re.compile("|".join({re.escape(head.before) for head in _ON_LINE})).search
+
+
+def is_text(answer: str, *, only_marked: bool = False) -> bool:
+    """Whether a whole answer certainly has no call in it."""
+    if has_sign(answer) and _IN_TEXT("".join(answer.split())):
+        return False
+    return only_marked or not "".join(answer.lstrip()[:MAX_HEAD].split()).startswith(_STARTS)
+
 
 class TextCallReader:
     """Finds the calls of `offers`, the tools that can be called by their names, in a text that arrives in pieces.
@@ -57,9 +74,20 @@ class TextCallReader:
         self._is_first = not only_marked
         """Whether the answer so far is only whitespace, and can be a call as a whole."""
         self._failed = 0
+        self.unread: list[str] = []
+        """Parts without a sign, since the last one with a sign."""
+
+    @property
+    def is_steady(self) -> bool:
+        """Whether a part without a sign is text."""
+        return self._candidate is None and not self._run and not self._is_first
 
     def feed(self, text: str) -> list[Piece]:
         """Add text; return what is certain by now."""
+        if self.is_steady and not has_sign(text):
+            self.unread.append(text)
+            return [text]
+        self._catch_up()
         pieces: list[Piece] = []
         self._read(text, pieces)
         return _joined(pieces) if len(pieces) > 1 else pieces
@@ -74,6 +102,19 @@ class TextCallReader:
         if self._run:
             self._end_run(pieces)
         return _joined(pieces)
+
+    def interrupt(self) -> None:
+        """Reasoning follows: whitespace before it does not indent the text after it."""
+        self._catch_up()
+        if self._place.is_blank:
+            self._place.begin_line()
+
+    def _catch_up(self) -> None:
+        """Read the parts that were sent unread: the position after them matters now."""
+        if self.unread:
+            text = "".join(self.unread)
+            self.unread.clear()
+            self._scan(text, [], is_refused=False)
 
     def _read(self, text: str, pieces: list[Piece], *, is_refused: bool = False) -> None:
         """Read text. With `is_refused` no call begins at its first character."""
@@ -140,7 +181,7 @@ class TextCallReader:
         self._place.read(blank.rpartition("\n")[2])
         if blank:
             pieces.append(blank)
-        if self._place.begins_line:
+        if self._place.begins_line and rest.startswith(_INITIALS):
             self._candidate = Candidate(_FIRST, self._offers)
         return rest
 

@@ -17,6 +17,9 @@ class WrappedReader:
         """The text so far, until its kind is clear."""
         self._is_answer: bool | None = None
         """Whether it is an answer; None until that is clear."""
+        self.unread: list[str] = []
+        self.is_steady = False
+        """See `TextCallReader.is_steady`: no part is text before it was read."""
 
     def feed(self, text: str) -> list[Piece]:
         """Add text; return what is certain by now."""
@@ -38,6 +41,10 @@ class WrappedReader:
         """Return what was held back; see `TextCallReader.flush`."""
         pieces = self._release() if self._is_answer is None else []
         return [*pieces, *self._text.flush(is_answer=is_answer)]
+
+    def interrupt(self) -> None:
+        """See `TextCallReader.interrupt`."""
+        self._text.interrupt()
 
     def _is_other(self) -> bool:
         """Whether the text does not begin like an object: the backend ignored the schema."""

@@ -66,6 +66,6 @@ EXCHANGES: dict[str, Shown] = {
             "chat:stored:paged": instead(LISTS, 7, page("chatcmpl-1")),
         },
     ),
-    **spoiled(stored.an_unknown_completion_is_not_found, [GONE], [FOUND]),
+    **spoiled(stored.an_unknown_completion_is_not_found, [MADE, GONE], [MADE, FOUND]),
     **spoiled(stored.an_unstored_completion_is_not_found, [MADE, GONE], [MADE, FOUND]),
 }

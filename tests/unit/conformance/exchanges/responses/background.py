@@ -7,6 +7,12 @@ from tests.unit.testing.events.streams import STREAMS
 
 QUEUED = says(RESPONSE | {"status": "queued", "background": True, "output": [], "usage": None, "completed_at": None})
 
+WAITS = says(
+    RESPONSE
+    | {"status": "queued", "background": True}
+    | {"background_options": {"completion_window": "2h", "continuation_id": "verify"}}
+)
+
 UNDER_WAY = QUEUED.patched("status", to="in_progress")
 
 DONE = says(RESPONSE | {"background": True})
@@ -36,6 +42,14 @@ EXCHANGES: dict[str, Shown] = {
             "responses:background:opening": [streams(STREAMS["answer"]), STORED],
             "responses:background:streamed": [streams(STREAM[:-1]), STORED],
             "responses:background:stream-stored": [streams(STREAM), Answer(404, b"{}")],
+        },
+    ),
+    **shown(
+        background.work_can_wait,
+        [WAITS, WAITS],
+        {
+            "responses:background:window": [error("Boom.", 500)],
+            "responses:background:window-shown": [QUEUED, WAITS],
         },
     ),
     **spoiled(background.unstored_work_is_left_in_the_background, [QUEUED], [REFUSED]),

@@ -40,5 +40,5 @@ EXCHANGES: dict[str, Shown] = {
         },
     ),
     **spoiled(cancel.foreground_work_cannot_be_cancelled, [DONE, REFUSED], [DONE, CANCELLED]),
-    **spoiled(cancel.nothing_cannot_be_cancelled, [GONE], [CANCELLED]),
+    **spoiled(cancel.nothing_cannot_be_cancelled, [QUEUED, GONE], [QUEUED, CANCELLED]),
 }

@@ -2,7 +2,7 @@
 
 from antiphon.conformance.areas.responses import chain
 from tests.unit.conformance.exchanges import Shown, error, says, shown, spoiled, streams
-from tests.unit.conformance.exchanges.bodies import RESPONSE
+from tests.unit.conformance.exchanges.bodies import CALL, RESPONSE
 from tests.unit.testing.events.streams import STREAMS
 
 FIRST = says(RESPONSE)
@@ -15,6 +15,10 @@ SECOND = (
 )
 
 GONE = error("Previous response with id 'resp_1' not found.", 400, "previous_response_not_found")
+
+CALLED = FIRST.patched("output", to=[CALL])
+
+DUPLICATE = error("Duplicate function call found with call_id call_1.", 400, "invalid_value", "input")
 
 STREAM = streams(STREAMS["answer"])
 
@@ -42,6 +46,14 @@ EXCHANGES: dict[str, Shown] = {
         chain.an_item_of_the_chain_is_sent_again,
         [FIRST, error("Duplicate item found with id msg_1.", 400, None, "input")],
         [FIRST, SECOND],
+    ),
+    **shown(
+        chain.a_call_of_the_chain_is_sent_again,
+        [CALLED, DUPLICATE, SECOND],
+        {
+            "responses:chain:changed-call": [CALLED, SECOND, SECOND],
+            "responses:chain:repeated-call": [CALLED, DUPLICATE, DUPLICATE],
+        },
     ),
     **spoiled(
         chain.instructions_hold_once, [FIRST, SECOND], [FIRST, SECOND.patched("instructions", to="Answer in one word.")]

@@ -56,7 +56,7 @@ FILE_LISTS = [
     *(page(FILE, "cfile_1", has_more=True), page(FILE, "cfile_2"), REMOVED, DELETED),
 ]
 OPTIONS = [MADE, SHORT, page(FILE, "cfile_1"), REMOVED, DELETED]
-UNKNOWNS = [CREATED, UNKNOWN, error("Container file not found.", 404), INVALID, REMOVED]
+UNKNOWNS = [CREATED, UNKNOWN, ADDED, error("Container file not found.", 404), INVALID, REMOVED]
 BAD = [INVALID, INVALID]
 
 EXCHANGES: dict[str, Shown] = {
@@ -115,8 +115,8 @@ EXCHANGES: dict[str, Shown] = {
         UNKNOWNS,
         {
             "responses:containers:unknown": instead(UNKNOWNS, 1, CREATED),
-            "responses:containers:unknown-file": instead(UNKNOWNS, 2, INVALID),
-            "responses:containers:no-file": instead(UNKNOWNS, 3, ADDED),
+            "responses:containers:unknown-file": instead(UNKNOWNS, 3, INVALID),
+            "responses:containers:no-file": instead(UNKNOWNS, 4, ADDED),
         },
     ),
     **shown(

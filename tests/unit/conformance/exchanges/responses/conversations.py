@@ -76,7 +76,7 @@ EXCHANGES: dict[str, Shown] = {
             "responses:conversations:deleted-twice": instead(LIFE, 5, DELETED),
         },
     ),
-    **spoiled(conversations.an_unknown_conversation_is_not_found, [GONE], [CREATED]),
+    **spoiled(conversations.an_unknown_conversation_is_not_found, [CREATED, GONE], [CREATED, CREATED]),
     **shown(
         conversations.items_come_and_go,
         ITEMS,
@@ -104,11 +104,14 @@ EXCHANGES: dict[str, Shown] = {
         },
     ),
     **spoiled(conversations.a_conversation_is_streamed_in, [CREATED, STREAM, TALK], [CREATED, STREAM, page(ONE)]),
+    **spoiled(
+        conversations.an_unstored_response_is_in_a_conversation, [CREATED, FIRST, TALK], [CREATED, FIRST, page(ONE)]
+    ),
     **spoiled(conversations.a_response_has_one_past, [CREATED, FIRST, REFUSED], [CREATED, FIRST, SECOND]),
     **spoiled(
         conversations.an_item_of_the_conversation_is_sent_again,
         [CREATED, FIRST, error("Duplicate item found with id msg_1.", 400, None, "input")],
         [CREATED, FIRST, SECOND],
     ),
-    **spoiled(conversations.an_unknown_conversation_is_refused, [GONE, GONE], [GONE, FIRST]),
+    **spoiled(conversations.an_unknown_conversation_is_refused, [CREATED, GONE], [CREATED, FIRST]),
 }

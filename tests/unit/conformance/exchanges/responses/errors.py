@@ -37,6 +37,8 @@ EXCHANGES: dict[str, Shown] = {
         [GOOD],
         {
             "responses:errors:never-ours": [error("Internal Server Error", 500)],
+            "responses:errors:envelope": [says({"detail": "It is wrong."}, 400)],
+            "responses:errors:bad-request": [error("It is wrong.", 422)],
             "responses:errors:four-keys": [GOOD.without("error", "param")],
             "responses:errors:type": [GOOD.patched("error", "type", to="BadRequestError")],
             "responses:errors:json": [Answer(400, GOOD.body, {"content-type": "text/plain"})],

@@ -55,6 +55,7 @@ EXCHANGES: dict[str, Shown] = {
         {
             "responses:file-search:item": streamed(SEARCH | {"queries": []}, citing()),
             "responses:file-search:order": streamed(SEARCH, citing(), steps=STEPS[:2]),
+            "responses:file-search:opened": streamed(SEARCH, citing(), opened=SEARCH),
             "responses:file-search:goes-on": streamed(citing(), SEARCH),
             "responses:file-search:results-unasked": streamed(FOUND, citing()),
             "responses:file-search:citations": streamed(SEARCH, citing(11)),

@@ -71,7 +71,7 @@ EXCHANGES: dict[str, Shown] = {
         },
     ),
     **spoiled(files.a_file_expires, [EXPIRING, DELETED], [MADE, DELETED]),
-    **spoiled(files.an_unknown_file_is_not_found, [GONE], [MADE]),
+    **spoiled(files.an_unknown_file_is_not_found, [MADE, GONE, DELETED], [MADE, MADE, DELETED]),
     **spoiled(files.a_form_without_a_file_is_refused, [error("Missing required parameter: 'file'.")], [MADE]),
     **spoiled(files.an_unknown_purpose_is_refused, [error("Invalid value.", param="purpose")], [MADE]),
 }

@@ -65,5 +65,7 @@ EXCHANGES: dict[str, Shown] = {
         [CREATED, TEXT, says({}), GONE],
         [CREATED, TEXT, says({}), TEXT],
     ),
-    **shown(input_items.items_of_nothing_are_not_found, [GONE], {"responses:input-items:unknown": [TEXT]}),
+    **shown(
+        input_items.items_of_nothing_are_not_found, [CREATED, GONE], {"responses:input-items:unknown": [CREATED, TEXT]}
+    ),
 }

@@ -29,6 +29,7 @@ EXCHANGES: dict[str, Shown] = {
             "responses:logprobs:some": [BARE],
             "responses:logprobs:token": [GOOD.patched(*PLACE, 0, "logprob", to=0.9)],
             "responses:logprobs:top": [GOOD.patched(*PLACE, 0, "top_logprobs", to=[ALTERNATIVE] * 3)],
+            "responses:logprobs:top-some": [GOOD.patched(*PLACE, 0, "top_logprobs", to=[])],
             "responses:logprobs:joined": [GOOD.patched(*PLACE, 0, "token", to="Hell")],
             "responses:logprobs:streamed": [GOOD, streams(EMPTY)],
         },

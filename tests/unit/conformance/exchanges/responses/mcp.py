@@ -5,7 +5,7 @@ from typing import Any
 
 from antiphon.conformance.areas.responses.mcp import approval, calls, fields
 from antiphon.conformance.areas.responses.mcp.fields import SECRET, TOKEN, VALUE
-from antiphon.conformance.mcp import LOST, TOOLS, shelf
+from antiphon.conformance.mcp import LOST, TOOLS, row, shelf
 from tests.unit.conformance.exchanges import Answer, Script, Shown, changed, error, says, shown, spoiled, streams
 from tests.unit.conformance.exchanges.bodies import MESSAGE, RESPONSE
 from tests.unit.testing.events.streams import WELL, grown, item, message, steps, stream
@@ -38,7 +38,7 @@ CALL: Item = {
     "arguments": ARGUMENTS,
     "error": None,
     "name": "lookup",
-    "output": shelf("antiphon"),
+    "output": f'{shelf("antiphon")}\n{{"row":"{row("antiphon")}"}}',
     "server_label": "shelves",
 }
 
@@ -137,7 +137,8 @@ EXCHANGES: dict[str, Shown] = {
             "responses:mcp:used": [gave(LIST, MESSAGE)],
             "responses:mcp:call-item": with_call(server_label=None),
             "responses:mcp:call-arguments": with_call(arguments='{"word":"other"}'),
-            "responses:mcp:call-output": with_call(output="It is on shelf 1."),
+            "responses:mcp:call-output": with_call(output=f"It is on shelf 1. {row('antiphon')}"),
+            "responses:mcp:call-structured": with_call(output=shelf("antiphon")),
             "responses:mcp:call-once": [CALLED, heard("antiphon", "antiphon")],
             "responses:mcp:goes-on": [gave(LIST, CALL), ONCE[1]],
         },

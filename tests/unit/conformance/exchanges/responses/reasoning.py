@@ -55,6 +55,11 @@ EXCHANGES: dict[str, Shown] = {
         },
     ),
     **shown(
+        reasoning.reasoning_of_another_server_is_sent,
+        [GOOD.patched("input_transformations", to=[{"id": reasoning.FOREIGN, "action": "removed"}])],
+        {"responses:reasoning:removed": [GOOD.patched("input_transformations", to=None)]},
+    ),
+    **shown(
         reasoning.encrypted_reasoning_may_be_asked_for, [GOOD], {"responses:reasoning:include-accepted": [REFUSED]}
     ),
 }

@@ -39,11 +39,11 @@ EXCHANGES: dict[str, Shown] = {
     **spoiled(store.an_unstored_response_is_not_found, [CREATED, GONE], [CREATED, CREATED]),
     **shown(
         store.an_unknown_response_is_not_found,
-        [GONE, GONE],
+        [CREATED, GONE, GONE],
         {
-            "responses:store:unknown": [CREATED],
-            "responses:store:unknown-envelope": [Answer(404, b'{"detail": "Response not found"}')],
-            "responses:store:delete-unknown": [GONE, error("Internal Server Error", 500)],
+            "responses:store:unknown": [CREATED, CREATED],
+            "responses:store:unknown-envelope": [CREATED, Answer(404, b'{"detail": "Response not found"}')],
+            "responses:store:delete-unknown": [CREATED, GONE, error("Internal Server Error", 500)],
         },
     ),
     **shown(

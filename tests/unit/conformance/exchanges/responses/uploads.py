@@ -52,5 +52,5 @@ EXCHANGES: dict[str, Shown] = {
         [MADE, CANCELLED, error("It was cancelled.")],
         [MADE, CANCELLED, PARTS[0]],
     ),
-    **spoiled(uploads.an_unknown_upload_is_not_found, [GONE], [MADE]),
+    **spoiled(uploads.an_unknown_upload_is_not_found, [MADE, GONE], [MADE, MADE]),
 }

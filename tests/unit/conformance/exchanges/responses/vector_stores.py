@@ -94,7 +94,17 @@ UNREADABLE = FAILED.patched("last_error", to={"code": "invalid_file", "message":
 
 BATCHED = [MADE, FILE, BAD, BATCH, ENDED, page("file-1", "file-2"), UNREADABLE]
 
-WRONG = [MADE, GONE, error("No such File object.", 404), error("Invalid type for 'attributes.tags'.")]
+LONG = [HITS.patched("data", 0, "content", 0, "text", to=f"7,{text}") for text in vector_stores.PLANTED.values()]
+
+REASON = DONE.patched("status", to="failed").patched("last_error", to={"code": "invalid_file", "message": "Too long."})
+
+FOUND = [MADE, FILE, ENTRY, ENTRY, DONE, *LONG]
+
+WHOLLY = [*FOUND, *FOUND[:4], REASON]
+
+CUT = [*FOUND[:4], REASON, *FOUND[:-1], NONE]
+
+WRONG = [MADE, GONE, FILE, error("No such File object.", 404), error("Invalid type for 'attributes.tags'.")]
 
 
 def instead(script: list[Answer], place: int, answer: Answer) -> list[Answer]:
@@ -138,6 +148,11 @@ EXCHANGES: dict[str, Shown] = {
         },
     ),
     **shown(
+        vector_stores.a_long_file_is_found_whole,
+        WHOLLY,
+        {"responses:vector-stores:whole": CUT},
+    ),
+    **shown(
         vector_stores.a_batch_is_attached,
         BATCHED,
         {
@@ -150,8 +165,8 @@ EXCHANGES: dict[str, Shown] = {
         WRONG,
         {
             "responses:vector-stores:unknown": instead(WRONG, 1, MADE),
-            "responses:vector-stores:unknown-file": instead(WRONG, 2, ENTRY),
-            "responses:vector-stores:bad-attributes": instead(WRONG, 3, ENTRY),
+            "responses:vector-stores:unknown-file": instead(WRONG, 3, ENTRY),
+            "responses:vector-stores:bad-attributes": instead(WRONG, 4, ENTRY),
         },
     ),
 }

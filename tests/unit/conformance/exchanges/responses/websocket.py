@@ -91,6 +91,7 @@ EXCHANGES: dict[str, Shown] = {
             "responses:websocket:no-lane": [in_lane(lane="lane-0"), SECOND],
         },
     ),
+    **spoiled(websocket.a_prompt_cache_is_filled, [WARM], [FIRST]),
     **shown(
         websocket.a_socket_is_warmed_up,
         [WARM, SECOND],
@@ -112,7 +113,8 @@ EXCHANGES: dict[str, Shown] = {
         {
             "responses:websocket:bad-json": [FIRST, CLOSED, *BAD[2:]],
             "responses:websocket:unknown-type": [FIRST, fails(), SECOND, BAD[3]],
-            "responses:websocket:bad-request": [FIRST, fails(), fails(), fails()],
+            "responses:websocket:bad-request": [FIRST, fails(), fails(), SECOND],
+            "responses:websocket:bad-request-named": [FIRST, fails(), fails(), fails()],
         },
     ),
     **shown(

@@ -25,9 +25,11 @@ def joined(pieces: Iterable[Piece]) -> Found:
     return tuple(found)
 
 
-def pieces_of(*parts: str, offers: Mapping[str, Offer] = OFFERS, is_answer: bool = True) -> list[Piece]:
+def pieces_of(
+    *parts: str, offers: Mapping[str, Offer] = OFFERS, is_answer: bool = True, only_marked: bool = False
+) -> list[Piece]:
     """What a reader returns of an answer that comes in these parts."""
-    reader = TextCallReader(offers)
+    reader = TextCallReader(offers, only_marked=only_marked)
     pieces: list[Piece] = []
     for part in parts:
         pieces += reader.feed(part)
@@ -39,9 +41,9 @@ def raw_of(*parts: str) -> str:
     return "".join(piece.raw if isinstance(piece, TextCall) else piece for piece in pieces_of(*parts))
 
 
-def found_in(*parts: str, offers: Mapping[str, Offer] = OFFERS, is_answer: bool = True) -> Found:
+def found_in(*parts: str, **how: Any) -> Found:
     """What is found in an answer that comes in these parts."""
-    return joined(pieces_of(*parts, offers=offers, is_answer=is_answer))
+    return joined(pieces_of(*parts, **how))
 
 
 def halves(text: str) -> Iterable[tuple[str, str]]:

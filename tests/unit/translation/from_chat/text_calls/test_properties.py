@@ -1,17 +1,19 @@
 """What holds for any text in any cut: nothing is lost, and the cut does not matter."""
 
-import sys
 from itertools import pairwise
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from antiphon.translation.from_chat.text_calls import reader as text_calls_reader
 from antiphon.translation.from_chat.text_calls.found import TextCall
 from antiphon.translation.from_chat.text_calls.last_calls import LastCallReader
-from antiphon.translation.from_chat.text_calls.reader import MAX_FAILED, TextCallReader
+from antiphon.translation.from_chat.text_calls.reader import MAX_FAILED, TextCallReader, is_text
 from tests.support.chance import examples
+from tests.support.profiled import calls_in
 from tests.unit.translation.from_chat.text_calls.samples import MENTIONS, OFFERS, SAMPLES
 from tests.unit.translation.from_chat.text_calls.support import found_in, pieces_of, raw_of
 
@@ -76,6 +78,41 @@ def cut_texts(draw: st.DrawFn) -> list[str]:
 @given(cut_texts())
 def test_the_cut_does_not_matter(parts: list[str]) -> None:
     assert found_in(*parts) == found_in("".join(parts))
+
+
+@pytest.mark.wide
+@thorough
+@given(cut_texts())
+def test_a_part_without_a_sign_is_told_as_if_it_was_read_at_once(parts: list[str]) -> None:
+    with patch.object(text_calls_reader, "has_sign", bool):
+        at_once = pieces_of(*parts)
+    assert pieces_of(*parts) == at_once
+
+
+@pytest.mark.wide
+@thorough
+@given(texts, st.booleans())
+def test_an_answer_that_is_taken_as_a_text_has_no_call(text: str, only_marked: bool) -> None:
+    if is_text(text, only_marked=only_marked):
+        assert found_in(text, only_marked=only_marked) == ((text,) if text else ())
+
+
+@pytest.mark.parametrize(
+    ("text", "is_so"),
+    [
+        ("High water at noon.", True),
+        ("Call `list_files` [here](https://tides.example) if a < b:\n\n```python\nlist_files()\n```", True),
+        ("~~No~~ <b>yes</b>", True),
+        ("Now:\n```tool_code\nlist_files()\n```", False),
+        ("Now:\n< tool _call>", False),
+        ("`` `json", False),
+        ('{"name": "list_files"}', False),
+        (" [list_files()]", False),
+        ("func tools", False),
+    ],
+)
+def test_which_answers_are_taken_as_texts(text: str, is_so: bool) -> None:
+    assert is_text(text) == is_so
 
 
 @pytest.mark.wide
@@ -151,21 +188,15 @@ BEGINNINGS = ("", '<tool_call>{"name": "read_file", "arguments": {"path": "', "[
 
 def steps(parts: list[str]) -> int:
     """How many calls of functions, Python's and C's, an answer takes."""
-    count = 0
-
-    def count_calls(frame: Any, event: str, argument: Any) -> None:
-        nonlocal count
-        count += event in ("call", "c_call")
-
     reader = TextCallReader(OFFERS)
-    sys.setprofile(count_calls)
-    try:
+
+    def read() -> None:
         for part in parts:
             reader.feed(part)
+        reader.feed("`")  # the position matters here, so what was sent unread is read
         reader.flush(is_answer=True)
-    finally:
-        sys.setprofile(None)
-    return count
+
+    return calls_in(read, in_c=True)
 
 
 @pytest.mark.wide

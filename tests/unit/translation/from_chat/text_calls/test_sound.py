@@ -3,7 +3,7 @@
 from typing import Any, get_args
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from antiphon.protocol.tool_bindings import TextCalls
@@ -48,8 +48,19 @@ def test_whatever_comes_among_calls_the_events_are_sound(
 @pytest.mark.wide
 @examples(200)
 @given(texts, ways)
+@example(f"\x0c<think>I read it.</think>{CALL}", "marked")
 def test_a_plain_answer_has_what_a_streamed_one_has(words: str, way: TextCalls) -> None:
     plain = translate(completion(words), is_json=True, offers=OFFERS, text_calls=way)
     streamed = translate(at(*range(0, 4000, 97))(text(*words)), offers=OFFERS, text_calls=way)
     assert_sound(plain)
     assert (plain.text, plain.calls, plain.reasoning) == (streamed.text, streamed.calls, streamed.reasoning)
+
+
+@pytest.mark.parametrize("blank", ["    ", "\t", "\x0b", "\x0c", "\x1c", "\x85", "\xa0", "\u2028"], ids=ascii)
+def test_whitespace_before_reasoning_does_not_indent_the_call_after_it(blank: str) -> None:
+    words = f"{blank}<think>I read it.</think>{CALL}"
+    plain = translate(completion(words), is_json=True, offers=OFFERS, text_calls="marked")
+    for cuts in ((), (1,), (5, 97)):
+        streamed = translate(at(*cuts)(text(*words)), offers=OFFERS, text_calls="marked")
+        assert streamed.calls == plain.calls
+        assert len(streamed.calls) == 1

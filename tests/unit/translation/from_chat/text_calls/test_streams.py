@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from antiphon.protocol.events import OutputTextDelta
+from antiphon.protocol.events import ResponseTextDeltaEvent
 from antiphon.protocol.tool_bindings import Offer
 from antiphon.translation.wire import AnswerReader
 from antiphon.translation.writer import View
@@ -39,7 +39,7 @@ def told(translation: Translation) -> list[Any]:
 
 def deltas(translation: Translation) -> list[str]:
     """The text that clients were sent since the last time."""
-    return [event.delta for event in translation.writer.take() if isinstance(event, OutputTextDelta)]
+    return [event.delta for event in translation.writer.take() if isinstance(event, ResponseTextDeltaEvent)]
 
 
 @each("sample", SAMPLES, ids=[f"{each.format}: {each.about}" for each in SAMPLES])

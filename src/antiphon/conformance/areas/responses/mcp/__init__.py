@@ -25,6 +25,11 @@ TABLE: Table = (
     ),
     must("responses:mcp:call-arguments", "spec 5", "The arguments of a call are those that the MCP server received."),
     must("responses:mcp:call-output", "spec 5", "The output of a call is what the MCP server returned."),
+    should(
+        "responses:mcp:call-structured",
+        "issue memos#6226",
+        "The output of a call has the structured content that its text does not have.",
+    ),
     must("responses:mcp:call-once", "spec 16", "The MCP server receives as many calls as there are call items."),
     must("responses:mcp:goes-on", "spec 16", "After its calls a response continues to its end, and is completed."),
     must("responses:mcp:list-order", "spec 16", "The steps of a tool list are in progress, completed."),

@@ -21,7 +21,7 @@ from antiphon.conformance.areas.responses.mcp.items import (
 )
 from antiphon.conformance.case import case
 from antiphon.conformance.exchange import parsed
-from antiphon.conformance.mcp import LOOKUP, LOSE, LOST, TOOLS, shelf
+from antiphon.conformance.mcp import LOOKUP, LOSE, LOST, TOOLS, row, shelf
 from antiphon.conformance.reading import at, is_text, listed, shown
 from antiphon.conformance.soundness import STREAM_IDS, judge_stream
 from antiphon.conformance.trial import Steps, Trial
@@ -42,6 +42,7 @@ def is_told(item: Item, tool: dict[str, Any]) -> bool:
     "responses:mcp:call-item",
     "responses:mcp:call-arguments",
     "responses:mcp:call-output",
+    "responses:mcp:call-structured",
     "responses:mcp:call-once",
     "responses:mcp:goes-on",
 )
@@ -71,9 +72,9 @@ def an_mcp_tool_is_called(trial: Trial) -> Steps:
     trial.expect("responses:mcp:call-arguments", said == passed, f"{shown(passed)} for {shown(said)}")
     looked_up = [one for one in calls if one.get("name") == LOOKUP["name"] and one.get("status") == "completed"]
     words = [at(parsed(str(one.get("arguments")).encode()), "word") for one in looked_up]
-    pairs = zip(words, looked_up, strict=True)
-    are_said = all(isinstance(one.get("output"), str) and shelf(str(word)) in one["output"] for word, one in pairs)
-    trial.expect("responses:mcp:call-output", are_said, calls)
+    pairs = [(str(word), str(one.get("output"))) for word, one in zip(words, looked_up, strict=True)]
+    trial.expect("responses:mcp:call-output", all(shelf(word) in output for word, output in pairs), calls)
+    trial.expect("responses:mcp:call-structured", all(row(word) in output for word, output in pairs), calls)
     trial.expect("responses:mcp:goes-on", at(response, "status") == "completed" and kinds[-1] == "message", kinds)
 
 

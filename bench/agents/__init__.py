@@ -1,0 +1,1 @@
+"""What agents send: requests in the shape in which those of real clients were recorded. Every text is generated."""

@@ -1,0 +1,117 @@
+"""The figures of agents: what each scenario costs, and how the cost grows with items, tools and megabytes."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import combinations
+from statistics import median
+
+from bench.agents import tools
+from bench.agents.history import LARGE_OUTPUT
+from bench.agents.measure import MODEL, Taken, of_chat, of_scenario
+from bench.agents.scenarios import (
+    MB,
+    SCENARIOS,
+    Scenario,
+    additional,
+    conversation,
+    encoded,
+    first,
+    hello,
+    image,
+    ways,
+)
+from bench.report import NGINX, OURS, Reading
+from bench.server import Served
+
+PAIRS = 5
+"""Measurements of a request with one tool and without, one after the other."""
+
+GROWTH = "CPU of one {}, largest growth, times"
+"""How many times as much one of many takes as one of fewer, in the worst pair of sizes."""
+
+GROWN = ITEM, TOOL, ADDITIONAL, MEGABYTE = "item", "tool", "additional tool", "MB of an image"
+
+ITEMS, TOOLS, MEGABYTES = (100, 400, 1_600), (10, 100, tools.MOST), (1, 5, 20)
+"""The sizes that are compared. The API takes 128 tools at most in `tools`."""
+
+MANY_TOOLS = (10, 100, 1_000)
+"""Tools inside the input, in an item of type `additional_tools`: their number has no limit."""
+
+
+def costs(ours: Served, backend: Served, nginx: Served | None, seconds: float) -> Iterator[Reading]:
+    """Each scenario in each way; nginx passes on a chat request of the same size.
+
+    An agent sends one request after the other, so each also pays for the waking of a server that was idle.
+    """
+    for way in ways():
+        scenario, figure = SCENARIOS[way.scenario](), f"agent, {way.name}"
+        taken = of_scenario(ours, scenario, seconds, stream=way.stream, store=way.store)
+        yield f"{figure}, CPU ms", OURS, taken.cpu * 1e3
+        if not way.store:
+            yield from _beside(figure, scenario, taken, backend, nginx, seconds / 2, stream=way.stream)
+    yield "plain, one tool, times no tool", OURS, _times(ours, seconds, stream=False)
+    yield "stream of 256 deltas, one tool, CPU, times no tool", OURS, _times(ours, seconds, stream=True)
+
+
+def _times(ours: Served, seconds: float, *, stream: bool) -> float:
+    """Return how many times as much a request takes with one tool, in the median of pairs: one busy moment is in both
+    of a pair, or in few pairs.
+    """
+    pairs = [
+        [of_scenario(ours, SCENARIOS[name](), seconds / PAIRS, stream=stream).cpu for name in ("one tool", "no tool")]
+        for _ in range(PAIRS)
+    ]
+    return median(one / none for one, none in pairs)
+
+
+def _beside(
+    figure: str, scenario: Scenario, ours: Taken, backend: Served, nginx: Served | None, seconds: float, *, stream: bool
+) -> Iterator[Reading]:
+    """What nginx takes of the same bytes, and how much later than the backend's own the first byte comes."""
+    size = len(encoded(scenario.body, model=MODEL, stream=stream, store=False))
+    theirs = of_chat(nginx, size, seconds, stream=stream) if nginx else None
+    if theirs:
+        yield f"{figure}, CPU ms", NGINX, theirs.cpu * 1e3
+    if stream:
+        direct = of_chat(backend, size, seconds, stream=stream).first
+        yield f"{figure}, first byte later by, ms", OURS, (ours.first - direct) * 1e3
+        if theirs:
+            yield f"{figure}, first byte later by, ms", NGINX, (theirs.first - direct) * 1e3
+
+
+def growth(ours: Served, seconds: float) -> Iterator[Reading]:
+    """What one item, tool or megabyte takes of a plain request, beside the same request with none of them."""
+    bare, opening = _cpu(ours, hello(), seconds), _cpu(ours, first(), seconds)
+    none = len(first().body["input"])
+
+    def items(count: int) -> float:
+        return (_cpu(ours, conversation(count, LARGE_OUTPUT), seconds) - opening) / (count - none)
+
+    def offered(count: int) -> float:
+        return (_cpu(ours, hello(tools.functions(count)), seconds) - bare) / count
+
+    def inside(count: int) -> float:
+        return (_cpu(ours, additional(count), seconds) - bare) / count
+
+    def megabytes(count: int) -> float:
+        return (_cpu(ours, image(count * MB), seconds) - bare) / count
+
+    yield from _growth(ITEM, ITEMS, items)
+    yield from _growth(TOOL, TOOLS, offered)
+    yield from _growth(ADDITIONAL, MANY_TOOLS, inside)
+    yield from _growth(MEGABYTE, MEGABYTES, megabytes)
+
+
+def _growth(name: str, sizes: Sequence[int], cost: Callable[[int], float]) -> Iterator[Reading]:
+    each = {size: cost(size) for size in sizes}
+    for size, seconds in each.items():
+        yield f"CPU of one {name} of {size:,}, µs", OURS, seconds * 1e6
+    yield GROWTH.format(name), OURS, largest_growth(each)
+
+
+def largest_growth(costs: Mapping[int, float]) -> float:
+    """Return how many times as much one of many takes as one of fewer, in the worst pair; the costs are by size."""
+    return max(costs[many] / costs[few] for few, many in combinations(sorted(costs), 2))
+
+
+def _cpu(served: Served, scenario: Scenario, seconds: float) -> float:
+    return of_scenario(served, scenario, seconds, stream=False).cpu

@@ -1,0 +1,1 @@
+"""The resources of `Antiphon`, written by `scripts/sync_client.py`."""

@@ -1,0 +1,49 @@
+"""The tools of a request, and what follows from them alone: an agent sends the same ones with every request."""
+
+from collections.abc import Callable, Iterable
+from typing import Protocol, TypeVar
+
+from antiphon.protocol.tools import AnyTool
+
+T = TypeVar("T")
+
+PER_TOOL = 4096
+"""Bytes that a tool takes in memory besides its JSON: as a value, and as what follows from it."""
+
+PER_BYTE = 4
+"""Copies of the JSON of tools in memory: itself, as values, and as what follows from them."""
+
+
+class ToolList(list[AnyTool]):
+    """Tools that match the rules. They are not changed, so that requests with the same tools share them."""
+
+    __slots__ = ("_facts", "kinds", "weight")
+
+    def __init__(self, tools: Iterable[AnyTool], json: bytes = b"") -> None:
+        super().__init__(tools)
+        self.kinds = frozenset(map(type, self))
+        self.weight = PER_BYTE * len(json) + PER_TOOL * len(self)
+        """Bytes of memory that they take, if this is their JSON."""
+        self._facts: dict[str, tuple[tuple[object, ...], object]] = {}
+
+    def fact(self, name: str, inputs: tuple[object, ...], compute: Callable[[], T]) -> T:
+        """Return what follows from the tools and `inputs`: computed again only if an input is another object.
+
+        Requests share the result, so it must not be changed.
+        """
+        known = self._facts.get(name)
+        if known is not None and all(one is other for one, other in zip(known[0], inputs, strict=True)):
+            return known[1]  # type: ignore[return-value]
+        value = compute()
+        self._facts[name] = inputs, value
+        return value
+
+
+class ToolMemory(Protocol):
+    """Keeps the newest tools of each tenant by their JSON."""
+
+    def find(self, tenant: str, key: bytes) -> ToolList | None:
+        """Return the tools."""
+
+    def put(self, tenant: str, key: bytes, value: ToolList) -> None:
+        """Keep the tools."""

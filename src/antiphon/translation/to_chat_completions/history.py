@@ -1,0 +1,205 @@
+"""The parts of a conversation that a chat model receives, and their groups.
+
+It receives messages, reasoning, and calls with their outputs, nothing else. A compaction replaces the items before it,
+except user and system messages, which stay word for word (specification section 11); a compaction that the client sends
+adds its summary and replaces nothing, because OpenAI reads the items before it too. Calls of another server's tools are
+shown as calls.
+
+The Responses API is a flat list of items. Chat has one assistant message for an answer, with its reasoning, text and
+parallel calls, and directly after it one tool message per call. So outputs move up behind the answer that called;
+everything else keeps its order.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from antiphon.protocol.items.calls import ShellCallOutput, ToolSearchCall, ToolSearchOutput
+from antiphon.protocol.items.content import InputText, Refusal
+from antiphon.protocol.items.messages import (
+    Compaction,
+    FunctionCallOutput,
+    InputItem,
+    Message,
+    Reasoning,
+    kinds_of,
+)
+from antiphon.protocol.validation.call_rules import CALLS, OUTPUTS, Call, Output, tie
+from antiphon.translation.to_chat_completions.hosted import RETOLD, ServedCall, approvals_in, shell_output, shown_call
+from antiphon.translation.to_chat_completions.reasoning import Unseal, recount
+from antiphon.translation.tool_mapping.calls import output_of
+
+Placed = tuple[int, InputItem]
+"""An item, and the index of the item in the conversation from which it was derived."""
+
+SHOWN = frozenset[type]({Message, Reasoning})
+"""Items that are shown unchanged."""
+
+LATE = "[The output is not there yet. It will come later.]"
+
+
+def visible(items: Sequence[InputItem], unseal: Unseal, *, sees_images: bool = False) -> list[Placed]:
+    """Return the shown items, in order. Calls of one answer are adjacent, followed by their outputs.
+
+    `sees_images` says that the model is known to see images.
+    """
+    approvals = approvals_in(items)
+    behind: list[Placed] = []
+    answered = {tie(item) for item in items if type(item) in OUTPUTS}
+    search = ""
+    shown: list[Placed] = []
+    for index, item in remembered(items):
+        served = shown_call(item, unseal, approvals, sees_images=sees_images) if type(item) in RETOLD else None
+        if behind and served is None and not _is_said_by_model(item):
+            shown += behind
+            behind = []
+        if isinstance(item, Message | Reasoning):
+            shown.append((index, item))
+        elif isinstance(item, Compaction):
+            shown.append((index, summary(recount(item, unseal))))
+        elif type(item) is ToolSearchCall and not item.call_id:
+            search = f"call_{item.id}"
+            shown.append((index, replace(item, call_id=search)))
+        elif type(item) is ToolSearchOutput and not item.call_id:
+            shown += [(index, replace(item, call_id=search))] if search else []
+        elif type(item) in CALLS:
+            shown.append((index, item))
+            if getattr(item, "async_", None) and tie(item) not in answered:
+                shown.append((index, FunctionCallOutput(call_id=tie(item), output=LATE)))
+        elif type(item) is ShellCallOutput:
+            shown.append((index, shell_output(item, unseal)))
+        elif type(item) in OUTPUTS:
+            shown.append((index, item if tie(item) else _nameless(item)))
+        elif served is not None:
+            shown.append((index, served.call))
+            behind.append((index, served.output))
+            if not served.joins_next:
+                shown += behind
+                behind = []
+    return shown + behind
+
+
+_ALWAYS = frozenset[type]({*CALLS, *OUTPUTS, *RETOLD, ServedCall, Compaction})
+"""Items that become a message on their own, with rare exceptions, which `visible` knows."""
+
+
+def becomes_message(item: InputItem) -> bool:
+    """Whether an item of these kinds becomes a message on its own.
+
+    Reasoning and an empty answer do so only together with the text or the calls next to them.
+    """
+    if not isinstance(item, Message):
+        return type(item) in _ALWAYS
+    if item.role != "assistant" or isinstance(item.content, str):
+        return item.role != "assistant" or bool(item.content)
+    return any(getattr(part, "refusal" if isinstance(part, Refusal) else "text", True) for part in item.content)
+
+
+def _is_said_by_model(item: InputItem) -> bool:
+    """Whether it can be between two calls of one answer."""
+    is_answer = isinstance(item, Message) and item.role == "assistant"
+    return is_answer or type(item) in CALLS or isinstance(item, Reasoning)
+
+
+def remembered(items: Sequence[InputItem]) -> Iterator[Placed]:
+    """Yield the newest compaction and the items that it does not replace. One in the request's own input replaces
+    nothing.
+    """
+    if Compaction not in kinds_of(items):
+        yield from enumerate(items)
+        return
+    newest = max((index for index, item in enumerate(items) if type(item) is Compaction), default=0)
+    for index, item in enumerate(items):
+        if index >= newest or (isinstance(item, Message) and item.role != "assistant"):
+            yield index, item
+
+
+def summary(text: str) -> Message:
+    """Return the message with the text of a compaction."""
+    said = f"[What happened so far, in short. The messages before this one are kept as they were.]\n{text}"
+    return Message(role="user", content=said)
+
+
+def _nameless(output: InputItem) -> Message:
+    """An output without a call arrives late: it becomes a message."""
+    name = getattr(output, "name", None) or "a tool"
+    said = output_of(output)  # type: ignore[arg-type]
+    words = f"[Output of {name}]"
+    if isinstance(said, str):
+        return Message(role="user", content=f"{words}\n{said}")
+    return Message(role="user", content=[InputText(text=words), *said])
+
+
+# In groups.
+
+_CALLS = frozenset({*CALLS, ServedCall})
+_OF_ANSWERS = frozenset({Reasoning, *_CALLS})
+
+
+class Answer(Struct):
+    """One assistant message that is being built, and the outputs of its calls as (index in the items, output)."""
+
+    turn: int
+    reasoning: list[Reasoning] = field(default_factory=list)
+    messages: list[Message] = field(default_factory=list)
+    calls: list[Call] = field(default_factory=list)
+    outputs: list[tuple[int, Output]] = field(default_factory=list)
+
+
+Said = tuple[int, Message]
+"""A user or system message, with its index in the items."""
+
+
+class Exchanges(Struct):
+    """The conversation; `turn` counts the user messages so far, and `tool_turns` are those with calls."""
+
+    groups: list[Answer | Said] = field(default_factory=list)
+    tool_turns: set[int] = field(default_factory=set)
+    turn: int = 0
+
+
+def group(items: Sequence[Placed]) -> Exchanges:
+    """Group the shown items. An output without its call becomes an answer of its own, without a call."""
+    exchanges = Exchanges()
+    outputs: dict[str, list[tuple[int, Output]]] = {}
+    for index, item in items:
+        if type(item) in OUTPUTS:
+            outputs.setdefault(tie(item), []).append((index, item))  # type: ignore[arg-type]
+    answer: Answer | None = None
+    for index, item in items:
+        if type(item) in _OF_ANSWERS or (isinstance(item, Message) and item.role == "assistant"):
+            answer = _answer_for(item, answer, exchanges)
+            _extend(answer, item, outputs)
+            if answer.calls:
+                exchanges.tool_turns.add(answer.turn)
+            continue
+        answer = None
+        if isinstance(item, Message):
+            exchanges.turn += item.role == "user"
+            exchanges.groups.append((index, item))
+        elif type(item) in OUTPUTS and tie(item) in outputs:
+            exchanges.groups.append(Answer(exchanges.turn, outputs=outputs.pop(tie(item))))
+    return exchanges
+
+
+def _answer_for(item: InputItem, answer: Answer | None, exchanges: Exchanges) -> Answer:
+    """Return the answer that `item` belongs to.
+
+    Text and reasoning after text begin another answer, unless calls are open: nothing may come between those and their
+    outputs.
+    """
+    if answer is None or (answer.messages and not answer.calls and type(item) not in _CALLS):
+        answer = Answer(exchanges.turn)
+        exchanges.groups.append(answer)
+    return answer
+
+
+def _extend(answer: Answer, item: InputItem, outputs: dict[str, list[tuple[int, Output]]]) -> None:
+    if isinstance(item, Reasoning):
+        answer.reasoning.append(item)
+    elif isinstance(item, Message):
+        answer.messages.append(item)
+    elif type(item) in _CALLS:
+        answer.calls.append(item)  # type: ignore[arg-type]
+        answer.outputs += outputs.pop(tie(item), [])

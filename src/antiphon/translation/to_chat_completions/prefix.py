@@ -1,0 +1,306 @@
+"""What the turns of a chain share: its items, what is known of them, and their messages.
+
+A chain grows at its end. So all its items are in one list, a `Log`; each response has a beginning of it, a `Prefix`,
+and a new turn adds only its own items. If two responses follow the same one, the second receives a copy. The messages
+of a log are stored per dialect in the same way, as values and as JSON (`Rendering`); `chat.messages` creates them.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from antiphon.protocol.items.calls import ToolSearchCall, ToolSearchOutput
+from antiphon.protocol.items.messages import InputItem, ItemList, Message, Reasoning
+from antiphon.protocol.json_pieces import pieces
+from antiphon.protocol.tool_bindings import Key
+from antiphon.protocol.validation.call_rules import CALLS, OUTPUTS, check_calls, tie
+from antiphon.translation.dialects.dialect import Dialect
+from antiphon.translation.to_chat_completions.history import becomes_message
+from antiphon.translation.to_chat_completions.marks import SYSTEM_ROLES
+
+INDEPENDENT = frozenset[type]({Message, Reasoning, *CALLS, *OUTPUTS}).difference([ToolSearchCall, ToolSearchOutput])
+"""Items that become the same messages whatever later turns contain."""
+
+MANY = 250
+"""Number of items from which they are checked and translated in a thread."""
+
+MUCH = 4 * 1024 * 1024
+"""Bytes of a log from which the same applies: about a fourth of them are text."""
+
+MOST_RENDERINGS = 2
+"""Renderings that a log keeps. A chain seldom needs a second; the size of a log does not include the others."""
+
+Form = tuple[Dialect, str | None, str]
+"""What the messages of items depend on: the dialect, `reasoning.context`, and the token of marked system messages."""
+
+_encode = msgspec.json.Encoder().encode
+
+
+@dataclass(slots=True)
+class Rendering:
+    """The messages of a log's turns up to `end`, the position of a user message, in one dialect."""
+
+    messages: list[dict[str, Any]] = field(default_factory=list)
+    json: bytearray = field(default_factory=bytearray)
+    """The same messages, each followed by a comma."""
+    bounds: dict[int, tuple[int, int]] = field(default_factory=lambda: {0: (0, 0)})
+    """How many `messages` and bytes of `json` the items up to a position became."""
+    names: dict[Key, str] = field(default_factory=dict)
+    """The names of the tools that are called in it."""
+    end: int = 0
+
+    def add(self, messages: list[dict[str, Any]], end: int, names: dict[Key, str], *, is_large: bool = False) -> None:
+        """Add the messages of the items from the former `end` to the new one. The bound is set last: see `Log`."""
+        self.names |= names
+        if messages:
+            self.messages += messages
+            for message in messages if is_large else ():
+                for piece in pieces(message, _encode):
+                    self.json += piece
+                self.json += b","
+            if not is_large:
+                self.json += _with_commas(messages)
+        self.end = end
+        self.bounds[end] = len(self.messages), len(self.json)
+
+    def copied(self, end: int) -> "Rendering":
+        """Return the part up to the last bound before `end`."""
+        known = dict(self.bounds)
+        last = max(bound for bound in known if bound <= end)
+        messages, length = known[last]
+        bounds = {bound: counts for bound, counts in known.items() if bound <= last}
+        return Rendering(self.messages[:messages], self.json[:length], bounds, dict(self.names), last)
+
+
+@dataclass(slots=True, eq=False)
+class Log:
+    """The items of a chain, and the positions of its calls and their outputs.
+
+    Its renderings are created where the request that needs them is translated: on the event loop, or in a thread once
+    the log `is_large`. A tenant holds one thread, so no two work on them. The loop can copy them meanwhile: the part up
+    to a bound does not change, and a restarted rendering is a new object.
+    """
+
+    items: list[InputItem] = field(default_factory=list)
+    calls: dict[str, int] = field(default_factory=dict)
+    outputs: dict[str, int] = field(default_factory=dict)
+    renderings: dict[Form, Rendering] = field(default_factory=dict)
+    size: int = 0
+    """About how many bytes it takes."""
+    has_files: bool = False
+    """Whether it has files that were read: `size` does not include their text and images, so no rendering keeps
+    them.
+    """
+
+    def copied(self, length: int) -> "Log":
+        """Return a log of the first items, which grows independently."""
+        return Log(
+            self.items[:length],
+            {call_id: place for call_id, place in self.calls.items() if place < length},
+            {call_id: place for call_id, place in self.outputs.items() if place < length},
+            {key: rendering.copied(length) for key, rendering in list(self.renderings.items())},
+            self.size,
+            self.has_files,
+        )
+
+    @property
+    def is_large(self) -> bool:
+        """Whether its messages are created and encoded in a thread. A large log stays large."""
+        return len(self.items) > MANY or self.size > MUCH
+
+
+@dataclass(frozen=True, slots=True)
+class Prefix:
+    """The first items of a log, and what is known of them."""
+
+    log: Log = field(default_factory=Log)
+    length: int = 0
+    kinds: frozenset[type] = frozenset()
+    open: tuple[str, ...] = ()
+    """The calls that wait for their output."""
+    last_user: int = 0
+    """The position of the last user message."""
+    is_sound: bool = True
+    """Whether calls and outputs are paired, except the `open` ones."""
+    is_apart: bool = True
+    """Whether the messages of a turn depend on no other turn."""
+    leading: int = 0
+    """The position behind the system and developer messages before which nothing else becomes a message."""
+    has_late_system: bool = False
+    """Whether it contains one after other messages."""
+    is_silent: bool = True
+    """Whether none of its items becomes a message, except the `leading` ones."""
+
+    def rendering(self, form: Form) -> Rendering:
+        """Return the messages that are known of the log, none at first; a new rendering replaces the oldest one."""
+        return self.log.renderings.get(form) or self.render_anew(form)
+
+    def render_anew(self, form: Form) -> Rendering:
+        """Return an empty rendering that replaces the known one, if any."""
+        renderings = self.log.renderings
+        if form not in renderings and len(renderings) == MOST_RENDERINGS:
+            del renderings[next(iter(renderings))]
+        found = renderings[form] = Rendering()
+        return found
+
+    @property
+    def items(self) -> list[InputItem]:
+        """The items, in a separate list."""
+        return self.log.items[: self.length]
+
+    def extended(self, items: Sequence[InputItem], size: int = 0) -> "Prefix":
+        """Return the prefix that ends with these items, which take about `size` bytes."""
+        is_newest = self.length == len(self.log.items)
+        log = self.log if is_newest else self.log.copied(self.length)
+        open_calls = dict.fromkeys(self.open)
+        added = _Added(
+            log,
+            open_calls,
+            self.last_user,
+            self.is_sound,
+            self.is_apart,
+            self.leading,
+            self.has_late_system,
+            self.is_silent,
+        )
+        for item in items:
+            added.add(item)
+        log.size += size
+        kinds = self.kinds.union(map(type, items))
+        return Prefix(
+            log,
+            len(log.items),
+            self.kinds if kinds == self.kinds else kinds,
+            tuple(added.open),
+            added.last_user,
+            added.is_sound,
+            added.is_apart and kinds <= INDEPENDENT,
+            added.leading,
+            added.has_late_system,
+            added.is_silent,
+        )
+
+    def check_calls(self, new: Sequence[InputItem]) -> None:
+        """Check that calls and outputs are paired once the `new` items follow; raises as `check_calls`."""
+        if not self.is_sound:
+            check_calls([*self.items, *new])
+            return
+        log, ties = self.log, {tie(item) for item in new if type(item) in CALLS or type(item) in OUTPUTS}
+        places = {log.calls[call_id] for call_id in self.open}
+        for found in (log.calls, log.outputs):
+            places |= {found[call_id] for call_id in ties if found.get(call_id, self.length) < self.length}
+        check_calls([*(log.items[place] for place in sorted(places)), *new])
+
+
+@dataclass(slots=True)
+class _Added:
+    """The new state of a prefix while items are added."""
+
+    log: Log
+    open: dict[str, None]
+    last_user: int
+    is_sound: bool
+    is_apart: bool
+    leading: int
+    has_late_system: bool
+    is_silent: bool
+
+    def add(self, item: InputItem) -> None:
+        log, kind, place = self.log, type(item), len(self.log.items)
+        if isinstance(item, Message):
+            if item.role in SYSTEM_ROLES:
+                self.leading = place + 1 if self.is_silent else self.leading
+                self.has_late_system |= not self.is_silent
+            elif item.role == "user":
+                self.last_user = place
+                self.is_silent = False
+            elif self.is_silent:
+                self.is_silent = not becomes_message(item)
+        elif kind in CALLS:
+            self.is_silent = False
+            self._add_call(item, place)
+        elif kind in OUTPUTS:
+            self.is_silent = False
+            self._add_output(item, place)
+        log.items.append(item)
+
+    def _add_call(self, call: InputItem, place: int) -> None:
+        call_id = tie(call)
+        self.is_sound &= bool(call_id) and call_id not in self.log.calls and not getattr(call, "async_", None)
+        self.log.calls.setdefault(call_id, place)
+        self.open[call_id] = None
+
+    def _add_output(self, output: InputItem, place: int) -> None:
+        call_id = tie(output)
+        self.is_sound &= call_id in self.open
+        self.is_apart &= self.log.calls.get(call_id, 0) >= self.last_user
+        self.log.outputs.setdefault(call_id, place)
+        self.open.pop(call_id, None)
+
+
+class Conversation(ItemList):
+    """Everything that the model receives, the beginning of which can be a chain's."""
+
+    __slots__ = ("prefix",)
+
+    def __init__(self, items: Iterable[InputItem] = (), prefix: Prefix | None = None) -> None:
+        super().__init__(items)
+        self.prefix = prefix
+        self.kinds = prefix.kinds.union(map(type, self[prefix.length :])) if prefix else frozenset(map(type, self))
+
+
+def joined(items: Sequence[InputItem], more: Sequence[InputItem]) -> Sequence[InputItem]:
+    """Return a conversation that continues with `more`."""
+    if not more:
+        return items
+    return Conversation([*items, *more], items.prefix if isinstance(items, Conversation) else None)
+
+
+class Messages(list[dict[str, Any]]):
+    """The messages of a request, some of which are already JSON."""
+
+    __slots__ = ("_json", "_known", "_length")
+
+    def __init__(self, first: list[dict[str, Any]], rendering: Rendering, cut: int, rest: list[dict[str, Any]]) -> None:
+        count, self._length = rendering.bounds[cut]
+        super().__init__(first)
+        self += rendering.messages if count == len(rendering.messages) else rendering.messages[:count]
+        self += rest
+        self._known = slice(len(first), len(first) + count)
+        self._json = rendering.json
+
+    def encoded(self, before: bytes, behind: bytes, encode: Callable[[Any], bytes]) -> bytes:
+        """Return them as JSON between other bytes. Known messages are only copied, once."""
+        first, rest = self[: self._known.start], self[self._known.stop :]
+        if not rest:
+            return b"".join((before, encode(list(self)), behind))
+        with memoryview(self._json)[: self._length] as known:
+            return b"".join((before, b"[", _with_commas(first), known, encode(rest)[1:], behind))
+
+
+def _with_commas(messages: list[dict[str, Any]]) -> bytes:
+    """Return messages as JSON, each followed by a comma, without the brackets."""
+    return _encode(messages)[1:-1] + b"," if messages else b""
+
+
+def encode_body(body: dict[str, Any], encode: Callable[[Any], bytes] = _encode) -> bytes:
+    """Return a request to a backend as JSON; `encode` creates the parts."""
+    messages = body.get("messages")
+    if not isinstance(messages, Messages):
+        return encode(body)
+    names = list(body)
+    place = names.index("messages")
+    before, behind = (encode({name: body[name] for name in part}) for part in (names[:place], names[place + 1 :]))
+    start = before[:-1] + (b',"messages":' if place else b'"messages":')
+    return messages.encoded(start, b"," + behind[1:] if len(behind) > 2 else b"}", encode)
+
+
+def encode_large_body(body: dict[str, Any]) -> bytes:
+    """Return the same, piece by piece: for a thread, in which one long step would stop all others."""
+    return encode_body(body, _encode_large)
+
+
+def _encode_large(value: Any) -> bytes:
+    return b"".join(pieces(value, _encode))

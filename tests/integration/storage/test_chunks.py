@@ -1,0 +1,80 @@
+"""Chunks are written and deleted in several transactions, on both stores."""
+
+import asyncio
+import sqlite3
+from collections.abc import AsyncIterator, Sequence
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from antiphon.storage.contract import Store
+from antiphon.storage.open import open_store
+from antiphon.storage.records.chunks import ChunkRow, IndexedFile
+from antiphon.storage.sqlite.store import SqliteStore
+from antiphon.storage.sqlite.words import MOST_STEPS
+
+FILE = IndexedFile("t", "vs_1", "file_1", 1, "a.txt")
+
+
+@pytest.fixture
+async def store(store_url: str) -> AsyncIterator[Store]:
+    opened = await open_store(store_url)
+    yield opened
+    await opened.close()
+
+
+def _rows(count: int, words: int = 300) -> Sequence[ChunkRow]:
+    return [ChunkRow(number, f"one{number} " + "more " * words, 1) for number in range(count)]
+
+
+async def test_two_sweeps_at_once_delete_each_chunk_once(store: Store) -> None:
+    assert await store.put_chunks(FILE, _rows(100))
+    await store.publish_chunks(FILE)
+    await store.drop_chunks("t", "vs_1", None)
+    assert sum(await asyncio.gather(store.sweep_chunks(), store.sweep_chunks())) == 100
+    assert await store.sweep_chunks() == 0
+    await store.inspect()  # the index is whole
+
+
+async def test_parts_after_the_first_are_refused_once_the_file_has_a_newer_version(store: Store) -> None:
+    writing = asyncio.ensure_future(store.put_chunks(FILE, _rows(400)))
+    newer = IndexedFile("t", "vs_1", "file_1", 2, "a.txt")
+    while not await store.put_chunks(newer, _rows(1)):
+        pass
+    assert not await writing
+    await store.publish_chunks(newer)
+    found = await store.searched_store("t", "vs_1")
+    assert found is not None and found.chunks == 1
+
+
+async def test_the_index_is_merged_in_small_steps(tmp_path: Path) -> None:
+    path = tmp_path / "antiphon.db"
+    store = SqliteStore.open(f"sqlite://{path}")
+    for version in range(1, 40):
+        await store.put_chunks(IndexedFile("t", "vs_1", "file_1", version, "a.txt"), _rows(3, 2000))
+    await store.close()
+    with closing(sqlite3.connect(path)) as connection:
+        settings = dict(connection.execute("SELECT k, v FROM chunk_words_config"))
+        connection.execute("INSERT INTO chunk_words (chunk_words) VALUES ('integrity-check')")
+    assert _parts_of_index(path) <= 2 * MOST_STEPS
+    assert settings["automerge"] == 0
+
+
+async def test_the_index_is_merged_also_where_chunks_are_only_deleted(tmp_path: Path) -> None:
+    path = tmp_path / "antiphon.db"
+    store = SqliteStore.open(f"sqlite://{path}")
+    for number in range(40):
+        file = IndexedFile("t", "vs_1", f"file_{number}", 1, "a.txt")
+        await store.put_chunks(file, _rows(3, 500))
+        await store.publish_chunks(file)
+    for number in range(40):
+        await store.drop_chunks("t", "vs_1", f"file_{number}")
+        assert await store.sweep_chunks() == 3
+    await store.close()
+    assert _parts_of_index(path) <= 2 * MOST_STEPS
+
+
+def _parts_of_index(path: Path) -> int:
+    with closing(sqlite3.connect(path)) as connection:
+        return int(connection.execute("SELECT count(DISTINCT segid) FROM chunk_words_idx").fetchone()[0])

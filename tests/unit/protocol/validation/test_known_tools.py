@@ -1,0 +1,110 @@
+"""Tools that were decoded before: the request is the same as if it was decoded alone, and so are its errors."""
+
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from antiphon.errors import ClientError
+from antiphon.protocol.tool_lists import ToolList
+from antiphon.protocol.validation.known_tools import decode_with_tools
+from antiphon.protocol.validation.validate import MAX_DEPTH, decode_request
+from antiphon.sharing.recent import Recent
+from tests.support.chance import examples
+
+TIDE = {"type": "function", "name": "tide", "parameters": {"type": "object", "properties": {"port": {}}}}
+PATCH = {"type": "custom", "name": "patch", "format": {"type": "text"}}
+NAMESPACE = {"type": "namespace", "name": "sea", "description": "", "tools": [TIDE | {"defer_loading": True}]}
+SEARCH = {"type": "tool_search", "execution": "client"}
+BROKEN = [TIDE, TIDE, {"type": "function", "name": "wave"}, {"type": "function"}, NAMESPACE, {"type": "nothing"}, 7]
+
+requests = st.fixed_dictionaries(
+    {"model": st.just("m"), "input": st.sampled_from(["Hi", [{"role": "user", "content": "Hi"}], [{}], 7, None])},
+    optional={
+        "tools": st.lists(st.sampled_from([TIDE, PATCH, SEARCH, *BROKEN]), max_size=3)
+        | st.sampled_from([None, {}, "x"]),
+        "tool_choice": st.sampled_from(["auto", "required", {"type": "function", "name": "tide"}, 7]),
+        "top_k": st.just(1),
+        "temprature": st.just(1),
+        "metadata": st.just({"a": "b"}),
+        "max_output_tokens": st.just(16.0),
+    },
+)
+
+
+def memory() -> Recent[bytes, ToolList]:
+    return Recent(1_000_000, lambda tools: tools.weight)
+
+
+def outcome(decode: Any) -> str:
+    """What comes of a body: the request, or the error."""
+    try:
+        return repr(decode())
+    except ClientError as error:
+        return repr(error.body())
+
+
+@examples(200)
+@given(st.lists(requests, min_size=1, max_size=4))
+def test_a_request_is_the_same_whatever_came_before_it(sent: list[dict[str, Any]]) -> None:
+    known = memory()
+    for request in [*sent, *sent]:
+        body = msgspec.json.encode(request)
+        assert outcome(lambda body=body: decode_with_tools(body, "top_k".__eq__, known, "a")) == outcome(
+            lambda body=body: decode_request(body, "top_k".__eq__)
+        )
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"[]",
+        b'{"tools":',
+        b'{"model":"m","input":"Hi","tools":[{"type":"function","name":"a"}],"tools":null}',
+        b'{"tools":[{"type":"function","name":"a"}],"model":"m","input":"\xff"}',
+        b'{"tools":[{"type":"function","name":"a"}],"model":"m","input":"Hi","temperature":1e999}',
+        b'{"tools":[{"type":"function","name":"a"}],"model":"m","input":"Hi","metadata":%b}'
+        % (b'{"a":' * MAX_DEPTH + b"1" + b"}" * MAX_DEPTH),
+    ],
+)
+def test_other_bytes_have_the_same_error(body: bytes) -> None:
+    known = memory()
+    decode_with_tools(b'{"model":"m","input":"Hi","tools":[{"type":"function","name":"a"}]}', None, known, "a")
+    assert outcome(lambda: decode_with_tools(body, None, known, "a")) == outcome(lambda: decode_request(body))
+
+
+def test_the_same_tools_are_decoded_once_for_each_tenant() -> None:
+    known = memory()
+    body = msgspec.json.encode({"model": "m", "input": "Hi", "tools": [TIDE, PATCH]})
+    other = msgspec.json.encode({"tools": [TIDE, PATCH], "input": "Ho", "model": "n"})
+    first, second, third = (decode_with_tools(each, None, known, "a") for each in (body, other, body))
+    assert first.tools is second.tools is third.tools
+    assert decode_with_tools(body, None, known, "b").tools is not first.tools
+
+
+def test_tools_with_credentials_are_not_kept() -> None:
+    server = {"type": "mcp", "server_label": "sea", "server_url": "https://sea.example", "authorization": "secret"}
+    known = memory()
+    body = msgspec.json.encode({"model": "m", "input": "Hi", "tools": [TIDE, server]})
+    assert decode_with_tools(body, None, known, "a").tools is not decode_with_tools(body, None, known, "a").tools
+    assert known.size == 0
+
+
+def test_tools_are_kept_within_their_bytes() -> None:
+    known = memory()
+    for number in range(1000):
+        tools = [TIDE | {"name": f"tide_{number}", "description": "x" * 1000}]
+        decode_with_tools(msgspec.json.encode({"model": "m", "input": "Hi", "tools": tools}), None, known, "a")
+    assert 500_000 < known.size < 1_000_000
+
+
+def test_a_fact_is_computed_again_for_other_inputs_alone() -> None:
+    tools = ToolList([])
+    one, other = object(), object()
+    facts = [tools.fact("sum", (each,), object) for each in (one, one, other, other, one)]
+    assert facts[0] is facts[1]
+    assert facts[2] is facts[3]
+    assert len({*map(id, facts)}) == 3
