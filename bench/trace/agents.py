@@ -6,7 +6,7 @@ from pathlib import Path
 from bench.agents.conversation import Conversation
 from bench.agents.scenarios import SCENARIOS, ways
 from bench.trace.counter import CallCounter
-from bench.trace.loopback import STEPS, Client, SteppedBackend
+from bench.trace.loopback import STEPS, Client, SteppedBackend, settle
 from bench.trace.scenarios import Costs, cheapest, connected, lone_delta
 
 BURST = "chunks"
@@ -16,6 +16,9 @@ LONE_DELTA = "one tool, lone delta"
 
 WARM_UP, SAMPLES = 2, 4
 """Requests of each path before any is counted, and those that are: few, because some make 40,000 calls."""
+
+CALM, MOST = 8, 200
+"""A server has started when so many requests in a row cost the same. It is counted anyway after so many requests."""
 
 
 async def trace_agents(folder: Path) -> dict[str, Costs]:
@@ -27,6 +30,7 @@ async def trace_agents(folder: Path) -> dict[str, Costs]:
 
 
 async def _trace(client: Client, counter: CallCounter) -> dict[str, Costs]:
+    await _started(client, counter)
     costs: dict[str, Costs] = {}
     for way in ways():
         if way.scenario == "no tool":  # that is an ordinary path
@@ -42,3 +46,19 @@ async def _trace(client: Client, counter: CallCounter) -> dict[str, Costs]:
 
     costs[LONE_DELTA] = await lone_delta(stepped)
     return costs
+
+
+async def _started(client: Client, counter: CallCounter) -> None:
+    """Wait until the server has started: on a slow machine, its first purge of the store went on during 12 requests."""
+    one = Conversation(client, SCENARIOS["no tool"](), model=BURST, stream=False)
+    last, same = 0, 0
+    for _ in range(MOST):
+        await one.begin()
+        await settle()
+        with counter.counting():
+            await one.send()
+            await settle()
+        calls = counter.take().total()
+        last, same = calls, same + 1 if calls == last else 0
+        if same == CALM:
+            return
