@@ -8,6 +8,7 @@ Very many small members are read in slices (`json_slices.py`), and so is all tha
 """
 
 import re
+from collections.abc import Callable
 from math import isinf
 from typing import Any
 
@@ -40,12 +41,27 @@ Python reads a number at the edge of what a double holds in 0.4 µs, msgspec its
 """
 
 skip = Decoder(Raw).decode
-_BLANK = re.compile(rb"[ \t\r\n]*")
+BLANKS = b" \t\r\n"
+_BLANK = re.compile(rb"[%b]*" % BLANKS)
 
 
-def decode_members(body: bytes) -> Any:
-    """Return the decoded JSON. Raises `DecodeError` or `ValueError` for what must be read in slices instead."""
-    value, end = _value(body, _next(body, 0))
+TOOLS = "tools"
+"""The member of the whole that a caller can read itself: an agent sends the same tools with each request."""
+
+Read = Callable[[bytes], Any]
+"""Returns the value of this JSON. Raises `DecodeError` or `ValueError` if it is malformed."""
+
+
+def decode_members(body: bytes, read_tools: Read | None = None) -> Any:
+    """Return the decoded JSON. Raises `DecodeError` or `ValueError` for what must be read in slices instead.
+
+    `read_tools` reads the tools, if they have at most `SLICE` bytes.
+    """
+    begin = _next(body, 0)
+    if read_tools is not None and body[begin : begin + 1] == b"{":
+        value, end = _object(body, begin, read_tools)
+    else:
+        value, end = _value(body, begin)
     if end != len(body):
         raise DecodeError("Something follows the value.")
     return value
@@ -79,7 +95,7 @@ def _list(body: bytes, begin: int) -> tuple[list[Any], int]:
     return values, _behind(body, at, b"]")
 
 
-def _object(body: bytes, begin: int) -> tuple[dict[str, Any], int]:
+def _object(body: bytes, begin: int, read_tools: Read | None = None) -> tuple[dict[str, Any], int]:
     values: dict[str, Any] = {}
     at, follows = begin, b","
     while follows == b",":
@@ -88,7 +104,11 @@ def _object(body: bytes, begin: int) -> tuple[dict[str, Any], int]:
         if end is None or end - at > LONG or body[at : at + 1] != b'"' or body[end : end + 1] != b":":
             raise DecodeError("No short name begins here.")
         name = decode_value(memoryview(body)[at:end])
-        values[name], at = _value(body, _next(body, end + 1))
+        at = _next(body, end + 1)
+        if read_tools is not None and name == TOOLS and (end := _end(body, at)) is not None:
+            values[name], at = read_tools(body[at:end].rstrip(BLANKS)), end
+        else:
+            values[name], at = _value(body, at)
         follows = body[at : at + 1]
         if len(values) % FEW == 0 and at - begin < SMALL * len(values):
             raise DecodeError("The members are small.")

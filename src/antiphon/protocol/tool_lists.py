@@ -1,9 +1,10 @@
 """The tools of a request, and what follows from them alone: an agent sends the same ones with every request."""
 
 from collections.abc import Callable, Iterable
+from operator import is_
 from typing import Protocol, TypeVar
 
-from antiphon.protocol.tools import AnyTool
+from antiphon.protocol.tools import AnyTool, FunctionTool
 
 T = TypeVar("T")
 
@@ -14,16 +15,23 @@ PER_BYTE = 4
 """Copies of the JSON of tools in memory: itself, as values, and as what follows from them."""
 
 
+FUNCTIONS = frozenset({FunctionTool})
+
+
 class ToolList(list[AnyTool]):
     """Tools that match the rules. They are not changed, so that requests with the same tools share them."""
 
-    __slots__ = ("_facts", "kinds", "weight")
+    __slots__ = ("_facts", "are_functions", "json", "kinds", "weight")
 
     def __init__(self, tools: Iterable[AnyTool], json: bytes = b"") -> None:
         super().__init__(tools)
         self.kinds = frozenset(map(type, self))
+        self.are_functions = self.kinds == FUNCTIONS
+        """Whether the client runs all of them, as functions."""
+        self.json = json
+        """Their JSON, as a client sends it; empty if they are not to be kept."""
         self.weight = PER_BYTE * len(json) + PER_TOOL * len(self)
-        """Bytes of memory that they take, if this is their JSON."""
+        """Bytes of memory that they take."""
         self._facts: dict[str, tuple[tuple[object, ...], object]] = {}
 
     def fact(self, name: str, inputs: tuple[object, ...], compute: Callable[[], T]) -> T:
@@ -32,7 +40,7 @@ class ToolList(list[AnyTool]):
         Requests share the result, so it must not be changed.
         """
         known = self._facts.get(name)
-        if known is not None and all(one is other for one, other in zip(known[0], inputs, strict=True)):
+        if known is not None and all(map(is_, known[0], inputs)):
             return known[1]  # type: ignore[return-value]
         value = compute()
         self._facts[name] = inputs, value
@@ -43,7 +51,10 @@ class ToolMemory(Protocol):
     """Keeps the newest tools of each tenant by their JSON."""
 
     def find(self, tenant: str, key: bytes) -> ToolList | None:
-        """Return the tools."""
+        """Return the tools, and mark them as used."""
+
+    def peek(self, tenant: str, key: bytes) -> ToolList | None:
+        """Return the tools. Any thread can call this."""
 
     def put(self, tenant: str, key: bytes, value: ToolList) -> None:
         """Keep the tools."""

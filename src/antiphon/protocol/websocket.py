@@ -12,9 +12,11 @@ from antiphon.errors import ClientError
 from antiphon.protocol.items.content import ContentPart, InputPart, Text
 from antiphon.protocol.items.messages import InputItem, Message
 from antiphon.protocol.requests import CreateResponse, ResponseId
+from antiphon.protocol.tool_lists import ToolMemory
 from antiphon.protocol.validation import refusals
+from antiphon.protocol.validation.known_tools import decode_data, named
 from antiphon.protocol.validation.rules import check_items
-from antiphon.protocol.validation.validate import Takes, decode_object, fit, read_request
+from antiphon.protocol.validation.validate import Takes, fit, read_request
 
 TYPES = ("response.create", "response.steer")
 
@@ -62,9 +64,12 @@ def _parts(content: str | list[InputPart]) -> str | list[ContentPart]:
     return content if isinstance(content, str) else [*content]
 
 
-def decode_message(body: bytes) -> dict[str, Any]:
-    """Return a message as plain data, of a known `type`. Raises `ClientError` (400)."""
-    data = decode_object(body)
+def decode_message(body: bytes, memory: ToolMemory, tenant: str) -> tuple[dict[str, Any], bytes]:
+    """Return a message as plain data, of a known `type`, and the JSON of its tools (see `decode_data`).
+
+    Raises `ClientError` (400).
+    """
+    data, tools = decode_data(body, memory, tenant)
     kind = data.get("type")
     if kind is None:
         raise refusals.missing("type")
@@ -72,7 +77,7 @@ def decode_message(body: bytes) -> dict[str, Any]:
         raise refusals.invalid_type("type", ["string"], kind)
     if kind not in TYPES:
         raise refusals.invalid_value("type", kind, TYPES)
-    return data
+    return data, tools
 
 
 def lane_of(body: bytes) -> str | None:
@@ -97,11 +102,12 @@ def take_lane(data: dict[str, Any]) -> str | None:
     return lane
 
 
-def read_create(data: dict[str, Any], takes: Takes | None = None) -> Create:
+def read_create(data: dict[str, Any], takes: Takes | None = None, tools: bytes = b"") -> Create:
     """Return a `response.create` without its lane, fully checked. Raises `ClientError` (400).
 
-    `stream` can only have its implied value, and `stream_options` takes effect: padding concerns events, not the
-    transport. A warm-up needs no input. `takes`: see `decode_request`.
+    `tools` is the JSON of its tools, if they can be kept. `stream` can only have its implied value, and
+    `stream_options` takes effect: padding concerns events, not the transport. A warm-up needs no input. `takes`: see
+    `decode_request`.
     """
     body = {name: value for name, value in data.items() if name not in ("type", "generate")}
     generates = data.get("generate")
@@ -115,9 +121,9 @@ def read_create(data: dict[str, Any], takes: Takes | None = None) -> Create:
             body[name] = value
     options = body.get("prompt_cache_options")
     if generates is not False or (isinstance(options, dict) and options.get("prewarm") is True and body.get("input")):
-        return Create(read_request(body, takes))
+        return Create(named(read_request(body, takes), tools))
     is_bare = not any(body.get(name) for name in ("input", "previous_response_id", "conversation"))
-    request = read_request({**body, "input": "-"} if is_bare else body, takes)
+    request = named(read_request({**body, "input": "-"} if is_bare else body, takes), tools)
     return Create(replace(request, input=[]) if is_bare else request, generates=False)
 
 

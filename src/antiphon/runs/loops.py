@@ -9,7 +9,7 @@ import msgspec
 
 from antiphon.protocol.items.content import InputText
 from antiphon.protocol.items.hosted import CodeInterpreterCall, FileSearchCall, McpCall, McpListTools, WebSearchCall
-from antiphon.protocol.items.messages import InputItem, Message, Reasoning
+from antiphon.protocol.items.messages import InputItem, ItemList, Message, Reasoning
 from antiphon.protocol.validation.call_rules import CALLS, OUTPUTS, tie
 from antiphon.translation.to_chat_completions.prefix import joined
 from antiphon.translation.writer import Note
@@ -66,8 +66,10 @@ def nudged(items: Sequence[InputItem], limit: int) -> tuple[Sequence[InputItem],
 
     `limit` is the number of repetitions at which the note is added, 0 for no limit; at `STUCK` times the limit it ends.
     """
-    count = repetitions(items) if limit else 0
-    if count < limit or not limit:
+    if not limit or (isinstance(items, ItemList) and items.kinds.isdisjoint(_MADE)):
+        return items, None
+    count = repetitions(items)
+    if count < limit:
         return items, None
     said = Message(role="developer", content=[InputText(text=NUDGE.format(count=count))])
     return joined(items, [said]), STOPPED if count >= limit * STUCK else NUDGED

@@ -261,8 +261,7 @@ class ModelCaller:
 
     async def _load_judge(self, step: CallModel) -> None:
         """Load the module that checks answers against schemas, if this answer must match one."""
-        needs_judge = step.check is not None or any(offer.check == "schema" for offer in step.toolbox.offers.values())
-        if needs_judge:
+        if step.check is not None or step.toolbox.checks_schemas:
             await load_if_installed(JUDGE)  # without it, the answer stays unchecked
 
     async def read_whole(self, stream: ModelStream) -> None:

@@ -308,7 +308,9 @@ def look_at_tools(
     Raises `ClientError` (400) for the first of them if this server `refuses` such tools.
     """
     types = left_out(request, items, served) if api == "chat" else []
-    if types and refuses:
+    if not types:
+        return types
+    if refuses:
         raise ClientError(
             f"Unsupported tool: this server does not run tools of type '{types[0]}'.",
             code="unsupported_value",

@@ -40,6 +40,12 @@ class Recent(Generic[K, V]):
         share.entries.move_to_end(key)
         return share.entries[key][0]
 
+    def peek(self, tenant: str, key: K) -> V | None:
+        """Return a value. Any thread can call this: the value is not marked as used."""
+        share = self._shares.get(tenant)
+        entry = None if share is None else share.entries.get(key)
+        return None if entry is None else entry[0]
+
     def put(self, tenant: str, key: K, value: V) -> None:
         """Store a value, replacing the previous one."""
         share = self._shares.setdefault(tenant, _Share())

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.tool_bindings import Kind
+from antiphon.protocol.tool_lists import ToolList
 from antiphon.protocol.tools import (
     CodeInterpreterTool,
     FileSearchTool,
@@ -70,6 +71,8 @@ class Toolset:
 
     def check(self, tools: Iterable[Tool]) -> None:
         """Raise `ClientError` (400) for the first invalid tool."""
+        if isinstance(tools, ToolList) and tools.are_functions:
+            return
         for number, tool in enumerate(tools):
             for kind, behind in self._behind.items():
                 if is_of(kind, tool):
@@ -85,15 +88,18 @@ class Toolset:
     def described(self, request: CreateResponse) -> CreateResponse:
         """Return the request with the settings' descriptions of its servers, if it has none itself."""
         mcp = self.mcp
-        if mcp is None or not any(isinstance(tool, McpTool) for tool in request.tools or ()):
+        tools = request.tools or ()
+        if mcp is None or (isinstance(tools, ToolList) and McpTool not in tools.kinds):
             return request
-        tools = [
+        if not any(isinstance(tool, McpTool) for tool in tools):
+            return request
+        described = [
             replace(tool, server_description=tool.server_description or mcp.description(tool))
             if isinstance(tool, McpTool)
             else tool
-            for tool in request.tools or ()
+            for tool in tools
         ]
-        return replace(request, tools=tools)
+        return replace(request, tools=described)
 
     async def close(self) -> None:
         """Release all resources."""

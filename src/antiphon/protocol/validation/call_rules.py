@@ -107,9 +107,9 @@ def check_calls(items: Iterable[Any]) -> None:
         if kind in CALLS:
             _add_once(calls, item, CALLS[kind])
         elif kind in OUTPUTS:
-            _add_once(outputs, item, OUTPUTS[kind])
-            if tie(item) and tie(item) not in calls:
-                raise _wrong(f"No tool call found for {OUTPUTS[kind]} with call_id {tie(item)}.")
+            call_id = _add_once(outputs, item, OUTPUTS[kind])
+            if call_id and call_id not in calls:
+                raise _wrong(f"No tool call found for {OUTPUTS[kind]} with call_id {call_id}.")
     for call_id, call in calls.items():
         if call_id not in outputs and not getattr(call, "async_", None):
             raise _wrong(f"No tool output found for {CALLS[type(call)]} {call_id}.")
@@ -128,12 +128,13 @@ def awaited(items: Sequence[Any]) -> list[bool]:
     return places
 
 
-def _add_once(seen: dict[str, Any], item: Any, what: str) -> None:
+def _add_once(seen: dict[str, Any], item: Any, what: str) -> str:
     call_id = tie(item)
     if call_id in seen:
         raise _wrong(f"Duplicate {what} found with call_id {call_id}.", "invalid_value")
     if call_id:
         seen[call_id] = item
+    return call_id
 
 
 def _wrong(message: str, code: str | None = None) -> ClientError:

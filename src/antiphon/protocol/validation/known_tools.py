@@ -5,12 +5,19 @@ from typing import Any
 from msgspec import DecodeError, Raw
 from msgspec.json import Decoder
 
-from antiphon.protocol.json_members import decode_value
+from antiphon.protocol.json_members import TOOLS, decode_value
 from antiphon.protocol.json_slices import count_openings
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.tool_lists import ToolList, ToolMemory
 from antiphon.protocol.tools import McpTool
-from antiphon.protocol.validation.validate import MAX_DEPTH, Takes, decode_request, read_request
+from antiphon.protocol.validation.validate import (
+    LARGE,
+    MAX_DEPTH,
+    Takes,
+    decode_object,
+    decode_request,
+    read_request,
+)
 
 HAS_TOOLS = b'"tools"'
 """In a body that can have tools; one that writes the name in another way is decoded as any other."""
@@ -21,32 +28,95 @@ _split = Decoder(dict[str, Raw]).decode
 def decode_with_tools(body: bytes, takes: Takes | None, memory: ToolMemory, tenant: str) -> CreateResponse:
     """Return the same as `decode_request`, and raise the same. `memory` keeps the newest tools of the `tenant`.
 
-    Those of MCP servers are not kept: they can contain credentials.
+    This is for bodies of up to `LARGE` bytes.
+    """
+    data, json = _known(body, memory, tenant)
+    if data is not None:
+        return read_request(data, takes)
+    request = decode_request(body, takes)
+    if json:
+        keep(named(request, json), memory, tenant)
+    return request
+
+
+def decode_large(body: bytes, takes: Takes | None, memory: ToolMemory, tenant: str) -> CreateResponse:
+    """Return the same of a body of any size. A thread can call this; the event loop calls `keep` then."""
+    data, json = decode_data(body, memory, tenant)
+    return named(read_request(data, takes), json)
+
+
+def decode_data(body: bytes, memory: ToolMemory, tenant: str) -> tuple[dict[str, Any], bytes]:
+    """Return the same as `decode_object`, with a `ToolList` for tools that are known; and the JSON of those that are
+    not, as far as it was found. A thread can call this for a body of more than `LARGE` bytes.
+    """
+    if HAS_TOOLS not in body:
+        return decode_object(body), b""
+    if len(body) > LARGE:
+        tools = _Tools(memory, tenant)
+        data = decode_object(body, read_tools=tools.read)
+        return data, tools.json if data.get(TOOLS) is tools.value else b""
+    known, json = _known(body, memory, tenant)
+    return (decode_object(body), json) if known is None else (known, b"")
+
+
+def named(request: CreateResponse, json: bytes) -> CreateResponse:
+    """Note the JSON of the request's tools, so that `keep` keeps them. Returns the request.
+
+    Tools of MCP servers are not kept: they can contain credentials.
+    """
+    if json and isinstance(request.tools, ToolList) and McpTool not in request.tools.kinds:
+        request.tools = ToolList(request.tools, json)
+    return request
+
+
+def keep(request: CreateResponse, memory: ToolMemory, tenant: str) -> None:
+    """Keep the tools of a request, if their JSON was noted, or mark them as used."""
+    if isinstance(request.tools, ToolList) and request.tools.json:
+        memory.put(tenant, request.tools.json, request.tools)
+
+
+class _Tools:
+    """Reads the tools of a large body, and remembers what it read."""
+
+    def __init__(self, memory: ToolMemory, tenant: str) -> None:
+        self._memory, self._tenant = memory, tenant
+        self.json: bytes = b""
+        self.value: Any = None
+
+    def read(self, json: bytes) -> Any:
+        """Return the tools of this JSON."""
+        known = self._memory.peek(self._tenant, json)
+        self.json, self.value = (json, decode_value(json)) if known is None else (b"", known)
+        return self.value
+
+
+def _known(body: bytes, memory: ToolMemory, tenant: str) -> tuple[dict[str, Any] | None, bytes]:
+    """Return a body as plain data with tools that are known, or None; and the JSON of the tools.
+
+    None also means that it must be read as a whole, for an error or its depth.
     """
     try:
         members = _split(body)
     except (DecodeError, ValueError, RecursionError):
-        members = {}
-    tools = members.pop("tools", None)
+        return None, b""
+    tools = members.pop(TOOLS, None)
     if tools is None or len(tools) <= len("null"):
-        return decode_request(body, takes)
+        return None, b""
     json = bytes(tools)
     known = memory.find(tenant, json)
-    data = None if known is None else _decoded(members)
-    if data is not None:
-        return read_request(data, takes, known)
-    request = decode_request(body, takes)
-    if isinstance(request.tools, ToolList) and McpTool not in request.tools.kinds:
-        request.tools = ToolList(request.tools, json)
-        memory.put(tenant, json, request.tools)
-    return request
-
-
-def _decoded(members: dict[str, Raw]) -> dict[str, Any] | None:
-    """Return members as plain data; None if they must be read as a whole, for an error or their depth."""
-    if sum(count_openings(bytes(member), MAX_DEPTH) for member in members.values()) >= MAX_DEPTH:
-        return None
+    if known is None:
+        return None, json
+    # A level takes two bytes.
+    if len(body) - len(json) > 2 * MAX_DEPTH and _is_deep(members):
+        return None, json
     try:
-        return {name: decode_value(member) for name, member in members.items()}
+        data = {name: decode_value(member) for name, member in members.items()}
     except (DecodeError, ValueError):
-        return None
+        return None, json
+    data[TOOLS] = known
+    return data, json
+
+
+def _is_deep(members: dict[str, Raw]) -> bool:
+    """Return whether members have so many brackets that they may be too deep."""
+    return sum(count_openings(bytes(member), MAX_DEPTH) for member in members.values()) >= MAX_DEPTH

@@ -27,6 +27,7 @@ from antiphon.gateway import (
 )
 from antiphon.protocol.events import TERMINAL, Event
 from antiphon.protocol.requests import CreateResponse
+from antiphon.protocol.validation.known_tools import keep
 from antiphon.protocol.validation.validate import LARGE
 from antiphon.protocol.websocket import (
     Steer,
@@ -154,38 +155,42 @@ class Connection:
     async def _take(self, body: bytes) -> None:
         lane: Lane = None
         try:
-            data = await self._read(body)
-            if data is None:
+            message = await self._read(body)
+            if message is None:
                 return
+            data, tools = message
             if data["type"] == "response.steer":
                 await self._steer(data, len(body))
                 return
             lane = take_lane(data)
             if self._why_over is not None:
                 raise self._why_over()
-            self._enter(Asked(lane, body, data))
+            self._enter(Asked(lane, body, data, tools))
         except AntiphonError as error:
             await self._channel.refuse(error, lane)
         else:
             self._begin_next()
 
-    async def _read(self, body: bytes) -> dict[str, Any] | None:
-        """Return a message as data; None for one that was rejected, since no memory is free for it.
+    async def _read(self, body: bytes) -> tuple[dict[str, Any], bytes] | None:
+        """Return a message as data, with the JSON of new tools; None for one that is rejected, as no memory is free.
 
         The bytes of a large message are reserved while it waits for a thread; a rejected one does not wait.
         """
         size = len(body)
         if size <= LARGE:
-            return decode_message(body)
+            return self._message(body)
         try:
             self._account.take(size)
         except AntiphonError as error:
             await self._channel.refuse(error, lane_of(body))
             return None
         try:
-            return await self._decoded(decode_message, body, size)
+            return await self._decoded(self._message, body, size)
         finally:
             self._account.release(size)
+
+    def _message(self, body: bytes) -> tuple[dict[str, Any], bytes]:
+        return decode_message(body, self._gateway.tools, self._http.tenant)
 
     async def _decoded(self, decode: Callable[[U], T], given: U, size: int) -> T:
         """Return the decoded message; a large one is decoded in a thread."""
@@ -263,13 +268,17 @@ class Connection:
 
     async def _create(self, asked: Asked) -> None:
         """Run the requested response, and the automatic follow-ups."""
-        lane, data = asked.lane, asked.data
-        if data is None:  # it waited, and was decoded before
-            data = await self._decoded(decode_message, asked.body, len(asked.body))
+        lane = asked.lane
+        if asked.data is not None:
+            data = asked.data
+        else:  # it waited, and was decoded before
+            data, asked.tools = await self._decoded(self._message, asked.body, len(asked.body))
             take_lane(data)
         parent = data.get("previous_response_id")
         try:
-            create = await self._decoded(partial(read_create, takes=self._gateway.accepts), data, len(asked.body))
+            read = partial(read_create, takes=self._gateway.accepts, tools=asked.tools)
+            create = await self._decoded(read, data, len(asked.body))
+            keep(create.request, self._gateway.tools, self._http.tenant)
             request = with_cache(self._http, create.request)
             request = with_input(request, messages(self._steering.pending(parent)))
             if request.prompt is not None:

@@ -25,6 +25,8 @@ class Asked:
     body: bytes
     data: dict[str, Any] | None
     """None while it waits: data takes several times the memory of its bytes."""
+    tools: bytes = b""
+    """The JSON of its tools, if they are new."""
 
 
 class Lanes:

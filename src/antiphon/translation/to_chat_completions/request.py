@@ -28,6 +28,7 @@ from antiphon.protocol.items.messages import (
     SentCompaction,
 )
 from antiphon.protocol.requests import CreateResponse, LocalRequest, PromptedRequest, ReasoningConfig, TextConfig
+from antiphon.protocol.tool_bindings import Offer
 from antiphon.translation.dialects.dialect import EFFORTS, Dialect
 from antiphon.translation.dialects.profile import EffortForm
 from antiphon.translation.files import ReadFiles
@@ -274,12 +275,26 @@ def _tools(request: CreateResponse, toolbox: Toolbox, dialect: Dialect, adjusted
     offers, choice = tool_choice(toolbox, request.tool_choice, dialect)
     if not offers:
         return {}
-    body: Body = {"tools": chat_tools(offers, dialect, adjusted)}
+    body: Body = {"tools": _functions(toolbox, offers, dialect, adjusted)}
     if choice is not None:
         body["tool_choice"] = choice
     if request.parallel_tool_calls is not None and "parallel_tool_calls" in dialect.accepts:
         body["parallel_tool_calls"] = request.parallel_tool_calls
     return body
+
+
+def _functions(toolbox: Toolbox, offers: list[Offer], dialect: Dialect, adjusted: list[str]) -> list[dict[str, Any]]:
+    """Return the tools that are sent. All requests with the same tools share them: they are not changed."""
+    if toolbox.source is None or len(offers) < len(toolbox.offers):
+        return chat_tools(offers, dialect, adjusted)
+    functions, what = toolbox.source.fact("functions", (toolbox.offers, dialect), lambda: _shared(offers, dialect))
+    adjusted += what if not adjusted else [name for name in what if name not in adjusted]
+    return functions
+
+
+def _shared(offers: list[Offer], dialect: Dialect) -> tuple[list[dict[str, Any]], list[str]]:
+    adjusted: list[str] = []
+    return chat_tools(offers, dialect, adjusted), adjusted
 
 
 # Parameters.

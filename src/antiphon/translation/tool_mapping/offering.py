@@ -107,6 +107,10 @@ class Toolbox(Struct):
     """Whether tools that this server runs are no longer offered; calls of them are dropped."""
     in_text: TextCalls = ""
     """Which calls the model can write as text that its backend does not recognise."""
+    checks_schemas: bool = False
+    """Whether the arguments of a call must match a schema."""
+    source: ToolList | None = None
+    """The tools that all `offers` follow from, if nothing else decides on them."""
 
     @property
     def offered(self) -> list[Offer]:
@@ -131,6 +135,7 @@ class Toolbox(Struct):
         """Offer no search that this server would run: the limit of searches is reached."""
         self.searches = [*self.searches, *(offer for offer in self.offers.values() if _is_search(offer))]
         self.offers = {name: offer for name, offer in self.offers.items() if not _is_search(offer)}
+        self.source = None
 
 
 NOTHING: frozenset[type[Tool]] = frozenset()
@@ -150,7 +155,7 @@ def toolbox_of(
     in_text = _in_text(request, dialect)
     if (tools := _alone(request, items)) is not None and McpTool not in tools.kinds:
         known = tools.fact("toolbox", (dialect, served), lambda: _toolbox(request, (), dialect, served))
-        return replace(known, in_text=in_text)
+        return replace(known, in_text=in_text, source=tools)
     toolbox = _toolbox(request, items, dialect, served)
     toolbox.in_text = in_text
     return toolbox
@@ -182,6 +187,7 @@ def _toolbox(
     for key, offer in found.items():
         toolbox.offers[toolbox.names[key]] = replace(offer, chat_name=toolbox.names[key])
     _settle_search(toolbox)
+    toolbox.checks_schemas = any(offer.check == "schema" for offer in toolbox.offers.values())
     return toolbox
 
 
@@ -233,6 +239,7 @@ def left_out(
 ) -> list[str]:
     """Return the types of the tools that are not offered to the model, each once."""
     if (tools := _alone(request, items)) is not None:
+        served = NOTHING if tools.are_functions else served  # a server runs none of these
         return tools.fact("left_out", (served,), lambda: _left_out(request, (), served))
     return _left_out(request, items, served)
 

@@ -8,9 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antiphon.errors import ClientError
+from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.tool_lists import ToolList
-from antiphon.protocol.validation.known_tools import decode_with_tools
-from antiphon.protocol.validation.validate import MAX_DEPTH, decode_request
+from antiphon.protocol.validation.known_tools import decode_large, decode_with_tools, keep
+from antiphon.protocol.validation.validate import LARGE, MAX_DEPTH, decode_request
+from antiphon.protocol.websocket import decode_message, read_create
 from antiphon.sharing.recent import Recent
 from tests.support.chance import examples
 
@@ -55,6 +57,46 @@ def test_a_request_is_the_same_whatever_came_before_it(sent: list[dict[str, Any]
         assert outcome(lambda body=body: decode_with_tools(body, "top_k".__eq__, known, "a")) == outcome(
             lambda body=body: decode_request(body, "top_k".__eq__)
         )
+
+
+def decoded_large(body: bytes, known: Recent[bytes, ToolList], tenant: str = "a") -> CreateResponse:
+    """A body as a thread and then the event loop decode it."""
+    request = decode_large(body, "top_k".__eq__, known, tenant)
+    keep(request, known, tenant)
+    return request
+
+
+@examples(100)
+@given(st.lists(requests, min_size=1, max_size=3), st.sampled_from([LARGE, 3 * LARGE]), st.booleans())
+def test_so_is_a_large_request(sent: list[dict[str, Any]], size: int, is_first: bool) -> None:
+    known = memory()
+    padding = {"instructions": "x" * size}
+    for request in [*sent, *sent]:
+        body = msgspec.json.format(msgspec.json.encode(padding | request if is_first else request | padding))
+        assert outcome(lambda body=body: decoded_large(body, known)) == outcome(
+            lambda body=body: decode_request(body, "top_k".__eq__)
+        )
+
+
+@pytest.mark.parametrize("size", [LARGE, 3 * LARGE])
+def test_the_tools_of_large_requests_are_decoded_once_for_each_tenant(size: int) -> None:
+    known = memory()
+    body = msgspec.json.encode({"model": "m", "input": "x" * size, "tools": [TIDE, PATCH]})
+    first, second, other = (decoded_large(body, known, tenant) for tenant in "aab")
+    assert first.tools is second.tools is not other.tools
+    small = msgspec.json.encode({"model": "m", "input": "Hi", "tools": [TIDE, PATCH]})
+    assert decode_with_tools(small, None, known, "a").tools is first.tools
+
+
+def test_the_last_of_two_tool_lists_counts_in_a_large_request_too() -> None:
+    known = memory()
+    one, other = (msgspec.json.encode([{"type": "function", "name": name}]) for name in ("tide", "wave"))
+    twice = b'{"model":"m","input":"%b","tools":%b,"tools":%b}' % (b"x" * LARGE, one, other)
+    long = b'{"model":"m","input":"%b","tools":%b,"tools":[%b%b]}' % (b"x" * LARGE, one, b" " * 3 * LARGE, other[1:-1])
+    for body in (twice, long, twice, long):
+        assert repr(decoded_large(body, known)) == repr(decode_request(body))
+    first = b'{"model":"m","input":"Hi","tools":%b}' % one
+    assert repr(decode_with_tools(first, None, known, "a")) == repr(decode_request(first))
 
 
 @pytest.mark.parametrize(
@@ -108,3 +150,15 @@ def test_a_fact_is_computed_again_for_other_inputs_alone() -> None:
     assert facts[0] is facts[1]
     assert facts[2] is facts[3]
     assert len({*map(id, facts)}) == 3
+
+
+def test_messages_of_a_websocket_share_the_tools_with_each_other_and_with_requests() -> None:
+    known = memory()
+    asked = {"model": "m", "input": "Hi", "tools": [TIDE, PATCH]}
+    for size in (0, 0, LARGE, 3 * LARGE):
+        message = msgspec.json.encode({"type": "response.create", **asked, "instructions": "x" * size})
+        data, json = decode_message(message, known, "a")
+        request = read_create(data, tools=json).request
+        keep(request, known, "a")
+        assert request.tools is decode_with_tools(msgspec.json.encode(asked), None, known, "a").tools
+        assert repr(request) == repr(read_create(msgspec.json.decode(message)).request)

@@ -41,13 +41,16 @@ class CallingContent(StreamingContent):
         self._reads = True
         """Whether calls are still searched for: the backend has reported none."""
         self._in_text = reader_of(offers, text_calls)
-        self._in_reasoning = LastCallReader(offers)
+        self._offers = offers
+        self._in_reasoning: LastCallReader | None = None
+        """None until there is reasoning."""
         self.search = has_sign, self._in_text.unread
 
     @property
     def steady_text(self) -> GrowingText | None:
         """See `StreamingContent.steady_text`. None while something that can be a call is held back."""
-        if self._reads and not (self._in_text.is_steady and self._in_reasoning.is_idle):
+        is_idle = self._in_reasoning is None or self._in_reasoning.is_idle
+        if self._reads and not (self._in_text.is_steady and is_idle):
             return None
         return super().steady_text
 
@@ -125,11 +128,14 @@ class CallingContent(StreamingContent):
         self._is_calling = False
 
     def _reason(self, text: str) -> None:
-        self._write_reasoning(self._in_reasoning.feed(text) if self._reads else text)
+        if self._reads:
+            self._in_reasoning = self._in_reasoning or LastCallReader(self._offers)
+            text = self._in_reasoning.feed(text)
+        self._write_reasoning(text)
 
     def _flush_reasoning(self, *, is_answer: bool) -> Sequence[TextCall]:
         """Write the reasoning that was held back; return the calls that end the answer inside it."""
-        if not self._reads:
+        if self._in_reasoning is None or not self._reads:
             return ()
         text, calls = self._in_reasoning.flush(is_answer=is_answer)
         self._write_reasoning(text)

@@ -94,6 +94,8 @@ class TextCallReader:
 
     def flush(self, *, is_answer: bool) -> list[Piece]:
         """Return what was held back: the answer is over (`is_answer`), or something other than text follows."""
+        if self._candidate is None and not self._run:
+            return []
         pieces: list[Piece] = []
         while self._candidate is not None:
             candidate, self._candidate = self._candidate, None
