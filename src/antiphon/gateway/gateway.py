@@ -16,6 +16,7 @@ from antiphon.access.usage import UsageFound, find_usage
 from antiphon.errors import ClientError, StoreError, log
 from antiphon.gateway.chat_completions import ChatCompletions
 from antiphon.gateway.conversations import Conversations
+from antiphon.gateway.input_memory import RecentInputs
 from antiphon.gateway.made import JsonObject, Made
 from antiphon.jobs import queue, replay
 from antiphon.jobs.queue import Queued
@@ -25,6 +26,8 @@ from antiphon.protocol.resources import (
     ResponsesQuery,
 )
 from antiphon.protocol.tool_lists import ToolList
+from antiphon.protocol.validation.known_tools import keep
+from antiphon.protocol.validation.large_requests import decode_large
 from antiphon.runs.compact import compact
 from antiphon.runs.engine import Engine, going_away
 from antiphon.runs.facts import origin_of
@@ -94,6 +97,8 @@ class Gateway:
         """Runs a function on large data in a thread, in the tenant's turn."""
         self.tools: Recent[bytes, ToolList] = Recent(TOOLS, lambda tools: tools.weight)
         """The newest tools of each tenant, by their JSON."""
+        self.inputs = RecentInputs()
+        """The newest histories that each tenant sends again with each turn."""
         self.known_keys = engine.api_keys
         """The API keys, which also decide whether a request needs one: once the first was created."""
         self._store_probe = StoreProbe(lambda: engine.store)
@@ -246,6 +251,18 @@ class Gateway:
         return any(served.is_reached for served in models.backends)
 
     # Responses.
+
+    async def decode_large(self, tenant: str, body: bytes) -> CreateResponse:
+        """Return the large body of `POST /responses`, decoded in a thread, and keep what the next turn sends again.
+
+        Raises `ClientError` (400).
+        """
+        known = self.accepts, self.tools, self.inputs, tenant
+        request, sent = await self.offload(tenant, decode_large, body, *known)
+        keep(request, self.tools, tenant)
+        if sent is not None:
+            self.inputs.put(tenant, sent)
+        return request
 
     async def create(
         self,

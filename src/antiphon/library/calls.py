@@ -42,7 +42,7 @@ from antiphon.protocol.requests import CreateResponse, Include
 from antiphon.protocol.resources import InputItemsQuery
 from antiphon.protocol.response import Response
 from antiphon.protocol.results import InputTokenCount
-from antiphon.protocol.validation.known_tools import HAS_TOOLS, decode_large, decode_with_tools, keep
+from antiphon.protocol.validation.known_tools import HAS_TOOLS, decode_with_tools
 from antiphon.protocol.validation.queries import decode_include, decode_input_items_query, decode_stream_query
 from antiphon.protocol.validation.validate import LARGE, decode_json, decode_request
 
@@ -273,12 +273,12 @@ class Calls:
         return gateway, request, body, ticket
 
     async def _decoded_request(self, gateway: Gateway, body: bytes) -> tuple[CreateResponse, bool]:
-        known = body, gateway.accepts, gateway.tools, TENANT
+        accepts = gateway.accepts
+        if len(body) <= LARGE and HAS_TOOLS in body:
+            return decode_with_tools(body, accepts, gateway.tools, TENANT), False
         if len(body) <= LARGE:
-            return decode_with_tools(*known) if HAS_TOOLS in body else decode_request(body, gateway.accepts), False
-        request = await gateway.offload(TENANT, decode_large, *known)
-        keep(request, gateway.tools, TENANT)
-        return request, True
+            return decode_request(body, accepts), False
+        return await gateway.decode_large(TENANT, body), True
 
 
 @contextmanager

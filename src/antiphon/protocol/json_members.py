@@ -8,7 +8,7 @@ Very many small members are read in slices (`json_slices.py`), and so is all tha
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from math import isinf
 from typing import Any
 
@@ -45,49 +45,51 @@ BLANKS = b" \t\r\n"
 _BLANK = re.compile(rb"[%b]*" % BLANKS)
 
 
-TOOLS = "tools"
-"""The member of the whole that a caller can read itself: an agent sends the same tools with each request."""
+Reader = Callable[[bytes, int], tuple[Any, int] | None]
+"""Reads a member of the whole, whose value begins at a place: returns the value, and where the next character after it
+is; None to have it decoded. Raises `DecodeError` or `ValueError` if it is malformed.
+"""
 
-Read = Callable[[bytes], Any]
-"""Returns the value of this JSON. Raises `DecodeError` or `ValueError` if it is malformed."""
+Readers = Mapping[str, Reader]
+"""By the name of the member."""
+
+NO_READERS: Readers = {}
 
 
-def decode_members(body: bytes, read_tools: Read | None = None) -> Any:
-    """Return the decoded JSON. Raises `DecodeError` or `ValueError` for what must be read in slices instead.
-
-    `read_tools` reads the tools, if they have at most `SLICE` bytes.
-    """
-    begin = _next(body, 0)
-    if read_tools is not None and body[begin : begin + 1] == b"{":
-        value, end = _object(body, begin, read_tools)
+def decode_members(body: bytes, readers: Readers = NO_READERS) -> Any:
+    """Return the decoded JSON. Raises `DecodeError` or `ValueError` for what must be read in slices instead."""
+    begin = next_place(body, 0)
+    if readers and body[begin : begin + 1] == b"{":
+        value, end = _object(body, begin, readers)
     else:
-        value, end = _value(body, begin)
+        value, end = read_value(body, begin)
     if end != len(body):
         raise DecodeError("Something follows the value.")
     return value
 
 
-def _value(body: bytes, begin: int) -> tuple[Any, int]:
+def read_value(body: bytes, begin: int) -> tuple[Any, int]:
     """Return the value that begins there, and where the next character after it is."""
-    end = _end(body, begin)
+    end = end_of_value(body, begin)
     if end is not None:
         return decode_value(memoryview(body)[begin:end]), end
     mark = body[begin : begin + 1]
     if mark == b'"':
         end = end_of_string(body, begin)
-        return decode_text(body, begin, end), _next(body, end)
+        return decode_text(body, begin, end), next_place(body, end)
     if mark == b"[":
-        return _list(body, begin)
+        return read_list(body, begin)
     if mark == b"{":
         return _object(body, begin)
     raise DecodeError("No large value begins so.")
 
 
-def _list(body: bytes, begin: int) -> tuple[list[Any], int]:
+def read_list(body: bytes, begin: int) -> tuple[list[Any], int]:
+    """Return the values behind an opening bracket or a comma, and where the next character after the array is."""
     values: list[Any] = []
     at, follows = begin, b","
     while follows == b",":
-        value, at = _value(body, _next(body, at + 1))
+        value, at = read_value(body, next_place(body, at + 1))
         values.append(value)
         follows = body[at : at + 1]
         if len(values) % FEW == 0 and at - begin < SMALL * len(values):
@@ -95,27 +97,26 @@ def _list(body: bytes, begin: int) -> tuple[list[Any], int]:
     return values, _behind(body, at, b"]")
 
 
-def _object(body: bytes, begin: int, read_tools: Read | None = None) -> tuple[dict[str, Any], int]:
+def _object(body: bytes, begin: int, readers: Readers = NO_READERS) -> tuple[dict[str, Any], int]:
     values: dict[str, Any] = {}
     at, follows = begin, b","
     while follows == b",":
-        at = _next(body, at + 1)
-        end = _end(body, at)
+        at = next_place(body, at + 1)
+        end = end_of_value(body, at)
         if end is None or end - at > LONG or body[at : at + 1] != b'"' or body[end : end + 1] != b":":
             raise DecodeError("No short name begins here.")
         name = decode_value(memoryview(body)[at:end])
-        at = _next(body, end + 1)
-        if read_tools is not None and name == TOOLS and (end := _end(body, at)) is not None:
-            values[name], at = read_tools(body[at:end].rstrip(BLANKS)), end
-        else:
-            values[name], at = _value(body, at)
+        at = next_place(body, end + 1)
+        read = readers.get(name)
+        found = None if read is None else read(body, at)
+        values[name], at = read_value(body, at) if found is None else found
         follows = body[at : at + 1]
         if len(values) % FEW == 0 and at - begin < SMALL * len(values):
             raise DecodeError("The members are small.")
     return values, _behind(body, at, b"}")
 
 
-def _end(body: bytes, begin: int) -> int | None:
+def end_of_value(body: bytes, begin: int) -> int | None:
     """Return where the next character after a value is; None if the value does not end within `SLICE` bytes.
 
     Raises `DecodeError` if it does not end at all.
@@ -135,10 +136,10 @@ def _end(body: bytes, begin: int) -> int | None:
 def _behind(body: bytes, at: int, closing: bytes) -> int:
     if body[at : at + 1] != closing:
         raise DecodeError("The value does not end so.")
-    return _next(body, at + 1)
+    return next_place(body, at + 1)
 
 
-def _next(body: bytes, at: int) -> int:
+def next_place(body: bytes, at: int) -> int:
     """Return the place of the next character that is not blank; the end of the body without any."""
     blank = _BLANK.match(body, at)
     return at if blank is None else blank.end()

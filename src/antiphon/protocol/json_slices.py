@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from antiphon.protocol.json_members import SLICE, Read, decode_members, decode_value
+from antiphon.protocol.json_members import NO_READERS, SLICE, Readers, decode_members, decode_value
 from antiphon.protocol.json_texts import (
     LONG,
     decode_text,
@@ -87,13 +87,13 @@ def count_openings(body: bytes, most: int) -> int:
     return found
 
 
-def decode_in_slices(body: bytes, read_tools: Read | None = None) -> Any:
+def decode_in_slices(body: bytes, readers: Readers = NO_READERS) -> Any:
     """Return the decoded JSON. Raises what `msgspec.json.decode` raises, with the same messages.
 
-    `read_tools`: see `decode_members`.
+    `readers`: see `decode_members`.
     """
     try:
-        return decode_members(body, read_tools)
+        return decode_members(body, readers)
     except (msgspec.DecodeError, ValueError, RecursionError):
         return _Slices(body).decode()
 

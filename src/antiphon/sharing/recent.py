@@ -46,6 +46,17 @@ class Recent(Generic[K, V]):
         entry = None if share is None else share.entries.get(key)
         return None if entry is None else entry[0]
 
+    def values(self, tenant: str) -> list[V]:
+        """Return the values of a tenant, those used last at the end. Any thread can call this."""
+        share = self._shares.get(tenant)
+        return [] if share is None else [value for value, _ in list(share.entries.values())]
+
+    def drop(self, is_over: Callable[[V], bool]) -> None:
+        """Remove all values of which this is true."""
+        for tenant, share in list(self._shares.items()):
+            for key in [key for key, (value, _) in share.entries.items() if is_over(value)]:
+                self._remove(tenant, share, key)
+
     def put(self, tenant: str, key: K, value: V) -> None:
         """Store a value, replacing the previous one."""
         share = self._shares.setdefault(tenant, _Share())
@@ -60,7 +71,10 @@ class Recent(Generic[K, V]):
     def _drop(self) -> None:
         tenant = max(self._shares, key=lambda name: self._shares[name].size)
         share = self._shares[tenant]
-        _, (_, size) = share.entries.popitem(last=False)
+        self._remove(tenant, share, next(iter(share.entries)))
+
+    def _remove(self, tenant: str, share: _Share[K, V], key: K) -> None:
+        _, size = share.entries.pop(key)
         share.size -= size
         self.size -= size
         if not share.entries:

@@ -5,7 +5,7 @@ from typing import Any
 from msgspec import DecodeError, Raw
 from msgspec.json import Decoder
 
-from antiphon.protocol.json_members import TOOLS, decode_value
+from antiphon.protocol.json_members import BLANKS, decode_value, end_of_value
 from antiphon.protocol.json_slices import count_openings
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.tool_lists import ToolList, ToolMemory
@@ -18,6 +18,8 @@ from antiphon.protocol.validation.validate import (
     decode_request,
     read_request,
 )
+
+TOOLS = "tools"
 
 HAS_TOOLS = b'"tools"'
 """In a body that can have tools; one that writes the name in another way is decoded as any other."""
@@ -39,12 +41,6 @@ def decode_with_tools(body: bytes, takes: Takes | None, memory: ToolMemory, tena
     return request
 
 
-def decode_large(body: bytes, takes: Takes | None, memory: ToolMemory, tenant: str) -> CreateResponse:
-    """Return the same of a body of any size. A thread can call this; the event loop calls `keep` then."""
-    data, json = decode_data(body, memory, tenant)
-    return named(read_request(data, takes), json)
-
-
 def decode_data(body: bytes, memory: ToolMemory, tenant: str) -> tuple[dict[str, Any], bytes]:
     """Return the same as `decode_object`, with a `ToolList` for tools that are known; and the JSON of those that are
     not, as far as it was found. A thread can call this for a body of more than `LARGE` bytes.
@@ -52,9 +48,9 @@ def decode_data(body: bytes, memory: ToolMemory, tenant: str) -> tuple[dict[str,
     if HAS_TOOLS not in body:
         return decode_object(body), b""
     if len(body) > LARGE:
-        tools = _Tools(memory, tenant)
-        data = decode_object(body, read_tools=tools.read)
-        return data, tools.json if data.get(TOOLS) is tools.value else b""
+        tools = ToolReader(memory, tenant)
+        data = decode_object(body, readers={TOOLS: tools.read})
+        return data, tools.json_in(data)
     known, json = _known(body, memory, tenant)
     return (decode_object(body), json) if known is None else (known, b"")
 
@@ -75,19 +71,27 @@ def keep(request: CreateResponse, memory: ToolMemory, tenant: str) -> None:
         memory.put(tenant, request.tools.json, request.tools)
 
 
-class _Tools:
+class ToolReader:
     """Reads the tools of a large body, and remembers what it read."""
 
     def __init__(self, memory: ToolMemory, tenant: str) -> None:
         self._memory, self._tenant = memory, tenant
-        self.json: bytes = b""
-        self.value: Any = None
+        self._json: bytes = b""
+        self._value: Any = None
 
-    def read(self, json: bytes) -> Any:
-        """Return the tools of this JSON."""
+    def read(self, body: bytes, begin: int) -> tuple[Any, int] | None:
+        """See `json_members.Reader`."""
+        end = end_of_value(body, begin)
+        if end is None:
+            return None
+        json = body[begin:end].rstrip(BLANKS)
         known = self._memory.peek(self._tenant, json)
-        self.json, self.value = (json, decode_value(json)) if known is None else (b"", known)
-        return self.value
+        self._json, self._value = (json, decode_value(json)) if known is None else (b"", known)
+        return self._value, end
+
+    def json_in(self, data: dict[str, Any]) -> bytes:
+        """Return the JSON of the tools in the decoded body; empty if they are known, or were not read here."""
+        return self._json if data.get(TOOLS) is self._value else b""
 
 
 def _known(body: bytes, memory: ToolMemory, tenant: str) -> tuple[dict[str, Any] | None, bytes]:

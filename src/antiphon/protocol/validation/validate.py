@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from antiphon.errors import ClientError
 from antiphon.protocol.items.messages import ID_PREFIXES, CompactionTrigger, ItemReference
-from antiphon.protocol.json_members import Read, decode_value
+from antiphon.protocol.json_members import NO_READERS, Readers, decode_value
 from antiphon.protocol.json_slices import count_openings, decode_in_slices, holds_more
 from antiphon.protocol.passthrough import (
     ChatCompletionRequest,
@@ -73,10 +73,10 @@ _ENCODING_HINTS = (
 )
 
 
-def decode_json(body: bytes, most_at_once: int = LARGE, read_tools: Read | None = None) -> Any:
+def decode_json(body: bytes, most_at_once: int = LARGE, readers: Readers = NO_READERS) -> Any:
     """Return the decoded JSON, as plain Python data; a body of more than `most_at_once` bytes is read in slices.
 
-    `read_tools` reads the tools of a body that is read so, see `decode_members`.
+    `readers` read members of a body that is read so, see `decode_members`.
 
     Strict: UTF-8 without byte order mark, no NaN or Infinity, no lone surrogates, numbers that a double can hold or
     integers of at most 4,300 digits, at most `MAX_DEPTH` levels and `MAX_CONTAINERS` arrays and objects. Raises
@@ -90,7 +90,7 @@ def decode_json(body: bytes, most_at_once: int = LARGE, read_tools: Read | None 
     if containers > MAX_CONTAINERS and holds_more(body, MAX_CONTAINERS):
         raise refusals.too_many_containers(MAX_CONTAINERS)
     try:
-        data = decode_value(body) if is_small else decode_in_slices(body, read_tools)
+        data = decode_value(body) if is_small else decode_in_slices(body, readers)
     except RecursionError:
         raise refusals.too_deep(None, MAX_DEPTH) from None
     except UnicodeDecodeError:
@@ -103,9 +103,9 @@ def decode_json(body: bytes, most_at_once: int = LARGE, read_tools: Read | None 
     return data
 
 
-def decode_object(body: bytes, most_at_once: int = LARGE, read_tools: Read | None = None) -> dict[str, Any]:
+def decode_object(body: bytes, most_at_once: int = LARGE, readers: Readers = NO_READERS) -> dict[str, Any]:
     """Return the JSON object in the body. Raises `ClientError` (400) if it is anything else. See `decode_json`."""
-    data = decode_json(body, most_at_once, read_tools)
+    data = decode_json(body, most_at_once, readers)
     if type(data) is not dict:
         raise refusals.invalid_type("", ["object"], data)
     return data

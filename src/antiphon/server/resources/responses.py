@@ -14,7 +14,7 @@ from antiphon.gateway import (
     weight_of_response,
 )
 from antiphon.protocol.requests import CreateResponse
-from antiphon.protocol.validation.known_tools import HAS_TOOLS, decode_large, decode_with_tools, keep
+from antiphon.protocol.validation.known_tools import HAS_TOOLS, decode_with_tools
 from antiphon.protocol.validation.queries import (
     decode_include,
     decode_input_items_query,
@@ -74,9 +74,7 @@ class _Responses:
         elif len(body) <= LARGE:
             request = asked = decode_request(body, self._gateway.accepts)
         else:
-            known = body, self._gateway.accepts, self._gateway.tools, http.tenant
-            request = asked = await self._gateway.offload(http.tenant, decode_large, *known)
-            keep(asked, self._gateway.tools, http.tenant)
+            request = asked = await self._gateway.decode_large(http.tenant, body)
         if http.uses_cache is not None or CACHE_HEADER in http.headers:
             request = with_cache(http, asked)
         gateway = self._gateway

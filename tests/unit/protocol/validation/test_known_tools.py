@@ -8,9 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antiphon.errors import ClientError
+from antiphon.gateway.input_memory import RecentInputs
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.tool_lists import ToolList
-from antiphon.protocol.validation.known_tools import decode_large, decode_with_tools, keep
+from antiphon.protocol.validation.known_tools import decode_with_tools, keep
+from antiphon.protocol.validation.large_requests import decode_large
 from antiphon.protocol.validation.validate import LARGE, MAX_DEPTH, decode_request
 from antiphon.protocol.websocket import decode_message, read_create
 from antiphon.sharing.recent import Recent
@@ -61,7 +63,7 @@ def test_a_request_is_the_same_whatever_came_before_it(sent: list[dict[str, Any]
 
 def decoded_large(body: bytes, known: Recent[bytes, ToolList], tenant: str = "a") -> CreateResponse:
     """A body as a thread and then the event loop decode it."""
-    request = decode_large(body, "top_k".__eq__, known, tenant)
+    request, _ = decode_large(body, "top_k".__eq__, known, RecentInputs(), tenant)
     keep(request, known, tenant)
     return request
 

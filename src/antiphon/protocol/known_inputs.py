@@ -1,0 +1,52 @@
+"""The newest histories that clients send again with each turn, decoded and checked.
+
+An agent that stores nothing sends its whole history with each request, and adds to its end. The JSON of the new
+`input` then begins with that of the one before, byte for byte. One comparison in C finds that; only the items behind it
+are decoded and checked, and the items before them are the same objects. They are not changed: `normalise_input` copies
+each item.
+"""
+
+from collections.abc import Sequence
+from operator import attrgetter
+from typing import Protocol
+
+from antiphon.protocol.items.calls import CustomToolCall, CustomToolCallOutput
+from antiphon.protocol.items.messages import FunctionCall, FunctionCallOutput, InputItem, Message, Reasoning
+
+KINDS = frozenset[type]({Message, Reasoning, FunctionCall, FunctionCallOutput, CustomToolCall, CustomToolCallOutput})
+"""Items of which each is checked on its own, and that need nothing else to be read."""
+
+LARGEST = 4 * 1024 * 1024
+"""Bytes of JSON that are kept of one history."""
+
+PER_BYTE, PER_ITEM = 3, 2048
+"""What a history takes in memory: its JSON, and its items, whose texts are not shared with that."""
+
+
+_id = attrgetter("id")
+
+
+class KnownInput:
+    """The items of an input, and their JSON from the opening bracket to the end of the last item."""
+
+    __slots__ = ("ids", "items", "json", "key")
+
+    def __init__(self, json: bytes, items: Sequence[InputItem], key: object) -> None:
+        self.json, self.items, self.key = json, items, key
+        self.ids = frozenset(map(_id, items)) - {None, ""}
+        """The ids of the items that have one."""
+
+    @property
+    def weight(self) -> int:
+        """Bytes of memory that it takes."""
+        return PER_BYTE * len(self.json) + PER_ITEM * len(self.items)
+
+
+class InputMemory(Protocol):
+    """Keeps the newest inputs of each tenant, each under the key of its conversation."""
+
+    def of(self, tenant: str) -> list[KnownInput]:
+        """Return all of them. Any thread can call this."""
+
+    def put(self, tenant: str, known: KnownInput) -> None:
+        """Keep an input, in place of the one that it continues."""

@@ -1,0 +1,91 @@
+"""Decodes large requests: tools and the beginning of an input that a client has sent before are not read again."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from antiphon.errors import ClientError
+from antiphon.protocol.json_members import BLANKS, next_place, read_list, read_value
+from antiphon.protocol.known_inputs import KINDS, LARGEST, InputMemory, KnownInput
+from antiphon.protocol.requests import CreateResponse
+from antiphon.protocol.tool_lists import ToolMemory
+from antiphon.protocol.validation.known_tools import TOOLS, ToolReader, named
+from antiphon.protocol.validation.validate import Takes, decode_object, read_request
+
+INPUT = "input"
+
+
+def decode_large(
+    body: bytes, takes: Takes | None, tools: ToolMemory, inputs: InputMemory, tenant: str
+) -> tuple[CreateResponse, KnownInput | None]:
+    """Return the same as `decode_request`, and raise the same; and the input, if it is to be kept for the next turn.
+
+    For a thread: the event loop keeps the tools (`known_tools.keep`) and the input then.
+    """
+    tool_reader, input_reader = ToolReader(tools, tenant), InputReader(inputs.of(tenant))
+    data = decode_object(body, readers={TOOLS: tool_reader.read, INPUT: input_reader.read})
+    json, before = tool_reader.json_in(data), input_reader.before_in(data)
+    request = read_request(data, takes) if before is None else _continued(data, takes, before)
+    if request is None:  # an error, which names a place in the whole input
+        data = decode_object(body, readers={TOOLS: tool_reader.read})
+        json, before = tool_reader.json_in(data), None
+        request = read_request(data, takes)
+    return named(request, json), input_reader.known(request, before)
+
+
+def _continued(data: dict[str, Any], takes: Takes | None, before: KnownInput) -> CreateResponse | None:
+    """Return a request whose input continues another; None for one that must be read as a whole."""
+    try:
+        request = read_request(data, takes)
+    except ClientError:
+        return None
+    new: Any = request.input
+    if any(item.id in before.ids for item in new if item.id):
+        return None
+    request.input = [*before.items, *new]
+    return request
+
+
+class InputReader:
+    """Reads the input of a large body, behind the items of a known one that it begins with."""
+
+    def __init__(self, known: Sequence[KnownInput]) -> None:
+        self._known = sorted(known, key=lambda one: len(one.json), reverse=True)
+        self._before: KnownInput | None = None
+        self._value: Any = None
+        self._json = b""
+
+    def read(self, body: bytes, begin: int) -> tuple[Any, int] | None:
+        """See `json_members.Reader`."""
+        self._before = next((one for one in self._known if continues(body, begin, one.json)), None)
+        if self._before is not None:
+            self._value, end = read_list(body, next_place(body, begin + len(self._before.json)))
+        elif body[begin : begin + 1] == b"[":
+            self._value, end = read_value(body, begin)
+        else:
+            return None
+        is_kept = end - begin <= LARGEST
+        self._json = body[begin : body.rindex(b"]", begin, end)].rstrip(BLANKS) if is_kept else b""
+        return self._value, end
+
+    def before_in(self, data: dict[str, Any]) -> KnownInput | None:
+        """Return the input that the decoded body continues, if it was read here: of two inputs the last one counts."""
+        if data.get(INPUT) is self._value:
+            return self._before
+        self._json = b""
+        return None
+
+    def known(self, request: CreateResponse, before: KnownInput | None) -> KnownInput | None:
+        """Return the input of the request if the next turn can send it again, and each item is checked alone."""
+        given = request.input
+        has_history = request.previous_response_id or request.conversation or request.prompt
+        if has_history or not self._json or not isinstance(given, list) or not KINDS.issuperset(map(type, given)):
+            return None
+        return KnownInput(self._json, (*given,), object() if before is None else before.key)
+
+
+def continues(body: bytes, begin: int, json: bytes) -> bool:
+    """Return whether an array that begins there has these items first, and others after them."""
+    if not body.startswith(json, begin):
+        return False
+    behind = next_place(body, begin + len(json))
+    return body[behind : behind + 1] == b","
