@@ -159,7 +159,7 @@ async def test_a_failing_backend_is_a_server_error() -> None:
 
 async def test_a_silent_model_is_a_timeout(backend: ReplayBackend) -> None:
     waiting(backend)
-    async with over(backend.url, timeout=0.05) as client:
+    async with over(backend.url, timeout=0.5) as client:
         with pytest.raises(APITimeoutError):
             await client.responses.create(model="m", input="Hi")
         await asyncio.wait_for(backend.left.wait(), 30)
