@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -44,6 +45,12 @@ def find() -> str | None:
     """Return the program's path, None where it is not installed."""
     # Debian installs it where an ordinary user's PATH does not look.
     return shutil.which("nginx", path=os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin")
+
+
+def version(program: str) -> str:
+    """Return its version."""
+    said = subprocess.run([program, "-v"], capture_output=True, text=True, check=True).stderr
+    return said.strip().rpartition("/")[2]
 
 
 @contextmanager

@@ -1,6 +1,6 @@
 """The figures of agents: what each scenario costs, and how the cost grows with items, tools and megabytes."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from itertools import combinations
 from statistics import median
 
@@ -25,16 +25,23 @@ from bench.server import Served
 PAIRS = 5
 """Measurements of a request with one tool and without, one after the other."""
 
+ONE = "CPU of one {} of {:,}, µs"
+"""Of so many in a request."""
+
 GROWTH = "CPU of one {}, largest growth, times"
 """How many times as much one of many takes as one of fewer, in the worst pair of sizes."""
 
-GROWN = ITEM, TOOL, ADDITIONAL, MEGABYTE = "item", "tool", "additional tool", "MB of an image"
+ITEM, TOOL, ADDITIONAL, MEGABYTE = "item", "tool", "additional tool", "MB of an image"
 
-ITEMS, TOOLS, MEGABYTES = (100, 400, 1_600), (10, 100, tools.MOST), (1, 5, 20)
-"""The sizes that are compared. The API takes 128 tools at most in `tools`."""
-
-MANY_TOOLS = (10, 100, 1_000)
-"""Tools inside the input, in an item of type `additional_tools`: their number has no limit."""
+GROWN = {
+    ITEM: (100, 400, 1_600),
+    TOOL: (10, 100, tools.MOST),
+    ADDITIONAL: (10, 100, 1_000),
+    MEGABYTE: (1, 5, 20),
+}
+"""The sizes that are compared. The API takes 128 tools at most in `tools`; inside the input, in an item of type
+`additional_tools`, their number has no limit.
+"""
 
 
 def costs(ours: Served, backend: Served, nginx: Served | None, seconds: float) -> Iterator[Reading]:
@@ -79,33 +86,29 @@ def _beside(
 
 
 def growth(ours: Served, seconds: float) -> Iterator[Reading]:
-    """What one item, tool or megabyte takes of a plain request, beside the same request with none of them."""
+    """What one item, tool or megabyte takes of a plain request, and how much that grows with their number."""
+    costs: dict[str, dict[int, float]] = {}
+    for name, size, cost in each(ours, seconds):
+        costs.setdefault(name, {})[size] = cost
+        yield ONE.format(name, size), OURS, cost * 1e6
+    for name, found in costs.items():
+        yield GROWTH.format(name), OURS, largest_growth(found)
+
+
+def each(ours: Served, seconds: float) -> Iterator[tuple[str, int, float]]:
+    """Give the seconds that one of many takes: what it is, of how many, beside the same request with none of them."""
     bare, opening = _cpu(ours, hello(), seconds), _cpu(ours, first(), seconds)
     none = len(first().body["input"])
-
-    def items(count: int) -> float:
-        return (_cpu(ours, conversation(count, LARGE_OUTPUT), seconds) - opening) / (count - none)
-
-    def offered(count: int) -> float:
-        return (_cpu(ours, hello(tools.functions(count)), seconds) - bare) / count
-
-    def inside(count: int) -> float:
-        return (_cpu(ours, additional(count), seconds) - bare) / count
-
-    def megabytes(count: int) -> float:
-        return (_cpu(ours, image(count * MB), seconds) - bare) / count
-
-    yield from _growth(ITEM, ITEMS, items)
-    yield from _growth(TOOL, TOOLS, offered)
-    yield from _growth(ADDITIONAL, MANY_TOOLS, inside)
-    yield from _growth(MEGABYTE, MEGABYTES, megabytes)
-
-
-def _growth(name: str, sizes: Sequence[int], cost: Callable[[int], float]) -> Iterator[Reading]:
-    each = {size: cost(size) for size in sizes}
-    for size, seconds in each.items():
-        yield f"CPU of one {name} of {size:,}, µs", OURS, seconds * 1e6
-    yield GROWTH.format(name), OURS, largest_growth(each)
+    scenarios: dict[str, Callable[[int], Scenario]] = {
+        ITEM: lambda count: conversation(count, LARGE_OUTPUT),
+        TOOL: lambda count: hello(tools.functions(count)),
+        ADDITIONAL: additional,
+        MEGABYTE: lambda count: image(count * MB),
+    }
+    for name, of in scenarios.items():
+        base, less = (opening, none) if name == ITEM else (bare, 0)
+        for count in GROWN[name]:
+            yield name, count, (_cpu(ours, of(count), seconds) - base) / (count - less)
 
 
 def largest_growth(costs: Mapping[int, float]) -> float:

@@ -11,7 +11,7 @@ import uvloop
 
 from bench.agents.conversation import Conversation
 from bench.agents.scenarios import Scenario, chat
-from bench.process import cpu
+from bench.process import cpu_of_all
 from bench.server import Served
 from bench.trace.loopback import Client
 from bench.wire import request
@@ -31,7 +31,9 @@ PATIENCE = 120.0
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What a request takes: the seconds of the server's CPU in the mean, and those to its first byte in the median."""
+    """What a request takes: seconds of CPU of all processes of the server, in the mean, and those to its first byte, in
+    the median.
+    """
 
     cpu: float
     first: float
@@ -72,12 +74,17 @@ def of_scenario(served: Served, scenario: Scenario, seconds: float, *, stream: b
     def sender(client: Client) -> Sender:
         return Conversation(client, scenario, model=MODEL, stream=stream, store=store)
 
-    return uvloop.run(_measured(served, sender, seconds))
+    return measured(served, sender, seconds)
 
 
 def of_chat(served: Served, size: int, seconds: float, *, stream: bool) -> Taken:
     """Return what a chat request of so many bytes takes of a server that has the backend's interface."""
-    return uvloop.run(_measured(served, lambda client: Chat(client, size, stream=stream), seconds))
+    return measured(served, lambda client: Chat(client, size, stream=stream), seconds)
+
+
+def measured(served: Served, sender_of: Callable[[Client], Sender], seconds: float) -> Taken:
+    """Return what the requests of a sender take of a server. Raises `RuntimeError` if one is not answered."""
+    return uvloop.run(_measured(served, sender_of, seconds))
 
 
 async def _measured(served: Served, sender_of: Callable[[Client], Sender], seconds: float) -> Taken:
@@ -96,13 +103,13 @@ async def _measured(served: Served, sender_of: Callable[[Client], Sender], secon
 
 async def _counted(pid: int, sender: Sender, client: Client, seconds: float) -> Taken:
     await asyncio.sleep(SETTLING)
-    began, end, before, firsts = cpu(pid), time.perf_counter() + seconds, 0.0, list[float]()
+    began, end, before, firsts = cpu_of_all(pid), time.perf_counter() + seconds, 0.0, list[float]()
     while time.perf_counter() < end or len(firsts) < LEAST:
         before += await _begun(pid, sender)
         await sender.send()
         firsts.append(client.first)
     await asyncio.sleep(SETTLING)
-    return Taken((cpu(pid) - began - before) / len(firsts), median(firsts))
+    return Taken((cpu_of_all(pid) - began - before) / len(firsts), median(firsts))
 
 
 async def _begun(pid: int, sender: Sender) -> float:
@@ -111,7 +118,7 @@ async def _begun(pid: int, sender: Sender) -> float:
         await sender.begin()
         return 0.0
     await asyncio.sleep(SETTLING)
-    began = cpu(pid)
+    began = cpu_of_all(pid)
     await sender.begin()
     await asyncio.sleep(SETTLING)
-    return cpu(pid) - began
+    return cpu_of_all(pid) - began

@@ -4,9 +4,10 @@ import os
 import subprocess
 import sys
 import tempfile
-import venv
 from collections.abc import Sequence
 from pathlib import Path
+
+from versions.environments import interpreter
 
 from bench.process import ROOT
 
@@ -20,33 +21,62 @@ class NotInstalledError(Exception):
     """A peer cannot be had here; the message says why."""
 
 
-def environment(name: str, requirements: Sequence[str], constraints: Path | None = None) -> Path:
-    """Return the `bin` folder of an environment that has these installed. Raises `NotInstalledError`."""
+def environment(
+    name: str, requirements: Sequence[str], constraints: Path | None = None, *, minor: str | None = None
+) -> Path:
+    """Return the `bin` folder of an environment that has these installed. Raises `NotInstalledError`.
+
+    `minor` is the version of Python that it needs, such as `3.12`; without it, the Python of the bench.
+    """
+    program = _python(minor)
     folder = FOLDER / name
-    done, python = folder / ".installed", f"{sys.base_prefix} {sys.version}"
-    if not done.exists() or done.read_text() != python:
-        venv.create(folder, clear=True, with_pip=True)
+    done, wanted = folder / ".installed", "\n".join([program, sys.version, *requirements])
+    if not done.exists() or done.read_text() != wanted:
+        _run([program, "-m", "venv", "--clear", str(folder)])
         # The constraints are ours; what a peer needs is its own affair.
         variables = {key: value for key, value in os.environ.items() if key not in {"PIP_CONSTRAINT", "PYTHONPATH"}}
         if constraints is not None:
             variables |= {"PIP_CONSTRAINT": str(constraints), "PIP_BUILD_CONSTRAINT": str(constraints)}
         print(f"Installing {', '.join(requirements)} into {folder.relative_to(ROOT)} ...", file=sys.stderr)
         _run([str(folder / "bin/python"), "-m", "pip", "install", "--quiet", *requirements], variables)
-        done.write_text(python)
+        done.write_text(wanted)
     return folder / "bin"
 
 
-def commit(ref: str) -> tuple[str, Path]:
-    """Install another commit of ours; return its short name and its `bin` folder. Raises `NotInstalledError`."""
-    git = ["git", "-C", str(ROOT)]
-    name = _run([*git, "rev-parse", "--short", "--verify", f"{ref}^{{commit}}"]).strip()
+def version(binaries: Path, package: str) -> str:
+    """Return the version of a package that is installed there."""
+    asked = f"import importlib.metadata as m; print(m.version({package!r}))"
+    return _run([str(binaries / "python"), "-c", asked]).strip()
+
+
+def commit(ref: str = "HEAD") -> str:
+    """Return the short name of a commit of ours. Raises `NotInstalledError` if there is none."""
+    return _run([*_GIT, "rev-parse", "--short", "--verify", f"{ref}^{{commit}}"]).strip()
+
+
+def installed(ref: str) -> Path:
+    """Install another commit of ours; return its `bin` folder. Raises `NotInstalledError`."""
+    name = commit(ref)
     with tempfile.TemporaryDirectory(prefix="antiphon-ref-") as folder:
         archive = Path(folder) / "source.tar"
-        source = Path(folder) / "source"
+        source = Path(folder) / name
         source.mkdir()
-        _run([*git, "archive", "--output", str(archive), name])
+        _run([*_GIT, "archive", "--output", str(archive), name])
         _run(["tar", "-xf", str(archive), "-C", str(source)])
-        return name, environment(f"antiphon-{name}", [str(source)], source / "constraints.txt")
+        binaries, kept = FOLDER / f"antiphon-{name}/bin", FOLDER / f"antiphon-{name}/.installed"
+        return binaries if kept.exists() else environment(f"antiphon-{name}", [str(source)], source / "constraints.txt")
+
+
+def _python(minor: str | None) -> str:
+    if minor is None:
+        return sys.executable
+    found = interpreter(minor)
+    if found is None:
+        raise NotInstalledError(f"it needs Python {minor}, which is not installed")
+    return str(found.program)
+
+
+_GIT = ["git", "-C", str(ROOT)]
 
 
 def _run(command: Sequence[str], variables: dict[str, str] | None = None) -> str:
