@@ -8,7 +8,7 @@ from antiphon.protocol.known_inputs import KnownInput
 from antiphon.sharing.recent import Recent
 
 MOST = 64 * 1024 * 1024
-"""Bytes of all histories, of all tenants: about 20 of 1 MB."""
+"""Bytes of all histories, of all tenants: about 10 of 1 MB."""
 
 KEPT = 600.0
 """Seconds after its last turn in which a history is kept."""
