@@ -30,7 +30,8 @@ def environment(
     """
     program = _python(minor)
     folder = FOLDER / name
-    done, wanted = folder / ".installed", "\n".join([program, sys.version, *requirements])
+    about = [sys.base_prefix, sys.version] if minor is None else [program]
+    done, wanted = folder / ".installed", "\n".join([*about, *requirements])
     if not done.exists() or done.read_text() != wanted:
         _run([program, "-m", "venv", "--clear", str(folder)])
         # The constraints are ours; what a peer needs is its own affair.
