@@ -112,8 +112,8 @@ format: $(VENV)/.installed-check ## format the code, and fix the findings of the
 bench: $(BENCH)/.installed ## measure speed and memory, next to nginx and under attack; ARGS=--strict fails if a target is missed
 	$(BENCH)/bin/python -m bench $(ARGS)
 
-# LiteLLM and agentic-api are installed into .peers, once; ARGS="--ref COMMIT" adds another commit of ours.
-bench-peers: $(BENCH)/.installed ## measure Antiphon, nginx, LiteLLM and agentic-api
+# The gateways are installed into .peers, once; ARGS="--ref COMMIT" adds another commit of ours.
+bench-peers: $(BENCH)/.installed ## measure Antiphon beside nginx and other gateways
 	$(BENCH)/bin/python -m bench.peers $(ARGS)
 
 # 200 of them, in half an hour on two idle cores; ANTIPHON_SEED=… repeats a run, ARGS="--count 20 --area limits" limits it.

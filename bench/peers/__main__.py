@@ -18,6 +18,9 @@ from bench.server import Served, module
 
 ROUNDS, SECONDS, QUICK_SECONDS = 3, 3.0, 0.5
 
+MOST_WORDS = 150
+"""Characters of what failed, in the report."""
+
 START, END = "start", "memory"
 STARTED, IDLE, PEAK = "start, s", "idle, MB", "peak, MB"
 
@@ -34,20 +37,20 @@ def main() -> None:
     print(machine(), flush=True)
     found = list(peers(arguments.ref, arguments.only))
     servers = [peer for peer in found if isinstance(peer, Peer)]
-    troubles = {peer: None for peer in found if isinstance(peer, str)}
+    troubles = {(peer, ""): peer for peer in found if isinstance(peer, str)}
     rows: dict[tuple[str, str], list[Row]] = {}
     with tempfile.TemporaryDirectory(prefix="antiphon-peers-") as folder, module("bench.peers.backend") as backend:
         for number, peer in itertools.product(range(rounds), servers):
             for kind, row in _measure(peer, backend, Path(folder) / f"{peer.name.replace(' ', '-')}-{number}", seconds):
                 if isinstance(row, str):
-                    troubles[f"{peer.name}, {kind}: {row}"] = None
+                    troubles.setdefault((peer.name, kind), f"{peer.name}, {kind}: {row}")
                 else:
                     rows.setdefault((peer.name, kind), []).append(row)
                     print(".", end="", file=sys.stderr, flush=True)
     run = Run(
         date=time.strftime("%Y-%m-%d", time.gmtime()),
         servers=[Server(peer.name, peer.version, _medians(rows, peer.name)) for peer in servers],
-        troubles=[*troubles],
+        troubles=[*troubles.values()],
     )
     print(_report(run))
     if arguments.update:
@@ -74,7 +77,11 @@ def _measure(peer: Peer, backend: Served, folder: Path, seconds: float) -> Itera
 
 
 def _short(error: Exception) -> str:
-    return " ".join(str(error).split())[:300] or type(error).__name__
+    """Return what failed in a few words: of an answer, its status and its message."""
+    text = " ".join(str(error).split()) or type(error).__name__
+    status, _, body = text.removeprefix("HTTP/1.1 ").partition(" ")
+    _, found, message = body.partition('"message":"')
+    return (f"status {status}: {message}" if found else text)[:MOST_WORDS]
 
 
 def _medians(rows: dict[tuple[str, str], list[Row]], name: str) -> dict[str, Row]:

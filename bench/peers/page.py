@@ -102,7 +102,7 @@ def _table(run: Run, lines: Sequence[Line]) -> str:
 
 def _cell(server: Server, kind: str, figure: str) -> str:
     row = server.figures.get(kind)
-    return "-" if row is None else short(row[figure])
+    return short(row[figure]) if row and row[figure] else "-"
 
 
 if __name__ == "__main__":

@@ -11,8 +11,8 @@ TOLERANCE = 1.02
 AGENTS: dict[str, float] = {
     "one tool, plain": 209,
     "one tool, streamed": 357,
-    "100 tools, plain": 990,
-    "100 tools, streamed": 1130,
+    "100 tools, plain": 846,
+    "100 tools, streamed": 985,
     "codex, plain": 514,
     "codex, streamed": 662,
     "codex, streamed, stored": 746,

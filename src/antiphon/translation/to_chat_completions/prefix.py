@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
+from msgspec import Raw
 
 from antiphon.protocol.items.calls import ToolSearchCall, ToolSearchOutput
 from antiphon.protocol.items.messages import InputItem, ItemList, Message, Reasoning
@@ -280,6 +281,16 @@ class Messages(list[dict[str, Any]]):
             return b"".join((before, b"[", _with_commas(first), known, encode(rest)[1:], behind))
 
 
+class Functions(list[dict[str, Any]]):
+    """The tools of a request, and their JSON: requests with the same tools share both, so they are not changed."""
+
+    __slots__ = ("json",)
+
+    def __init__(self, functions: Iterable[dict[str, Any]]) -> None:
+        super().__init__(functions)
+        self.json = Raw(b"".join(pieces(list(self), _encode)))
+
+
 def _with_commas(messages: list[dict[str, Any]]) -> bytes:
     """Return messages as JSON, each followed by a comma, without the brackets."""
     return _encode(messages)[1:-1] + b"," if messages else b""
@@ -287,6 +298,9 @@ def _with_commas(messages: list[dict[str, Any]]) -> bytes:
 
 def encode_body(body: dict[str, Any], encode: Callable[[Any], bytes] = _encode) -> bytes:
     """Return a request to a backend as JSON; `encode` creates the parts."""
+    tools = body.get("tools")
+    if type(tools) is Functions:
+        body = {**body, "tools": tools.json}
     messages = body.get("messages")
     if not isinstance(messages, Messages):
         return encode(body)

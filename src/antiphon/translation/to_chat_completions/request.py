@@ -36,7 +36,7 @@ from antiphon.translation.to_chat_completions.adjustments import CHOICE, EFFORT,
 from antiphon.translation.to_chat_completions.answer_format import instruction, response_format
 from antiphon.translation.to_chat_completions.marks import Token, token_of_this_process
 from antiphon.translation.to_chat_completions.messages import to_messages
-from antiphon.translation.to_chat_completions.prefix import Conversation
+from antiphon.translation.to_chat_completions.prefix import Conversation, Functions
 from antiphon.translation.to_chat_completions.reasoning import Unseal, nothing
 from antiphon.translation.tool_mapping.choice import chat_tools, demand, tool_choice
 from antiphon.translation.tool_mapping.offering import Toolbox, toolbox_of
@@ -292,9 +292,9 @@ def _functions(toolbox: Toolbox, offers: list[Offer], dialect: Dialect, adjusted
     return functions
 
 
-def _shared(offers: list[Offer], dialect: Dialect) -> tuple[list[dict[str, Any]], list[str]]:
+def _shared(offers: list[Offer], dialect: Dialect) -> tuple[Functions, list[str]]:
     adjusted: list[str] = []
-    return chat_tools(offers, dialect, adjusted), adjusted
+    return Functions(chat_tools(offers, dialect, adjusted)), adjusted
 
 
 # Parameters.
