@@ -65,7 +65,11 @@ def installed(ref: str) -> Path:
         _run([*_GIT, "archive", "--output", str(archive), name])
         _run(["tar", "-xf", str(archive), "-C", str(source)])
         binaries, kept = FOLDER / f"antiphon-{name}/bin", FOLDER / f"antiphon-{name}/.installed"
-        return binaries if kept.exists() else environment(f"antiphon-{name}", [f"{source}[all]"], source / "constraints.txt")
+        return (
+            binaries
+            if kept.exists()
+            else environment(f"antiphon-{name}", [f"{source}[all]"], source / "constraints.txt")
+        )
 
 
 def _python(minor: str | None) -> str:
