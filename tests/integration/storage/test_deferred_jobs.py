@@ -166,3 +166,11 @@ async def test_jobs_that_were_lost_or_are_due_come_before_those_that_continue_a_
     soonest, due = await put(store, 0, "a", "recent"), await put(store, BEGIN_BY["due"], "a")
     idle = await put(store, LATER, "a", "recent")
     assert [await claim("other") for _ in range(4)] == [(lost, 1), (soonest, 0), (due, 0), (idle, 0)]
+
+
+async def test_a_job_that_continues_one_of_its_own_tenant_comes_first_whatever_others_ran_there(store: Store) -> None:
+    ids = [await put(store, 0, "a", continuation) for continuation in ("", "other", "recent")]
+    slots = Slots(SLOTS, SLOTS, SLOTS, {("b", "other"), ("a", "recent")})
+    claimed = [await store.claim("one", 1_000_000, None, slots) for _ in ids]
+
+    assert [job.response.id for job in claimed if job] == [ids[2], ids[0], ids[1]]

@@ -440,6 +440,24 @@ async def test_a_deferred_operation_waits_behind_all_others_even_if_they_come_la
     await crowd.close()
 
 
+async def test_a_deferred_operation_that_waits_neither_lengthens_the_expected_wait_nor_fills_the_queue() -> None:
+    crowd = Crowd(FairScheduler(1, bound=2))
+    for _ in range(3):
+        await crowd.come("a")
+    await crowd.finish_oldest()
+    await crowd.come(deferred("b"), is_patient=True)
+
+    assert crowd.scheduler.waiting == 2
+    assert crowd.scheduler.expected_wait == pytest.approx(0.02)
+    assert crowd.scheduler.admits("c")
+    await crowd.finish_oldest()
+    await crowd.finish_oldest()
+    assert crowd.order[-1] == deferred("b")
+    assert crowd.scheduler.waiting == 0
+    assert crowd.scheduler.expected_wait == pytest.approx(0.0271)
+    await crowd.close()
+
+
 async def test_deferred_operations_leave_an_eighth_free_and_no_limit_used_up() -> None:
     scheduler = FairScheduler(8, per_tenant=7)
     taken = [scheduler.take(deferred("a")) for _ in range(8)]

@@ -252,6 +252,21 @@ async def test_a_tenant_whose_requests_fail_everywhere_leaves_the_others_their_r
     assert await moves("quiet")
 
 
+async def test_each_request_earns_a_tenth_of_a_retry_after_all_retries_are_spent() -> None:
+    field = Field("a", "b")
+
+    async def ask(times: int) -> None:
+        for _ in range(times):
+            async with slot(await field.route(tenant="t")):
+                pass
+
+    assert [field.router.spend("t") for _ in range(11)] == [True] * 10 + [False]
+    await ask(9)
+    assert not field.router.spend("t")
+    await ask(2)  # one more than exact tenths need
+    assert [field.router.spend("t") for _ in range(2)] == [True, False]
+
+
 async def test_a_budget_of_retries_that_is_full_again_is_forgotten() -> None:
     field = Field("a", "b")
     assert (await field.route(tenant="t")).fail_over(Failure(500), ERROR)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from antiphon.storage.contract import Role
+from antiphon.testing.store.making import new_key
 from tests.support.keys import bearing, issued
 from tests.support.server import Served
 from tests.support.signed_in import Browser, console_of, signed_in
@@ -170,6 +171,16 @@ async def test_a_reader_sees_its_tenants_keys_and_changes_none(stateful: Served)
         assert (refused.status, refused.code) == (403, "not_allowed")
         assert "--role admin" in refused.json["error"]["message"]
     assert len(await stateful.engine.store.api_keys()) == 2
+
+
+async def test_the_newest_key_is_listed_first_even_of_those_created_in_the_same_second(
+    stateful: Served, admin: Browser
+) -> None:
+    for key_id, created_at in (("key_2", 2000), ("key_3", 2000), ("key_1", 3000)):
+        await stateful.engine.store.put_api_key(new_key("acme", id=key_id, created_at=created_at))
+
+    listed = (await admin.ask("GET", f"{KEYS}?tenant=acme")).json["data"]
+    assert [one["id"] for one in listed] == ["key_1", "key_3", "key_2"]
 
 
 async def test_an_administrator_chooses_a_tenant(stateful: Served, admin: Browser) -> None:

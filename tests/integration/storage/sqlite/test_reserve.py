@@ -108,6 +108,36 @@ async def hear_of_another_process(store: SqliteStore, path: Path) -> None:
         await until(is_heard)
 
 
+FULL = """
+CREATE TABLE rows_of_a_full_disk (id INTEGER PRIMARY KEY AUTOINCREMENT);
+INSERT INTO rows_of_a_full_disk VALUES (9223372036854775807);
+CREATE TRIGGER full_disk BEFORE INSERT ON secrets BEGIN INSERT INTO rows_of_a_full_disk VALUES (NULL); END;
+"""
+"""Makes a check of the store fail with the code of a full disk, which SQLite also uses for a table that is full."""
+
+
+async def test_a_store_has_room_if_the_disk_has_space_for_its_reserve_and_writes_succeed(
+    tmp_path: Path, free: list[int]
+) -> None:
+    store = SqliteStore.open(f"sqlite://{tmp_path}/a.db")
+    free.append(0)
+    assert not await store.has_room()
+    free.append(10**12)
+    assert await store.has_room()
+    with closing(sqlite3.connect(tmp_path / "a.db", isolation_level=None)) as connection:
+        connection.executescript(FULL)
+        with pytest.raises(StoreError) as refused:
+            await store.check_writable()
+        assert refused.value.is_disk_full
+        assert not await store.has_room()
+        connection.execute("DROP TRIGGER full_disk")
+        assert await store.has_room()
+        seen = connection.execute("PRAGMA data_version").fetchone()
+        assert await store.has_room()
+        assert connection.execute("PRAGMA data_version").fetchone() == seen  # it writes only after a failure
+    await store.close()
+
+
 def test_a_disk_with_little_space_has_no_reserve(tmp_path: Path, free: list[int]) -> None:
     free.append(reserves.SIZE + reserves.ROOM - 1)
     reserve = Reserve(tmp_path / "reserve")

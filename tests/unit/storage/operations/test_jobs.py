@@ -12,7 +12,7 @@ from antiphon.storage.operations import jobs
 from antiphon.storage.operations.jobs import FRAME_BYTES, FRAMES_AT_ONCE, NEARLY, NOW, QUEUE, to_return
 from antiphon.storage.operations.responses import ANY_SIZE, response_row
 from antiphon.storage.operations.step import FEW_BYTES, FEW_ITEMS, Query, ReadSize
-from antiphon.storage.records import ONE_SLOT, Frames, Job, LockResult, Reply, Reservation, Tail
+from antiphon.storage.records import ONE_SLOT, Frames, Job, LockResult, Reply, Reservation, Slots, Tail
 from antiphon.testing.store.making import T, new_items, new_response
 
 MOST = 150
@@ -154,6 +154,14 @@ def test_a_job_that_its_worker_finishes_meanwhile_is_not_claimed_and_needs_no_ro
         claim.send([])
 
     assert ended.value.value is None
+
+
+def test_no_related_job_is_searched_where_only_other_tenants_ran_one() -> None:
+    claim = jobs.claim("worker", 10, 5, Slots(recent={("other", "continuation")}), 1000)
+    next(claim)
+    claim.send([])
+
+    assert claim.send([(7, 0, NOW, T, "", 0, 0)]) == Query("claim", (7, "worker", 0, 0))
 
 
 @pytest.mark.parametrize("lock", [[], [(5, None, None)], [(5, "resp_other", None)]])
