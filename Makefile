@@ -113,7 +113,7 @@ bench: $(BENCH)/.installed ## measure speed and memory, next to nginx and under 
 	$(BENCH)/bin/python -m bench $(ARGS)
 
 # The gateways are installed into .peers, once; ARGS="--ref COMMIT" adds another commit of ours.
-bench-peers: $(BENCH)/.installed ## measure Antiphon beside nginx and other gateways
+bench-peers: $(BENCH)/.installed ## measure Antiphon next to nginx and other gateways
 	$(BENCH)/bin/python -m bench.peers $(ARGS)
 
 # 200 of them, in half an hour on two idle cores; ANTIPHON_SEED=… repeats a run, ARGS="--count 20 --area limits" limits it.

@@ -20,7 +20,7 @@ LARGEST = 4 * 1024 * 1024
 """Bytes of JSON that are kept of one history."""
 
 PER_BYTE, PER_ITEM = 5, 2048
-"""What a history takes in memory: its JSON, and its items, whose texts can have four bytes for each character."""
+"""What a history takes in memory: its JSON, and its items. Their texts can have four bytes for each character."""
 
 
 _id = attrgetter("id")

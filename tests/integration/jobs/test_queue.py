@@ -1,5 +1,6 @@
-"""What a background response is refused for, and that it is ended once, whoever writes to it meanwhile."""
+"""What a background response is refused for, whose it is, and that it is ended once, whoever writes to it meanwhile."""
 
+import json
 from typing import Any
 
 import msgspec
@@ -10,7 +11,11 @@ from antiphon.jobs.queue import cancel, end, enqueue, work
 from antiphon.protocol.validation.validate import decode_request
 from antiphon.runs.bounds import Bounds
 from antiphon.runs.facts_writer import FactsWriter
-from antiphon.storage.contract import LockResult
+from antiphon.runs.persistence import RequestIdentity
+from antiphon.storage.contract import LockResult, Reservation
+from antiphon.telemetry.access_log import AccessLog
+from antiphon.telemetry.formatters import JsonLines
+from antiphon.upstream.permitted import is_permitted
 from tests.integration.jobs.test_worker import queue, status
 from tests.support.engine import engine, said
 
@@ -79,6 +84,37 @@ async def test_parameters_outside_the_api_reach_the_backend_of_a_background_resp
 
     assert await status(made, queued.response.id) == "completed"
     assert backend.requests[0]["top_k"] == 5
+
+
+async def test_a_background_response_is_made_and_logged_for_the_key_of_its_request_and_for_no_other(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also if the same task made one for another key before."""
+    caplog.set_level("INFO", "antiphon.access")
+    monkeypatch.setattr(caplog.handler, "formatter", JsonLines())
+    made, backend = engine(*[said("Hi")] * 3)
+    made.observers.add(AccessLog())
+    answer, permitted = backend.post, list[list[str]]()
+
+    async def post(path: str, body: bytes) -> Any:
+        permitted.append([model for model in ("m", "painter") if is_permitted(model)])
+        return await answer(path, body)
+
+    backend.post = post  # type: ignore[method-assign]
+    raw = msgspec.json.encode({"model": "m", "input": "Hi", "background": True})
+    for taken in (Reservation("key_1", models=("m",)), Reservation("key_2"), Reservation()):
+        await enqueue(made, decode_request(raw), raw, RequestIdentity(taken=taken))
+        job = await made.store.claim(made.worker, 1)
+        assert job is not None
+        await work(made, job)
+    lines = [json.loads(line) for line in caplog.text.splitlines()]
+
+    assert [(line["outcome"], line.get("api_key_id")) for line in lines] == [
+        ("completed", "key_1"),
+        ("completed", "key_2"),
+        ("completed", None),
+    ]
+    assert permitted == [["m"], ["m", "painter"], ["m", "painter"]]
 
 
 @pytest.mark.parametrize("keeps_facts", [True, False])

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from antiphon.storage.contract import Deferral, Job, Slots, Store
+from antiphon.storage.contract import Backlog, Deferral, Job, LockResult, Slots, Store
 from antiphon.storage.open import open_store
 from antiphon.storage.operations.step import ask
 from antiphon.storage.sqlite.file import open_reader
@@ -17,6 +17,7 @@ from antiphon.storage.sqlite.rows import perform_alone
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.testing.store.making import new_response
 from tests.support.chance import SEED
+from tests.support.stores import opened
 
 TENANTS = ("a", "b")
 WORKERS = ("one", "two")
@@ -174,3 +175,37 @@ async def test_a_job_that_continues_one_of_its_own_tenant_comes_first_whatever_o
     claimed = [await store.claim("one", 1_000_000, None, slots) for _ in ids]
 
     assert [job.response.id for job in claimed if job] == [ids[2], ids[0], ids[1]]
+
+
+@pytest.mark.parametrize(("own", "other"), [(LATER, 0), (0, LATER)], ids=["deferred", "not deferred"])
+async def test_a_queue_is_filled_by_the_jobs_of_its_tenant_and_kind_that_wait_and_by_no_others(
+    store: Store, own: int, other: int
+) -> None:
+    async def queue() -> LockResult:
+        queued = replace(new_response(status="queued"), tenant="a")
+        return await store.enqueue(queued, b"", [], most=1, deferral=Deferral(own))
+
+    await put(store, own, "a")
+    assert await store.claim("one", 1_000_000, None, Slots(SLOTS, SLOTS)) is not None
+    await put(store, own, "b")
+    await put(store, other, "a")
+
+    assert [await queue(), await queue()] == [LockResult.DONE, LockResult.FULL]
+
+
+async def test_the_backlog_has_the_jobs_that_no_living_worker_runs_and_those_of_them_that_are_overdue(
+    store_url: str,
+) -> None:
+    """A deferred job is overdue 600 seconds after its `begin_by`, here."""
+    async with opened(store_url, now=lambda: 1000) as store:
+        for begin_by in (0, 399, 400):
+            await put(store, begin_by, "a")
+        waiting = Backlog(1, 0, deferred=2, overdue=1)
+
+        assert await store.backlog(600) == waiting
+        await store.heartbeat("one")
+        for _ in range(3):
+            assert await store.claim("one", 1_000_000, None, Slots(SLOTS, SLOTS)) is not None
+        assert await store.backlog(600) == Backlog(0, 0)
+        assert await store.expire_worker("one", (await store.heartbeats())["one"])
+        assert await store.backlog(600) == waiting

@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from antiphon.access.spending import highest_cost, warn_of_unpriced
+from antiphon.access.spending import Tariff, Weight, highest_cost, warn_of_unpriced
 from antiphon.protocol.response import InputTokensDetails, Usage
-from antiphon.storage.contract import Budget, Limits
+from antiphon.storage.contract import Budget, Limits, MoneyClaim
+from antiphon.testing.store.making import new_key
 from antiphon.upstream.options import BackendOptions, ModelOptions
 from antiphon.upstream.prices import Prices
 from antiphon.upstream.registry import ModelRegistry
@@ -40,6 +41,17 @@ async def test_tokens_cost_what_the_dearest_backend_asks_that_may_have_reported_
 
     assert highest_cost(await models.candidates("m"), USAGE) == cost
     assert highest_cost((), USAGE) == 0
+
+
+async def test_a_request_is_expected_to_cost_the_highest_prices_without_a_token_from_the_cache() -> None:
+    """Of all backends that may answer it, and of the models that may be called beside its own."""
+    shared = Budget(per_month=2_000)
+    key = new_key("acme", limits=Limits(budget=BUDGET), tenant_budget=shared)
+    models = served(("m", CHEAP), ("m", DEAR), ("n", Prices(1_000_000, 0, 9_000_000)))
+    tariffs = [Tariff(models), Tariff(models, lambda: ("n",))]
+    claims = [await tariff.claim(key, "m", Weight(10, 5)) for tariff in tariffs]
+
+    assert claims == [MoneyClaim("acme", key.id, cost, BUDGET, shared) for cost in (50, 75)]
 
 
 @pytest.mark.parametrize("has_budget", [True, False])

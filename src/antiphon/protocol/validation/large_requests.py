@@ -33,7 +33,7 @@ def decode_large(
 
 
 def _continued(data: dict[str, Any], takes: Takes | None, before: KnownInput) -> CreateResponse | None:
-    """Return a request whose input continues another; None for one that must be read as a whole."""
+    """Return a request with an input that continues another; None for one that must be read as a whole."""
     try:
         request = read_request(data, takes)
     except ClientError:

@@ -1,8 +1,8 @@
-"""The tenant that a connection to PostgreSQL works for."""
+"""Connections to PostgreSQL: the tenant that one works for, and the statements that it keeps prepared."""
 
 import asyncpg
 
-from antiphon.storage.postgres.link import Session
+from antiphon.storage.postgres.link import Session, connect
 from tests.support.postgres import Postgres
 
 
@@ -22,3 +22,14 @@ async def test_a_tenant_is_seen_from_now_on_or_until_the_end_of_a_transaction(po
             await connection.see(tenant)
         assert await seen() == setting
     await connection.close()
+
+
+async def test_a_connection_keeps_statements_prepared_and_none_behind_a_pooler(postgres: Postgres) -> None:
+    """Such a pooler may hand the next transaction to a connection that does not know them."""
+    for parameter, kept in (("", 100), ("&pooler=transaction", 0)):
+        _, pool = await connect(f"{postgres.url()}{parameter}", 1)
+        async with pool.acquire() as connection:
+            for number in range(kept):
+                await connection.fetch(f"SELECT {number}")
+            assert await connection.fetchval("SELECT count(*) FROM pg_prepared_statements") == kept
+        await pool.close()

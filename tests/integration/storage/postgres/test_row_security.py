@@ -32,9 +32,10 @@ from antiphon.storage.contract import (
     VectorStore,
     WebhookEndpoint,
 )
+from antiphon.storage.postgres.link import migrate
 from antiphon.storage.postgres.store import PostgresStore
 from antiphon.storage.records.chunks import ChunkRow, IndexedFile
-from antiphon.storage.sql import QUERIES
+from antiphon.storage.sql import QUERIES, migrations
 from antiphon.testing import check_store
 from antiphon.testing.store.containers import new_container, new_container_file
 from antiphon.testing.store.facts import new_facts
@@ -197,6 +198,16 @@ async def test_a_statement_changes_no_foreign_row_and_makes_none(connection: Any
     await see(connection, "*")
 
     assert await rows(connection, "responses") == 1
+
+
+@pytest.mark.wide
+async def test_a_migration_changes_the_rows_of_all_tenants_and_leaves_none_visible(connection: Any) -> None:
+    await migrate(connection, [*migrations("postgres"), "UPDATE conversations SET metadata = 'migrated'"])
+    assert await rows(connection, "conversations") == 0
+    await see(connection, "*")
+    changed = await connection.fetch("SELECT tenant FROM conversations WHERE metadata = 'migrated' ORDER BY tenant")
+
+    assert [tenant for (tenant,) in changed] == ["one", "other"]
 
 
 @pytest.mark.wide
