@@ -46,7 +46,8 @@ _BLANK = re.compile(rb"[%b]*" % BLANKS)
 
 
 Reader = Callable[[bytes, int], tuple[Any, int] | None]
-"""Reads a member of the whole. Its value begins at a place: returns the value, and where the next character after it is; None to have it decoded. Raises `DecodeError` or `ValueError` if it is malformed.
+"""Reads a member of the whole. Its value begins at a place. Returns the value, and where the next character after it
+is; None to have it decoded. Raises `DecodeError` or `ValueError` if it is malformed.
 """
 
 Readers = Mapping[str, Reader]
