@@ -64,7 +64,7 @@ SHORT = tuple(FULL[number] for number in (0, 3, 5, 7, 9, 10, 11, 16))
 
 def pages(run: Run) -> dict[Path, str]:
     """Return the text of each page with the figures of the run."""
-    troubles = "".join(f"- {trouble}\n" for trouble in run.troubles) or "Everything was measured.\n"
+    troubles = "".join(map(_line, run.troubles)) or "Everything was measured.\n"
     page = _with(_with(PAGE.read_text(), "speed", _table(run, FULL)), "troubles", troubles)
     return {README: _with(README.read_text(), "speed", _table(run, SHORT)), PAGE: page}
 
@@ -79,6 +79,11 @@ def update(run: Run) -> None:
 def kept() -> Run:
     """Return the run that was kept."""
     return msgspec.json.decode(RUN.read_bytes(), type=Run)
+
+
+def _line(trouble: str) -> str:
+    what, _, why = trouble.partition(": ")
+    return f"- {what}: `{why}`\n"
 
 
 def _with(page: str, name: str, new: str) -> str:

@@ -24,7 +24,7 @@ def test_a_figure_that_could_not_be_measured_is_a_dash_and_the_page_says_why() -
     run = Run("2026-01-01", [Server("antiphon", "1.0, abc", {}), Server("OGX", "1.5", {})], ["OGX, plain: it failed"])
     page = next(text for path, text in pages(run).items() if path.name == "speed-of-gateways.md")
     assert "| plain request, CPU µs | - | - |" in page
-    assert "- OGX, plain: it failed\n" in page
+    assert "- OGX, plain: `it failed`\n" in page
     assert "Measured on 2026-01-01, abc." in page
 
 
