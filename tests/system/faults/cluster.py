@@ -3,9 +3,10 @@
 import asyncio
 import signal
 import socket
+import sqlite3
 import time
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -57,9 +58,24 @@ class Node:
         await self._gone()
 
     def stop(self) -> None:
-        """Hold it; it does not know."""
-        self.faults.append(time.monotonic())
+        """Hold it outside of a write to SQLite: a process that is held within one holds up all others of its store."""
         self._signal(signal.SIGSTOP)
+        while not self._can_be_written():
+            self._signal(signal.SIGCONT)
+            self._can_be_written()  # once its write has ended
+            self._signal(signal.SIGSTOP)
+        self.faults.append(time.monotonic())
+
+    def _can_be_written(self) -> bool:
+        if not self.store.startswith("sqlite://"):
+            return True
+        with closing(sqlite3.connect(self.store.removeprefix("sqlite://"), timeout=0.5, isolation_level=None)) as store:
+            try:
+                store.execute("BEGIN IMMEDIATE")
+            except sqlite3.OperationalError:
+                return False
+            store.execute("ROLLBACK")
+        return True
 
     def cont(self) -> None:
         """Let it go on."""
