@@ -24,7 +24,7 @@ SAMPLES = 20
 FEW, MANY = 16, 48
 """Deltas of the two stepped streams whose difference is what a lone delta costs."""
 
-PATIENCE = 100.0
+PATIENCE = 280.0
 """Seconds until all must be counted."""
 
 PLAIN, STORED, BURST = "plain", "stored", "streamed, 256 deltas in few reads"

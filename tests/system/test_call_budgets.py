@@ -13,7 +13,7 @@ from bench.trace.budgets import BUDGETS, is_within
 def counted() -> dict[str, float]:
     """What each path costs, counted in a process that nothing else has touched."""
     command = [sys.executable, "-m", "bench.trace", "--json"]
-    traced = subprocess.run(command, cwd=Path(__file__).parents[2], stdout=subprocess.PIPE, check=True, timeout=110)
+    traced = subprocess.run(command, cwd=Path(__file__).parents[2], stdout=subprocess.PIPE, check=True, timeout=300)
     figures: dict[str, float] = json.loads(traced.stdout)
     return figures
 
