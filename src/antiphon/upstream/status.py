@@ -143,24 +143,24 @@ def status_of(
     )
 
 
-def together(told: Sequence[Status]) -> Status:
+def together(statuses: Sequence[Status]) -> Status:
     """Return the reports of several processes as one; at least one."""
     backends: dict[str, list[BackendStatus]] = {}
     shared: dict[str, list[ResourceStatus]] = {}
-    for status in told:
+    for status in statuses:
         for backend in status.backends:
             backends.setdefault(backend.name, []).append(backend)
         for resource in status.shared:
             shared.setdefault(resource.name, []).append(resource)
     return Status(
-        workers=sum(status.workers for status in told),
-        responses_in_flight=sum(status.responses_in_flight for status in told),
+        workers=sum(status.workers for status in statuses),
+        responses_in_flight=sum(status.responses_in_flight for status in statuses),
         backends=[_together(known) for known in backends.values()],
         shared=[_summed(known) for known in shared.values()],
-        clock_skew=max((status.clock_skew for status in told), key=abs),
-        purge_held=max(status.purge_held for status in told),
-        disk_full=any(status.disk_full for status in told),
-        code=code_together([status.code for status in told]),
+        clock_skew=max((status.clock_skew for status in statuses), key=abs),
+        purge_held=max(status.purge_held for status in statuses),
+        disk_full=any(status.disk_full for status in statuses),
+        code=code_together([status.code for status in statuses]),
     )
 
 

@@ -160,7 +160,7 @@ def claim(
 
 def _related(tenant: str, key: str, rank: int, recent: Collection[tuple[str, str]]) -> Operation[int | None]:
     """Return the oldest waiting job of a tenant's key that continues a recent one, or None."""
-    if all(whose != tenant for whose, _ in recent):
+    if all(owner != tenant for owner, _ in recent):
         return None
     rows = yield from ask("related", tenant, key, int(rank != NOW), MOST_RELATED)
     return next((seq for seq, continuation in rows if (tenant, continuation) in recent), None)
