@@ -13,6 +13,7 @@ import pytest
 from antiphon.ids import new_id
 from antiphon.storage.contract import StoredConversation, StoredItem, StoredResponse
 from antiphon.storage.open import open_store
+from antiphon.storage.postgres import link
 from tests.support.replay import ReplayBackend, echo
 from tests.support.rivals import Rivals, rivals
 
@@ -68,8 +69,9 @@ async def beside(both: Rivals, *attacks: Awaitable[tuple[int, Any]]) -> list[tup
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])
 async def test_what_a_tenant_stored_holds_up_nobody(
-    kind: str, tmp_path: Path, backend: ReplayBackend, request: pytest.FixtureRequest
+    kind: str, tmp_path: Path, backend: ReplayBackend, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(link, "STATEMENT_TIMEOUT", 60.0)  # of this process, which stores more than a request may
     backend.script = echo
     url = f"sqlite://{tmp_path}/antiphon.db"
     if kind == "postgres":
