@@ -2,7 +2,8 @@
 
 `msgspec` skips a value much faster than it decodes one, and no value makes it slow. Given a window of the body from the
 beginning of a value on, it skips the value and says where the next character after it is. So a value that ends within
-the window is decoded in one step, and the members of a larger object or array are read one by one.
+the window is decoded in one step, and the members of a larger object or array are read one by one. The objects of an
+array are decoded together, as many as a window has: between the last of them is what no string contains.
 
 Very many small members are read in slices (`json_slices.py`), and so is all that is malformed, for its error.
 """
@@ -41,6 +42,10 @@ Python reads a number at the edge of what a double holds in 0.4 µs, msgspec its
 """
 
 skip = Decoder(Raw).decode
+
+BETWEEN = b'},{"'
+"""What is between two objects, and never in a string."""
+
 BLANKS = b" \t\r\n"
 _BLANK = re.compile(rb"[%b]*" % BLANKS)
 
@@ -89,12 +94,36 @@ def read_list(body: bytes, begin: int) -> tuple[list[Any], int]:
     values: list[Any] = []
     at, follows = begin, b","
     while follows == b",":
-        value, at = read_value(body, next_place(body, at + 1))
-        values.append(value)
+        at = next_place(body, at + 1)
+        several = _several(body, at)
+        if several is None:
+            value, at = read_value(body, at)
+            values.append(value)
+        else:
+            values += several[0]
+            at = several[1]
         follows = body[at : at + 1]
-        if len(values) % FEW == 0 and at - begin < SMALL * len(values):
+        if len(values) >= FEW and at - begin < SMALL * len(values):
             raise DecodeError("The members are small.")
     return values, _behind(body, at, b"]")
+
+
+def _several(body: bytes, at: int) -> tuple[list[Any], int] | None:
+    """Return as many objects of an array as end within `SLICE` bytes, and where the next character after them is.
+
+    Return None if there is only one, or none, or what looks like the end of the last one is inside it.
+    """
+    end = body.rfind(BETWEEN, at, at + SLICE) + 1
+    if not end:
+        return None
+    try:
+        return decode_value(b"[%b]" % body[at:end]), end
+    except DecodeError as error:
+        place = place_of(error) if "trailing" in str(error) else None
+    if place is None:
+        return None
+    end = body.rindex(b"]", at, at + place - 2)  # the array ends before the window does
+    return decode_value(b"[%b]" % body[at:end]), end
 
 
 def _object(body: bytes, begin: int, readers: Readers = NO_READERS) -> tuple[dict[str, Any], int]:

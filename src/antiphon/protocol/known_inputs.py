@@ -3,7 +3,7 @@
 An agent that stores nothing sends its whole history with each request, and adds to its end. The JSON of the new
 `input` then begins with that of the one before, byte for byte. One comparison in C finds that; only the items behind it
 are decoded and checked, and the items before them are the same objects. They are not changed: `normalise_input` copies
-each item.
+each item. What they become is kept too (`runs/sent_histories.py`).
 """
 
 from collections.abc import Sequence
@@ -19,8 +19,10 @@ KINDS = frozenset[type]({Message, Reasoning, FunctionCall, FunctionCallOutput, C
 LARGEST = 4 * 1024 * 1024
 """Bytes of JSON that are kept of one history."""
 
-PER_BYTE, PER_ITEM = 5, 2048
-"""What a history takes in memory: its JSON, and its items. Their texts can have four bytes for each character."""
+PER_BYTE, PER_ITEM = 7, 4096
+"""What a history takes in memory: its JSON, its items, and what they become: items again, with the same texts, and JSON
+for two kinds of backends. The texts can have four bytes for each character.
+"""
 
 
 _id = attrgetter("id")
@@ -29,17 +31,29 @@ _id = attrgetter("id")
 class KnownInput:
     """The items of an input, and their JSON from the opening bracket to the end of the last item."""
 
-    __slots__ = ("ids", "items", "json", "key")
+    __slots__ = ("history", "ids", "items", "json", "key")
 
     def __init__(self, json: bytes, items: Sequence[InputItem], key: object) -> None:
         self.json, self.items, self.key = json, items, key
         self.ids = frozenset(map(_id, items)) - {None, ""}
         """The ids of the items that have one."""
+        self.history: object = None
+        """What the items have become, or those at the beginning: see `runs.sent_histories`."""
 
     @property
     def weight(self) -> int:
         """Bytes of memory that it takes."""
         return PER_BYTE * len(self.json) + PER_ITEM * len(self.items)
+
+
+class SentItems(list[InputItem]):
+    """The items of an input that is kept for the next turn."""
+
+    __slots__ = ("known",)
+
+    def __init__(self, known: KnownInput) -> None:
+        super().__init__(known.items)
+        self.known = known
 
 
 class InputMemory(Protocol):

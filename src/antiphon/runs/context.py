@@ -15,12 +15,14 @@ from antiphon.protocol.items.content import Item
 from antiphon.protocol.items.hosted import ImageGenerationCall, McpApprovalRequest
 from antiphon.protocol.items.messages import InputItem, ItemReference, Reasoning
 from antiphon.protocol.json_pieces import pieces
+from antiphon.protocol.known_inputs import SentItems
 from antiphon.protocol.requests import CreateResponse, opening_of
 from antiphon.protocol.validation.call_rules import CALLS, check_calls
 from antiphon.runs.bounds import Bounds
 from antiphon.runs.chain_cache import LONGEST, ChainCache
 from antiphon.runs.decoding import WITH_STATE, load_few, load_items
 from antiphon.runs.history_memory import HistoryMemory
+from antiphon.runs.sent_histories import SentHistory, extend, sent_before
 from antiphon.sharing.memory import Account, Memory, weight
 from antiphon.sharing.offload import Offload
 from antiphon.sharing.scheduler import FairScheduler
@@ -133,6 +135,8 @@ class _Loading:
         self.given = request.input or []
         """The new input, as it was received."""
         self._sources, self._request, self._context, self._intake = sources, request, context, intake
+        self._before: SentHistory | None = None
+        self._parts = 0
 
     async def load_history(self, recalled: Sequence[StoredItem] | None) -> None:
         """Load the history before the new input."""
@@ -170,8 +174,12 @@ class _Loading:
         is_long = len(given) > MANY and not isinstance(given, str)
         context.is_large = context.is_large or is_long
         if context.is_large:
-            items, parts = await sources.offload.run(context.tenant, _normalised, given, sources.new_id)
-            await self._intake.add(weight(0, parts))
+            before = self._before = sent_before(given)
+            if before is not None:
+                context.input = before.prefix.items
+            new = given if before is None else given[before.prefix.length :]
+            items, self._parts = await sources.offload.run(context.tenant, _normalised, new, sources.new_id)
+            await self._intake.add(weight(0, self._parts + (0 if before is None else before.parts)))
         else:
             items = normalise_input(given, sources.new_id) if given else []
         if context.history and not isinstance(given, str) and not CALLS.keys().isdisjoint(map(type, items)):
@@ -184,6 +192,8 @@ class _Loading:
             context.input.append(item if is_whole else await refers.resolve(item))
             if type(item) in SIGNABLE:
                 await refers.recall_signature(item)
+        if refers.has_asked:
+            self._before = None  # what the store has can be deleted before the next turn
         # The translated turns of a chain are shared with other requests, so a thread builds its own.
         prefix = None if context.is_large else context.prefix
         context.items = Conversation([*context.history, *context.input], prefix)
@@ -192,7 +202,10 @@ class _Loading:
     async def check(self) -> None:
         """Raise `ClientError` (400) if the new input does not match the history."""
         request, context = self._request, self._context
-        if context.is_large:
+        given, before = self.given, self._before
+        if before is not None and isinstance(given, SentItems):
+            await self._sources.offload.run(context.tenant, _check_sent, context, before, given, self._parts)
+        elif context.is_large:
             await self._sources.offload.run(context.tenant, _check, request, context)
         elif context.history or request.conversation is not None:
             _check(request, context)
@@ -220,6 +233,14 @@ def _check(request: CreateResponse, context: Context) -> None:
         context.prefix.check_calls(context.input)
     else:
         check_calls(context.items)
+
+
+def _check_sent(context: Context, before: SentHistory, given: SentItems, parts: int) -> None:
+    """Do the same for an input that is kept for the next turn, and is all that the model receives."""
+    prefix = extend(before, given, context.input[before.prefix.length :], parts)
+    if prefix.open or not prefix.is_sound:
+        check_calls(context.items)
+    context.items = Conversation(context.input, prefix)
 
 
 def nothing_given() -> ClientError:
@@ -334,6 +355,8 @@ class _References:
         self._context, self._intake = context, intake
         self._history: dict[str, InputItem] | None = None
         self._size = 0
+        self.has_asked = False
+        """Whether the store was asked for an item."""
 
     async def resolve(self, item: InputItem) -> InputItem:
         """Return the stored item for a reference; bare reasoning with the content stored for it.
@@ -393,6 +416,7 @@ class _References:
         return found
 
     async def _load(self, item_id: str) -> StoredItem | None:
+        self.has_asked = True
         stored = await self._store.find_item(self._context.tenant, item_id, few=True)
         if isinstance(stored, LargeItem):
             self._bounds.check_referred(self._size + stored.size)

@@ -114,13 +114,30 @@ def _values(items: Iterable[Any]) -> Iterator[Any]:
     for item in items:
         yield type(item)
         yield from (getattr(item, name, None) or None for name in _SAME)
-        yield _steady(getattr(item, "output", None))
+        output = getattr(item, "output", None)
+        yield _Result(output) if output else None
 
 
-def _steady(output: Any) -> Any:
-    """Return an output without the parts that always differ; None for one that is absent, null or empty."""
-    if not output:
-        return None
+class _Result:
+    """An output, compared without the parts that always differ, and only where the calls are the same."""
+
+    __slots__ = ("_output", "_steady")
+
+    def __init__(self, output: Any) -> None:
+        self._output, self._steady = output, ""
+
+    @property
+    def steady(self) -> str:
+        self._steady = self._steady or _steady(self._output)
+        return self._steady
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Result) and self.steady == other.steady
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _steady(output: Any) -> str:
     text = output if isinstance(output, str) else msgspec.json.encode(output).decode()
     ends = text if len(text) <= 2 * _LOOKED else text[:_LOOKED] + text[-_LOOKED:]
     return _VOLATILE.sub("#", ends)

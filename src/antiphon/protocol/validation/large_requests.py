@@ -5,7 +5,7 @@ from typing import Any
 
 from antiphon.errors import ClientError
 from antiphon.protocol.json_members import BLANKS, next_place, read_list, read_value
-from antiphon.protocol.known_inputs import KINDS, LARGEST, InputMemory, KnownInput
+from antiphon.protocol.known_inputs import KINDS, LARGEST, InputMemory, KnownInput, SentItems
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.tool_lists import ToolMemory
 from antiphon.protocol.validation.known_tools import TOOLS, ToolReader, named
@@ -29,7 +29,10 @@ def decode_large(
         data = decode_object(body, readers={TOOLS: tool_reader.read})
         json, before = tool_reader.json_in(data), None
         request = read_request(data, takes)
-    return named(request, json), input_reader.known(request, before)
+    known = input_reader.known(request, before)
+    if known is not None:
+        request.input = SentItems(known)
+    return named(request, json), known
 
 
 def _continued(data: dict[str, Any], takes: Takes | None, before: KnownInput) -> CreateResponse | None:
@@ -80,7 +83,9 @@ class InputReader:
         has_history = request.previous_response_id or request.conversation or request.prompt
         if has_history or not self._json or not isinstance(given, list) or not KINDS.issuperset(map(type, given)):
             return None
-        return KnownInput(self._json, (*given,), object() if before is None else before.key)
+        known = KnownInput(self._json, (*given,), object() if before is None else before.key)
+        known.history = before.history if before is not None else None
+        return known
 
 
 def continues(body: bytes, begin: int, json: bytes) -> bool:

@@ -164,7 +164,7 @@ def to_messages(
     if not (prefix and cut):
         messages = [*first, *write.messages(items, history, leading)]
         return alternating(messages) if dialect.alternating else messages
-    rest = write.messages(items[cut:], history - cut)
+    rest = write.messages(items[cut:], history - cut, continues=not _is_user(items[cut]))
     return Messages(first, prefix.rendering((dialect, reasoning_context, write.token)), cut, rest)
 
 
@@ -198,9 +198,18 @@ class _Renderer(Struct):
         return [*messages, {"role": "user", "content": rest}] if rest else messages
 
     def messages(
-        self, items: Sequence[InputItem], history: int, start: int = 0, *, are_past: bool = False
+        self,
+        items: Sequence[InputItem],
+        history: int,
+        start: int = 0,
+        *,
+        are_past: bool = False,
+        continues: bool = False,
     ) -> list[ChatMessage]:
-        """Return the messages of turns that are independent of all other turns, from the item at `start` on."""
+        """Return the messages of turns that are independent of all other turns, from the item at `start` on.
+
+        The first one `continues` a turn that has called tools before.
+        """
         kinds = frozenset(map(type, items))
         if ItemReference in kinds:
             raise _unresolved(items)
@@ -215,6 +224,8 @@ class _Renderer(Struct):
             placed = [one for one in placed if one[0] >= start]
         self.exchanges = exchanges = group(placed)
         exchanges.turn += are_past
+        if continues:
+            exchanges.tool_turns.add(0)
         for each in exchanges.groups:
             messages += self.answer(each) if isinstance(each, Answer) else self.said(each)
         return messages
@@ -223,7 +234,9 @@ class _Renderer(Struct):
         return visible(items, self.unseal, sees_images=self.dialect.sees_images)
 
     def known(self, prefix: Prefix, items: Sequence[InputItem], history: int, leading: int) -> int:
-        """Return the position of a user message before which all messages are known from now on; 0 for none.
+        """Return a position where a turn or a step of it begins, before which all messages are known from now on.
+
+        It is 0 for none.
 
         The `leading` items are not among these messages: those that become any are one with the instructions.
         """
@@ -231,16 +244,25 @@ class _Renderer(Struct):
             return 0
         if self.dialect.alternating:  # the message before this position and the one after it can need merging
             return 0
-        if history < prefix.length or not (prefix.is_sound and prefix.is_apart and kinds_of(items) <= INDEPENDENT):
+        if (history < prefix.length and not prefix.log.is_sent) or not (prefix.is_sound and prefix.is_apart and kinds_of(items) <= INDEPENDENT):
             return 0
-        cut = _cut(items, prefix)
+        cut = self._cut(items, prefix)
         if any(prefix.log.calls[call_id] < cut for call_id in prefix.open):
             return 0
         try:
             rendering = self._known_up_to(prefix, cut, leading)
         except ClientError:
             return 0
-        return cut if cut in rendering.bounds else 0
+        return cut if cut in rendering.bounds else max(bound for bound in [*rendering.bounds] if bound < cut)
+
+    def _cut(self, items: Sequence[InputItem], prefix: Prefix) -> int:
+        """Return the last position up to which every turn is over, or every step of the last one.
+
+        A turn that is over can lose its reasoning, so its steps count only if the request does not ask for that.
+        """
+        if prefix.length < len(items) and _is_user(items[prefix.length]):
+            return prefix.length
+        return prefix.last_user if self.reasoning_context == "current_turn" else max(prefix.last_user, prefix.last_step)
 
     def _known_up_to(self, prefix: Prefix, cut: int, leading: int) -> Rendering:
         form = (self.dialect, self.reasoning_context, self.token)
@@ -251,7 +273,10 @@ class _Renderer(Struct):
             new = prefix.log.items[rendering.end : cut]
             names = {tool: self.toolbox.name_of(*tool) for tool in called_tools(new)}
             used = self.files.used if self.files is not None else 0
-            messages = self.messages(new, cut, max(0, leading - rendering.end), are_past=True)
+            history = 0 if prefix.log.is_sent else cut
+            begins = max(0, leading - rendering.end)
+            continues = rendering.end > 0 and not _is_user(new[0])
+            messages = self.messages(new, history, begins, are_past=True, continues=continues)
             if self.files is not None and self.files.used != used:
                 prefix.log.has_files = True
                 return rendering
@@ -358,12 +383,6 @@ def _leading(items: Iterable[Placed]) -> tuple[int, bool]:
         elif is_first:
             is_first = not becomes_message(item)
     return end, False
-
-
-def _cut(items: Sequence[InputItem], prefix: Prefix) -> int:
-    """Return the last position up to which every turn is over: where a user message begins the next."""
-    follows = prefix.length < len(items) and _is_user(items[prefix.length])
-    return prefix.length if follows else prefix.last_user
 
 
 def _is_user(item: InputItem) -> bool:

@@ -1,6 +1,6 @@
 """What the turns of a chain share: its items, what is known of them, and their messages.
 
-A chain grows at its end. So all its items are in one list, a `Log`; each response has a beginning of it, a `Prefix`,
+A chain grows at its end, and so does a history that a client sends again with each turn. So all its items are in one list, a `Log`; each response has a beginning of it, a `Prefix`,
 and a new turn adds only its own items. If two responses follow the same one, the second receives a copy. The messages
 of a log are stored per dialect in the same way, as values and as JSON (`Rendering`); `chat.messages` creates them.
 """
@@ -41,7 +41,7 @@ _encode = msgspec.json.Encoder().encode
 
 @dataclass(slots=True)
 class Rendering:
-    """The messages of a log's turns up to `end`, the position of a user message, in one dialect."""
+    """The messages of a log's items up to `end`, where a turn or a step of a turn begins, in one dialect."""
 
     messages: list[dict[str, Any]] = field(default_factory=list)
     json: bytearray = field(default_factory=bytearray)
@@ -57,12 +57,7 @@ class Rendering:
         self.names |= names
         if messages:
             self.messages += messages
-            for message in messages if is_large else ():
-                for piece in pieces(message, _encode):
-                    self.json += piece
-                self.json += b","
-            if not is_large:
-                self.json += _with_commas(messages)
+            self.json += _with_commas(messages, _encode_large if is_large else _encode)
         self.end = end
         self.bounds[end] = len(self.messages), len(self.json)
 
@@ -94,6 +89,8 @@ class Log:
     """Whether it has files that were read: `size` does not include their text and images, so no rendering keeps
     them.
     """
+    is_sent: bool = False
+    """Whether the items are of the request's own input: what a backend cannot accept of them is an error."""
 
     def copied(self, length: int) -> "Log":
         """Return a log of the first items, which grows independently."""
@@ -104,6 +101,7 @@ class Log:
             {key: rendering.copied(length) for key, rendering in list(self.renderings.items())},
             self.size,
             self.has_files,
+            self.is_sent,
         )
 
     @property
@@ -123,6 +121,8 @@ class Prefix:
     """The calls that wait for their output."""
     last_user: int = 0
     """The position of the last user message."""
+    last_step: int = 0
+    """The last position where the model continues after outputs, and no call waits for one: an answer begins there."""
     is_sound: bool = True
     """Whether calls and outputs are paired, except the `open` ones."""
     is_apart: bool = True
@@ -160,14 +160,14 @@ class Prefix:
             log,
             open_calls,
             self.last_user,
+            self.last_step,
             self.is_sound,
             self.is_apart,
             self.leading,
             self.has_late_system,
             self.is_silent,
         )
-        for item in items:
-            added.add(item)
+        added.add(items)
         log.size += size
         kinds = self.kinds.union(map(type, items))
         return Prefix(
@@ -176,6 +176,7 @@ class Prefix:
             self.kinds if kinds == self.kinds else kinds,
             tuple(added.open),
             added.last_user,
+            added.last_step,
             added.is_sound,
             added.is_apart and kinds <= INDEPENDENT,
             added.leading,
@@ -202,30 +203,36 @@ class _Added:
     log: Log
     open: dict[str, None]
     last_user: int
+    last_step: int
     is_sound: bool
     is_apart: bool
     leading: int
     has_late_system: bool
     is_silent: bool
 
-    def add(self, item: InputItem) -> None:
-        log, kind, place = self.log, type(item), len(self.log.items)
-        if isinstance(item, Message):
-            if item.role in SYSTEM_ROLES:
-                self.leading = place + 1 if self.is_silent else self.leading
-                self.has_late_system |= not self.is_silent
-            elif item.role == "user":
-                self.last_user = place
+    def add(self, items: Sequence[InputItem]) -> None:
+        before = type(self.log.items[-1]) if self.log.items else None
+        for place, item in enumerate(items, len(self.log.items)):
+            kind = type(item)
+            if before in OUTPUTS and not self.open:
+                self.last_step = place
+            if isinstance(item, Message):
+                if item.role in SYSTEM_ROLES:
+                    self.leading = place + 1 if self.is_silent else self.leading
+                    self.has_late_system |= not self.is_silent
+                elif item.role == "user":
+                    self.last_user = place
+                    self.is_silent = False
+                elif self.is_silent:
+                    self.is_silent = not becomes_message(item)
+            elif kind in CALLS:
                 self.is_silent = False
-            elif self.is_silent:
-                self.is_silent = not becomes_message(item)
-        elif kind in CALLS:
-            self.is_silent = False
-            self._add_call(item, place)
-        elif kind in OUTPUTS:
-            self.is_silent = False
-            self._add_output(item, place)
-        log.items.append(item)
+                self._add_call(item, place)
+            elif kind in OUTPUTS:
+                self.is_silent = False
+                self._add_output(item, place)
+            before = kind
+        self.log.items += items
 
     def _add_call(self, call: InputItem, place: int) -> None:
         call_id = tie(call)
@@ -291,9 +298,9 @@ class Functions(list[dict[str, Any]]):
         self.json = Raw(b"".join(pieces(list(self), _encode)))
 
 
-def _with_commas(messages: list[dict[str, Any]]) -> bytes:
+def _with_commas(messages: list[dict[str, Any]], encode: Callable[[Any], bytes] = _encode) -> bytes:
     """Return messages as JSON, each followed by a comma, without the brackets."""
-    return _encode(messages)[1:-1] + b"," if messages else b""
+    return encode(messages)[1:-1] + b"," if messages else b""
 
 
 def encode_body(body: dict[str, Any], encode: Callable[[Any], bytes] = _encode) -> bytes:
