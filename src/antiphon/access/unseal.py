@@ -35,20 +35,21 @@ class Unsealer(Struct):
     tenant: str
     refuses: bool
     opened: dict[str, dict[str, Any]] = {}
+    """What is known of blobs, before and afterwards: their states, empty where they cannot be opened."""
     has_warned: bool = False
 
     def __call__(self, blob: str) -> dict[str, Any]:
         """Return the state in a blob, empty if it cannot be opened."""
-        if blob not in self.opened:
-            state = self.keyring.unseal(blob, self.tenant)
-            if state is None:
-                if self.refuses:
-                    raise _unreadable(blob)
-                if not self.has_warned:
-                    log.warning(_OMITTED)
-                self.has_warned = True
-            self.opened[blob] = state or {}
-        return self.opened[blob]
+        state = self.opened.get(blob)
+        if state is None:
+            state = self.opened[blob] = self.keyring.unseal(blob, self.tenant) or {}
+        if not state:
+            if self.refuses:
+                raise _unreadable(blob)
+            if not self.has_warned:
+                log.warning(_OMITTED)
+            self.has_warned = True
+        return state
 
     def token(self, text: str) -> str:
         """Return a token of this tenant for a text: see `Keyring.token`."""

@@ -61,6 +61,8 @@ class Context(Struct):
     """The history, if it is a chain."""
     items: Conversation = field(default_factory=Conversation)
     """All items that the model sees, oldest first: parents' input and output in order, then the new input."""
+    opened: dict[str, dict[str, Any]] = {}
+    """What is known of the sealed state in its items: see `Unsealer`."""
     memory: Account | None = None
     """Its account of the process's memory, until `release`; None if it is small."""
 
@@ -237,7 +239,8 @@ def _check(request: CreateResponse, context: Context) -> None:
 
 def _check_sent(context: Context, before: SentHistory, given: SentItems, parts: int) -> None:
     """Do the same for an input that is kept for the next turn, and is all that the model receives."""
-    prefix = extend(before, given, context.input[before.prefix.length :], parts)
+    history = extend(before, given, context.input[before.prefix.length :], parts)
+    prefix, context.opened = history.prefix, history.opened
     if prefix.open or not prefix.is_sound:
         check_calls(context.items)
     context.items = Conversation(context.input, prefix)

@@ -212,7 +212,7 @@ def _plan_of(
         view=view_of(request),
         route=route,
         chains=chains,
-        unseal=Unsealer(engine.keyring, tenant, engine.strict_seals),
+        unseal=Unsealer(engine.keyring, tenant, engine.strict_seals, context.opened),
         recorder=recorder,
         tools=engine.toolset if has_begun_calls else tools,
         compacts=may_compact and compacts(request, items),

@@ -1,12 +1,13 @@
 """The histories that clients send again with each turn: normalised, checked and translated once.
 
 The items that such an input had in the turn before are found by their JSON (`protocol/known_inputs.py`). What they
-became is kept with them, as the prefix of a log that grows (`to_chat_completions/prefix.py`): a chain that is not in the
-store. Each of its items is what the client sent, without anything from the store, which can be deleted meanwhile.
+became is kept with them, as the prefix of a log that grows (`to_chat_completions/prefix.py`): a chain outside the store.
+Each of its items is what the client sent, without anything from the store, which can be deleted meanwhile.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from antiphon.protocol.items.messages import InputItem
 from antiphon.protocol.known_inputs import SentItems
@@ -23,6 +24,8 @@ class SentHistory:
     """The number of its items, including the parts of their content."""
     size: int = 0
     """Bytes of its JSON."""
+    opened: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """The states in its `encrypted_content`, by that."""
 
 
 def sent_before(given: Sequence[InputItem] | str) -> SentHistory | None:
@@ -33,9 +36,12 @@ def sent_before(given: Sequence[InputItem] | str) -> SentHistory | None:
     return known if isinstance(known, SentHistory) else SentHistory()
 
 
-def extend(before: SentHistory, given: SentItems, new: Sequence[InputItem], parts: int) -> Prefix:
-    """Keep what the `new` items have become for the next turn, and return all of them. For a thread of the tenant."""
+def extend(before: SentHistory, given: SentItems, new: Sequence[InputItem], parts: int) -> SentHistory:
+    """Keep what the `new` items have become for the next turn, and return all of it. For a thread of the tenant.
+
+    Whoever opens the state in an item adds it to `opened`.
+    """
     size = len(given.known.json)
     prefix = before.prefix.extended(new, PER_BYTE * (size - before.size))
-    given.known.history = SentHistory(prefix, before.parts + parts, size)
-    return prefix
+    history = given.known.history = SentHistory(prefix, before.parts + parts, size, {**before.opened})
+    return history

@@ -1,11 +1,22 @@
 """A client sends its whole history with each turn: the backend receives the same as if it had not been sent before."""
 
+from base64 import b64encode
 from typing import Any
 
-from antiphon import Antiphon, ScriptedBackend
+import pytest
 
+from antiphon import Antiphon, BadRequestError, ScriptedBackend, Settings
+
+SETTINGS = Settings(store="sqlite://", seal_keys=[b64encode(bytes(32)).decode()])
 LOOK = {"type": "function", "name": "look", "parameters": {"type": "object", "properties": {"at": {"type": "string"}}}}
 TEXT = "x" * 70_000
+ASKED: dict[str, Any] = {
+    "model": "scripted",
+    "store": False,
+    "include": ["reasoning.encrypted_content"],
+    "tools": [LOOK],
+}
+TURNS = 5
 
 
 def answer(turn: int) -> dict[str, Any]:
@@ -15,32 +26,94 @@ def answer(turn: int) -> dict[str, Any]:
     return {"choices": [{"index": 0, "message": message, "finish_reason": "tool_calls"}]}
 
 
-def test_every_turn_of_an_agent_is_translated_as_if_it_was_the_first() -> None:
-    backend = ScriptedBackend([answer(turn) for turn in range(4)])
-    asked: dict[str, Any] = {
-        "model": "scripted",
-        "store": False,
-        "include": ["reasoning.encrypted_content"],
-        "tools": [LOOK],
-    }
+def output(turn: int, text: str = TEXT) -> dict[str, Any]:
+    return {"type": "function_call_output", "call_id": f"call_{turn}", "output": f"{turn}: {text}"}
+
+
+def alone(history: list[Any], **more: Any) -> dict[str, Any]:
+    """What the backend receives of a history that the server has never seen."""
+    backend = ScriptedBackend([answer(0)])
+    with Antiphon(SETTINGS, backend=backend) as client:
+        client.responses.create(input=history, **{**ASKED, **more})
+    return backend.requests[0]
+
+
+@pytest.mark.parametrize("context", [None, "current_turn", "all_turns"])
+def test_every_turn_of_an_agent_is_translated_as_if_it_was_the_first(context: str | None) -> None:
+    more = {"reasoning": {"context": context}} if context else {}
+    backend = ScriptedBackend([answer(turn) for turn in range(TURNS)])
     history: list[Any] = [{"role": "user", "content": TEXT}]
     bodies = []
-    with Antiphon(backend=backend) as client:
-        for turn in range(4):
+    with Antiphon(SETTINGS, backend=backend) as client:
+        for turn in range(TURNS):
             bodies.append([*history])
-            response = client.responses.create(input=history, **asked)
-            history += response.output
-            history.append({"type": "function_call_output", "call_id": f"call_{turn}", "output": f"{turn}: {TEXT}"})
+            response = client.responses.create(input=history, **ASKED, **more)
+            history += [*response.output, output(turn)]
+            if turn == 2:
+                history.append({"role": "user", "content": "Go on."})
     for sent, received in zip(bodies, backend.requests, strict=True):
-        again = ScriptedBackend([answer(0)])
-        with Antiphon(backend=again) as other:
-            other.responses.create(input=sent, **asked)
-        assert without_reasoning(again.requests[0]) == without_reasoning(received)
+        assert alone(sent, **more) == received
 
 
-def without_reasoning(request: dict[str, Any]) -> dict[str, Any]:
-    """A request without what only the server that sealed it can read."""
-    messages = [
-        {name: value for name, value in each.items() if "reasoning" not in name} for each in request["messages"]
-    ]
-    return request | {"messages": messages}
+def test_two_conversations_that_begin_alike_do_not_mix() -> None:
+    backend = ScriptedBackend([answer(turn) for turn in (0, 9, 1, 1, 2, 2)])
+    with Antiphon(SETTINGS, backend=backend) as client:
+        first = [{"role": "user", "content": TEXT}, *client.responses.create(input=TEXT, **ASKED).output]
+        start = [*first, output(0)]
+        client.responses.create(input=start, **ASKED)
+        one = [*start, {"role": "user", "content": "left"}]
+        other = [*start, {"role": "user", "content": "right"}]
+        said = [client.responses.create(input=branch, **ASKED).output for branch in (one, other)]
+        ends = [[*one, *said[0], output(1)], [*other, *said[1], output(1)]]
+        for end in ends:
+            client.responses.create(input=end, **ASKED)
+    branches = [request["messages"][-1]["content"] for request in backend.requests[2:4]]
+
+    assert branches == ["left", "right"]
+    assert list(backend.requests[2:]) == [alone(sent) for sent in (one, other, *ends)]
+
+
+def test_an_error_names_the_place_in_the_whole_input() -> None:
+    known: list[Any] = [{"role": "user", "content": TEXT}, {"role": "assistant", "content": "Yes?"}]
+    new = {"role": "user", "content": [{"type": "input_audio", "input_audio": {"data": "AA==", "format": "wav"}}]}
+    errors = []
+    with Antiphon(SETTINGS, backend=ScriptedBackend([answer(0), answer(1)])) as client:
+        for before in ([], known):
+            if before:
+                client.responses.create(input=before, **ASKED)
+                client.responses.create(input=[*before, {"role": "user", "content": "a"}], **ASKED)
+            with pytest.raises(BadRequestError) as caught:
+                client.responses.create(input=[*known, new], **ASKED)
+            errors.append((caught.value.param, caught.value.message))
+
+    assert errors[0] == errors[1]
+    assert errors[0][0] == "input[2].content[0].type"
+
+
+def test_a_call_without_its_output_is_rejected_also_behind_what_is_known() -> None:
+    with Antiphon(SETTINGS, backend=ScriptedBackend([answer(0), answer(1)])) as client:
+        history = [{"role": "user", "content": TEXT}]
+        history += [*client.responses.create(input=history, **ASKED).output]
+        for _ in range(2):
+            with pytest.raises(BadRequestError, match="No tool output found for function call call_0"):
+                client.responses.create(input=history, **ASKED)
+        client.responses.create(input=[*history, output(0)], **ASKED)
+
+
+def test_reasoning_that_only_the_store_has_is_gone_with_it() -> None:
+    backend = ScriptedBackend([answer(0), answer(1), answer(2), answer(3)])
+    asked = {"model": "scripted", "tools": [LOOK]}
+    with Antiphon(SETTINGS, backend=backend) as client:
+        history: list[Any] = [{"role": "user", "content": TEXT}]
+        first = client.responses.create(input=history, **asked)
+        thought, call = first.output
+        # As clients send it that do not ask for what is sealed.
+        history += [{"type": "reasoning", "id": thought.id, "summary": []}, call, output(0)]
+        second = client.responses.create(input=history, **asked)
+        history += [one for one in second.output if one.type != "reasoning"] + [output(1)]
+        for stored in (first, second):  # the second one has it in its input
+            client.responses.delete(stored.id)
+        client.responses.create(input=history, **asked)
+    with_text = ["Look at 0." in str(request["messages"]) for request in backend.requests]
+
+    assert with_text == [False, True, False]

@@ -244,7 +244,9 @@ class _Renderer(Struct):
             return 0
         if self.dialect.alternating:  # the message before this position and the one after it can need merging
             return 0
-        if (history < prefix.length and not prefix.log.is_sent) or not (prefix.is_sound and prefix.is_apart and kinds_of(items) <= INDEPENDENT):
+        if history < prefix.length and not prefix.log.is_sent:
+            return 0
+        if not (prefix.is_sound and prefix.is_apart and kinds_of(items) <= INDEPENDENT):
             return 0
         cut = self._cut(items, prefix)
         if any(prefix.log.calls[call_id] < cut for call_id in prefix.open):

@@ -1,8 +1,9 @@
 """What the turns of a chain share: its items, what is known of them, and their messages.
 
-A chain grows at its end, and so does a history that a client sends again with each turn. So all its items are in one list, a `Log`; each response has a beginning of it, a `Prefix`,
-and a new turn adds only its own items. If two responses follow the same one, the second receives a copy. The messages
-of a log are stored per dialect in the same way, as values and as JSON (`Rendering`); `chat.messages` creates them.
+A chain grows at its end, and so does a history that a client sends again with each turn. So all its items are in one
+list, a `Log`; each response has a beginning of it, a `Prefix`, and a new turn adds only its own items. If two responses
+follow the same one, the second receives a copy. The messages of a log are stored per dialect in the same way, as values
+and as JSON (`Rendering`); `messages.py` creates them.
 """
 
 from collections.abc import Callable, Iterable, Sequence

@@ -5,12 +5,21 @@ from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from antiphon.protocol.items.messages import InputItem
 from antiphon.translation.dialects.dialect import Dialect
 from antiphon.translation.dialects.table import DIALECTS
 from antiphon.translation.to_chat_completions.messages import to_messages
-from antiphon.translation.to_chat_completions.prefix import MOST_RENDERINGS, Conversation, Messages, Prefix, encode_body
+from antiphon.translation.to_chat_completions.prefix import (
+    MOST_RENDERINGS,
+    Conversation,
+    Log,
+    Messages,
+    Prefix,
+    encode_body,
+)
 
 THOUGHT = {"type": "reasoning", "summary": []}
 ALTERNATING = [dialect for dialect in DIALECTS.values() if dialect.alternating]
@@ -92,3 +101,69 @@ def test_messages_stay_as_they_are_while_the_chain_that_they_are_of_grows() -> N
 
     assert longer.log is prefix.log
     assert encode_body({"messages": early}) == plain
+
+
+class Agent:
+    """A conversation with an agent: what the model said, and what the client answered, in turns of several steps."""
+
+    def __init__(self, draw: Any) -> None:
+        self._draw, self._calls = draw, 0
+
+    def step(self) -> list[dict[str, Any]]:
+        """Return what the model says next, and the outputs of its calls."""
+        said: list[dict[str, Any]] = []
+        if self._draw(st.booleans()):
+            said.append({"type": "reasoning", "summary": [{"type": "summary_text", "text": f"thought {self._calls}"}]})
+        if self._draw(st.booleans()):
+            said.append(say("assistant", f"said {self._calls}"))
+        calls = [f"call_{self._calls + number}" for number in range(self._draw(st.integers(0, 2)))]
+        self._calls += len(calls)
+        made = [{"type": "function_call", "call_id": one, "name": "look", "arguments": "{}"} for one in calls]
+        outputs = [{"type": "function_call_output", "call_id": one, "output": f"seen {one}"} for one in calls]
+        is_mixed = self._draw(st.booleans())
+        pairs = [item for pair in zip(made, outputs, strict=True) for item in pair] if is_mixed else made + outputs
+        return [*said, *pairs]
+
+    def turn(self) -> list[dict[str, Any]]:
+        """Return what the client sends in one request: perhaps a user's message, and what follows it."""
+        said = self._draw(st.lists(st.sampled_from(["user", "user", "developer"]), max_size=2))
+        steps = [self.step() for _ in range(self._draw(st.integers(0, 3)))]
+        return [say(role, role) for role in said] + [item for step in steps for item in step]
+
+
+@given(
+    st.data(), st.sampled_from(sorted(DIALECTS)), st.sampled_from([None, "current_turn", "all_turns"]), st.booleans()
+)
+def test_steps_that_are_known_are_the_same_messages(
+    data: st.DataObject, name: str, context: str | None, is_sent: bool
+) -> None:
+    agent, dialect, prefix = Agent(data.draw), DIALECTS[name], Prefix(Log(is_sent=is_sent))
+    earlier = [prefix]
+    for _ in range(data.draw(st.integers(1, 5))):
+        prefix = data.draw(st.sampled_from(earlier)) if data.draw(st.integers(0, 3)) == 0 else earlier[-1]
+        new = items(*agent.turn())
+        if is_sent:
+            prefix, new = prefix.extended(new), []
+        whole = Conversation([*prefix.items, *new], prefix)
+        history = 0 if is_sent else prefix.length
+        messages = to_messages(whole, "Be kind.", dialect, context, history=history)
+        plain = list(to_messages([*whole], "Be kind.", dialect, context, history=history))
+        assert list(messages) == plain
+        assert encode_body({"messages": messages}) == msgspec.json.encode({"messages": plain})
+        earlier.append(prefix if is_sent else prefix.extended([*new, *items(*agent.step())]))
+
+
+def test_a_step_of_a_turn_that_goes_on_is_not_translated_again() -> None:
+    steps = [
+        [
+            {"type": "function_call", "call_id": f"call_{number}", "name": "look", "arguments": "{}"},
+            {"type": "function_call_output", "call_id": f"call_{number}", "output": "seen"},
+        ]
+        for number in range(3)
+    ]
+    prefix = Prefix(Log(is_sent=True)).extended(items(say("user", "a"), *steps[0], *steps[1]))
+    first = to_messages(Conversation(prefix.items, prefix), None, DIALECTS["generic"])
+    longer = prefix.extended(items(*steps[2]))
+    second = to_messages(Conversation(longer.items, longer), None, DIALECTS["generic"])
+
+    assert [one is other for one, other in zip(first, second, strict=False)] == [True, True, True, False, False]
