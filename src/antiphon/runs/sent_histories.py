@@ -1,8 +1,8 @@
 """The histories that clients send again with each turn: normalised, checked and translated once.
 
 The items that such an input had in the turn before are found by their JSON (`protocol/known_inputs.py`). What they
-became is kept with them, as the prefix of a log that grows (`to_chat_completions/prefix.py`): a chain outside the store.
-Each of its items is what the client sent, without anything from the store, which can be deleted meanwhile.
+became is kept with them, as the prefix of a log that grows (`to_chat_completions/prefix.py`), like a chain. Each of its
+items is what the client sent, without anything from the store, which can be deleted meanwhile.
 """
 
 from collections.abc import Sequence

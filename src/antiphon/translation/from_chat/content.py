@@ -24,8 +24,18 @@ from antiphon.translation.writer import GrowingText, ResponseWriter
 MAX_BLANK = 64
 """Whitespace characters that wait for a text to begin; more of them are a text."""
 
-CallSearch = tuple[Callable[[str], object], list[str]]
-"""Finds a sign of a call in a text, and the list of the texts without one, which grows."""
+HasSign = Callable[[str], object]
+
+CallSearch = tuple[str, HasSign, list[str]]
+"""The characters with which a sign of a call begins; what finds a sign in a text; the texts without one, which grow."""
+
+
+def before_sign(texts: list[str], has_sign: HasSign) -> list[str]:
+    """Return the texts before the first one that has a sign."""
+    for place, text in enumerate(texts):
+        if has_sign(text):
+            return texts[:place]
+    return texts
 
 
 class StreamingContent:

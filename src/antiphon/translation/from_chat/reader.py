@@ -21,7 +21,7 @@ from antiphon.protocol.tool_bindings import Offer, TextCalls
 from antiphon.translation.checked_items import TextCheck
 from antiphon.translation.dialects.dialect import SIGNED_ID
 from antiphon.translation.from_chat.calls import StreamingCalls, read_call
-from antiphon.translation.from_chat.content import CallSearch, StreamingContent
+from antiphon.translation.from_chat.content import CallSearch, StreamingContent, before_sign
 from antiphon.translation.from_chat.decode import decode_answer, decode_chunk, decode_text
 from antiphon.translation.from_chat.failed_generation import UNPARSED, answer_in, text_of
 from antiphon.translation.from_chat.finish_reasons import FINISH_REASONS, end_error, native_outcome
@@ -182,17 +182,22 @@ class ChatStream:
         Raises `BackendError` for anything but a chunk.
         """
         text, mark = self._text, self._mark
-        has_sign, unread = self._search or (None, None)
+        firsts, has_sign, unread = self._search or ("", bool, None)
         texts: list[str] = []
         if text is not None and self.error is None:
             try:
                 for place in range(start, len(events)):
                     said = decode_text(events[place]).choices[0].delta.content
-                    if not said or (mark and mark in said) or (has_sign and has_sign(said)):
+                    if not said or (mark and mark in said):
                         break
                     texts.append(said)
             except (ValueError, RecursionError):
                 pass  # `decode_chunk` reads the event that is not such a chunk
+            said = "".join(texts)
+            for first in firsts:
+                if first in said:  # found a hundred times as quickly as a sign
+                    texts = before_sign(texts, has_sign)
+                    break
             if texts:
                 self._content.think.last = texts[-1]
                 if unread is not None:

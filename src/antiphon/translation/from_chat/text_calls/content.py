@@ -13,7 +13,7 @@ from antiphon.translation.from_chat.calls import CallDelta
 from antiphon.translation.from_chat.content import StreamingContent
 from antiphon.translation.from_chat.text_calls.found import TextCall
 from antiphon.translation.from_chat.text_calls.last_calls import LastCallReader
-from antiphon.translation.from_chat.text_calls.reader import has_sign
+from antiphon.translation.from_chat.text_calls.reader import FIRSTS, has_sign
 from antiphon.translation.from_chat.text_calls.wrapped import reader_of
 from antiphon.translation.items import StreamingMessage, StreamingReasoning
 from antiphon.translation.writer import GrowingText, ResponseWriter
@@ -44,7 +44,7 @@ class CallingContent(StreamingContent):
         self._offers = offers
         self._in_reasoning: LastCallReader | None = None
         """None until there is reasoning."""
-        self.search = has_sign, self._in_text.unread
+        self.search = FIRSTS, has_sign, self._in_text.unread
 
     @property
     def steady_text(self) -> GrowingText | None:

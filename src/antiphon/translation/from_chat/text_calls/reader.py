@@ -40,6 +40,9 @@ def _begun(sign: str) -> str:
 _SIGNS = re.compile(rf"\n|`+|~+|{_begun('<')}|{_begun('[')}")
 """What changes the position in the text, or can begin a call inside it."""
 
+FIRSTS = "`~<["
+"""The characters with which a sign begins."""
+
 has_sign = re.compile(rf"[`~]|{_begun('<')}|{_begun('[')}").search
 """Finds in a part of a text what can begin a call, or a run that can continue in the next part.
 
