@@ -218,8 +218,8 @@ class _Loading:
 def _normalised(given: Sequence[InputItem] | str, new_id: NewId) -> tuple[list[InputItem], int]:
     """Return the items of an input, and their number including the parts of their content."""
     items = normalise_input(given, new_id)
-    contents = (getattr(item, "content", None) for item in items)
-    return items, len(items) + sum(len(content) - 1 for content in contents if isinstance(content, list) and content)
+    contents = [getattr(item, "content", None) for item in items]
+    return items, len(items) + sum([len(content) - 1 for content in contents if isinstance(content, list) and content])
 
 
 def _size(stored: Sequence[StoredItem]) -> int:

@@ -197,7 +197,9 @@ def _check_beginning(value: str, prefix: str, path: str) -> None:
 
 
 def _check_id(item: Any, path: str, seen: set[str], param: str) -> None:
-    _check_beginning(item.id, ID_BEGINNINGS.get(type(item), ""), f"{path}.id")
+    beginning = ID_BEGINNINGS.get(type(item), "")
+    if not item.id.startswith(beginning):
+        _check_beginning(item.id, beginning, f"{path}.id")
     if item.id in seen:
         raise ClientError(
             f"Duplicate item found with id {refusals.shown(item.id)}. "

@@ -10,7 +10,7 @@ parallel calls, and directly after it one tool message per call. So outputs move
 everything else keeps its order.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -46,7 +46,7 @@ def visible(items: Sequence[InputItem], unseal: Unseal, *, sees_images: bool = F
     """
     approvals = approvals_in(items)
     behind: list[Placed] = []
-    answered = {tie(item) for item in items if type(item) in OUTPUTS}
+    answered: set[str] | None = None
     search = ""
     shown: list[Placed] = []
     for index, item in remembered(items):
@@ -65,8 +65,10 @@ def visible(items: Sequence[InputItem], unseal: Unseal, *, sees_images: bool = F
             shown += [(index, replace(item, call_id=search))] if search else []
         elif type(item) in CALLS:
             shown.append((index, item))
-            if getattr(item, "async_", None) and tie(item) not in answered:
-                shown.append((index, FunctionCallOutput(call_id=tie(item), output=LATE)))
+            if getattr(item, "async_", None):
+                answered = _answered(items) if answered is None else answered
+                if tie(item) not in answered:
+                    shown.append((index, FunctionCallOutput(call_id=tie(item), output=LATE)))
         elif type(item) is ShellCallOutput:
             shown.append((index, shell_output(item, unseal)))
         elif type(item) in OUTPUTS:
@@ -102,13 +104,18 @@ def _is_said_by_model(item: InputItem) -> bool:
     return is_answer or type(item) in CALLS or isinstance(item, Reasoning)
 
 
-def remembered(items: Sequence[InputItem]) -> Iterator[Placed]:
-    """Yield the newest compaction and the items that it does not replace. One in the request's own input replaces
+def _answered(items: Sequence[InputItem]) -> set[str]:
+    return {tie(item) for item in items if type(item) in OUTPUTS}
+
+
+def remembered(items: Sequence[InputItem]) -> Iterable[Placed]:
+    """Return the newest compaction and the items that it does not replace. One in the request's own input replaces
     nothing.
     """
-    if Compaction not in kinds_of(items):
-        yield from enumerate(items)
-        return
+    return enumerate(items) if Compaction not in kinds_of(items) else _not_replaced(items)
+
+
+def _not_replaced(items: Sequence[InputItem]) -> Iterator[Placed]:
     newest = max((index for index, item in enumerate(items) if type(item) is Compaction), default=0)
     for index, item in enumerate(items):
         if index >= newest or (isinstance(item, Message) and item.role != "assistant"):

@@ -109,7 +109,7 @@ def _add(recalled: Recalled, item: Reasoning, dialect: Dialect, unseal: Unseal) 
 
 def shown_text(item: Reasoning) -> str:
     """Return the raw reasoning if the item shows it, otherwise its summary; empty for an item without any."""
-    return "\n\n".join(part.text for part in (item.content or item.summary) if part.text)
+    return "\n\n".join([part.text for part in (item.content or item.summary) if part.text])
 
 
 def plain_text(reasoning: Any) -> str:
