@@ -43,7 +43,14 @@ from antiphon.translation.to_chat_completions.marks import (
     without_token,
 )
 from antiphon.translation.to_chat_completions.media import file_parts, image_part
-from antiphon.translation.to_chat_completions.prefix import INDEPENDENT, Conversation, Messages, Prefix, Rendering
+from antiphon.translation.to_chat_completions.prefix import (
+    INDEPENDENT,
+    MUCH,
+    Conversation,
+    Messages,
+    Prefix,
+    Rendering,
+)
 from antiphon.translation.to_chat_completions.reasoning import (
     Recalled,
     Unseal,
@@ -282,7 +289,7 @@ class _Renderer(Struct):
             if self.files is not None and self.files.used != used:
                 prefix.log.has_files = True
                 return rendering
-            rendering.add(messages, cut, names, is_large=prefix.log.is_large)
+            rendering.add(messages, cut, names, is_large=prefix.log.size > MUCH)
         return rendering
 
     def message(self, index: int, message: Any) -> list[ChatMessage]:

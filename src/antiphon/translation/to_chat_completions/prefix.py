@@ -37,7 +37,8 @@ MOST_RENDERINGS = 2
 Form = tuple[Dialect, str | None, str]
 """What the messages of items depend on: the dialect, `reasoning.context`, and the token of marked system messages."""
 
-_encode = msgspec.json.Encoder().encode
+_encoder = msgspec.json.Encoder()
+_encode = _encoder.encode
 
 
 @dataclass(slots=True)
@@ -54,11 +55,22 @@ class Rendering:
     end: int = 0
 
     def add(self, messages: list[dict[str, Any]], end: int, names: dict[Key, str], *, is_large: bool = False) -> None:
-        """Add the messages of the items from the former `end` to the new one. The bound is set last: see `Log`."""
+        """Add the messages of the items from the former `end` to the new one. The bound is set last: see `Log`.
+
+        Messages that are `is_large` are encoded in pieces.
+        """
         self.names |= names
         if messages:
+            begin = self.bounds[self.end][1]
+            del self.json[begin:]  # the rest of an attempt that failed
+            if is_large:
+                for piece in pieces(messages, _encode):
+                    self.json += piece
+            else:
+                _encoder.encode_into(messages, self.json, -1)
+            del self.json[begin]  # the bracket
+            self.json[-1:] = b","
             self.messages += messages
-            self.json += _with_commas(messages, _encode_large if is_large else _encode)
         self.end = end
         self.bounds[end] = len(self.messages), len(self.json)
 
@@ -299,9 +311,9 @@ class Functions(list[dict[str, Any]]):
         self.json = Raw(b"".join(pieces(list(self), _encode)))
 
 
-def _with_commas(messages: list[dict[str, Any]], encode: Callable[[Any], bytes] = _encode) -> bytes:
+def _with_commas(messages: list[dict[str, Any]]) -> bytes:
     """Return messages as JSON, each followed by a comma, without the brackets."""
-    return encode(messages)[1:-1] + b"," if messages else b""
+    return _encode(messages)[1:-1] + b"," if messages else b""
 
 
 def encode_body(body: dict[str, Any], encode: Callable[[Any], bytes] = _encode) -> bytes:
