@@ -22,7 +22,7 @@ from antiphon.runs.bounds import Bounds
 from antiphon.runs.chain_cache import LONGEST, ChainCache
 from antiphon.runs.decoding import WITH_STATE, load_few, load_items
 from antiphon.runs.history_memory import HistoryMemory
-from antiphon.runs.sent_histories import SentHistory, extend, sent_before
+from antiphon.runs.sent_histories import SentHistory, normalised, read_sent
 from antiphon.sharing.memory import Account, Memory, weight
 from antiphon.sharing.offload import Offload
 from antiphon.sharing.scheduler import FairScheduler
@@ -137,8 +137,7 @@ class _Loading:
         self.given = request.input or []
         """The new input, as it was received."""
         self._sources, self._request, self._context, self._intake = sources, request, context, intake
-        self._before: SentHistory | None = None
-        self._parts = 0
+        self._is_checked = False
 
     async def load_history(self, recalled: Sequence[StoredItem] | None) -> None:
         """Load the history before the new input."""
@@ -174,14 +173,19 @@ class _Loading:
         """Add the new input with its references resolved."""
         sources, context, given = self._sources, self._context, self.given
         is_long = len(given) > MANY and not isinstance(given, str)
-        context.is_large = context.is_large or is_long
-        if context.is_large:
-            before = self._before = sent_before(given)
-            if before is not None:
-                context.input = before.prefix.items
-            new = given if before is None else given[before.prefix.length :]
-            items, self._parts = await sources.offload.run(context.tenant, _normalised, new, sources.new_id)
-            await self._intake.add(weight(0, self._parts + (0 if before is None else before.parts)))
+        context.is_large = context.is_large or is_long or type(given) is SentItems
+        if type(given) is SentItems:
+            sent, parts = await sources.offload.run(context.tenant, read_sent, given, sources.new_id)
+            await self._intake.add(weight(0, parts))
+            if isinstance(sent, SentHistory):
+                context.input, context.opened = sent.prefix.items, sent.opened
+                context.items = Conversation(context.input, sent.prefix)
+                self._is_checked = True
+                return
+            items = sent
+        elif context.is_large:
+            items, parts = await sources.offload.run(context.tenant, normalised, given, sources.new_id)
+            await self._intake.add(weight(0, parts))
         else:
             items = normalise_input(given, sources.new_id) if given else []
         if context.history and not isinstance(given, str) and not CALLS.keys().isdisjoint(map(type, items)):
@@ -194,8 +198,6 @@ class _Loading:
             context.input.append(item if is_whole else await refers.resolve(item))
             if type(item) in SIGNABLE:
                 await refers.recall_signature(item)
-        if refers.has_asked:
-            self._before = None  # what the store has can be deleted before the next turn
         # The translated turns of a chain are shared with other requests, so a thread builds its own.
         prefix = None if context.is_large else context.prefix
         context.items = Conversation([*context.history, *context.input], prefix)
@@ -204,22 +206,14 @@ class _Loading:
     async def check(self) -> None:
         """Raise `ClientError` (400) if the new input does not match the history."""
         request, context = self._request, self._context
-        given, before = self.given, self._before
-        if before is not None and isinstance(given, SentItems):
-            await self._sources.offload.run(context.tenant, _check_sent, context, before, given, self._parts)
-        elif context.is_large:
+        if self._is_checked:
+            return
+        if context.is_large:
             await self._sources.offload.run(context.tenant, _check, request, context)
         elif context.history or request.conversation is not None:
             _check(request, context)
         else:
             check_calls(context.items)
-
-
-def _normalised(given: Sequence[InputItem] | str, new_id: NewId) -> tuple[list[InputItem], int]:
-    """Return the items of an input, and their number including the parts of their content."""
-    items = normalise_input(given, new_id)
-    contents = [getattr(item, "content", None) for item in items]
-    return items, len(items) + sum([len(content) - 1 for content in contents if isinstance(content, list) and content])
 
 
 def _size(stored: Sequence[StoredItem]) -> int:
@@ -235,15 +229,6 @@ def _check(request: CreateResponse, context: Context) -> None:
         context.prefix.check_calls(context.input)
     else:
         check_calls(context.items)
-
-
-def _check_sent(context: Context, before: SentHistory, given: SentItems, parts: int) -> None:
-    """Do the same for an input that is kept for the next turn, and is all that the model receives."""
-    history = extend(before, given, context.input[before.prefix.length :], parts)
-    prefix, context.opened = history.prefix, history.opened
-    if prefix.open or not prefix.is_sound:
-        check_calls(context.items)
-    context.items = Conversation(context.input, prefix)
 
 
 def nothing_given() -> ClientError:
@@ -358,8 +343,6 @@ class _References:
         self._context, self._intake = context, intake
         self._history: dict[str, InputItem] | None = None
         self._size = 0
-        self.has_asked = False
-        """Whether the store was asked for an item."""
 
     async def resolve(self, item: InputItem) -> InputItem:
         """Return the stored item for a reference; bare reasoning with the content stored for it.
@@ -419,7 +402,6 @@ class _References:
         return found
 
     async def _load(self, item_id: str) -> StoredItem | None:
-        self.has_asked = True
         stored = await self._store.find_item(self._context.tenant, item_id, few=True)
         if isinstance(stored, LargeItem):
             self._bounds.check_referred(self._size + stored.size)

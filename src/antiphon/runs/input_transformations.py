@@ -71,6 +71,8 @@ def _reason(item: Reasoning, replay: Replay, *, is_behind: bool) -> str:
     target, dialect = replay.target, replay.target.dialect
     state = replay.unseal(str(item.encrypted_content))
     is_own = state.get("family") == dialect.name
+    if is_own and replay.api == "chat" and (not is_behind or is_signed(state)):
+        return ""
     has_text = bool(shown_text(item) or plain_text(state.get("reasoning")))
     takes_text = dialect.replay != "never"
     if replay.api == "responses":
@@ -78,8 +80,6 @@ def _reason(item: Reasoning, replay: Replay, *, is_behind: bool) -> str:
         if not (is_own or (takes_text and has_text)):
             return _mismatch(state)
         return _reported(replay.removed, state["native"].get("id") if is_own else item.id)
-    if is_own and (is_signed(state) or not is_behind):
-        return ""
     if not (takes_text and (is_own or (dialect.reasoning and has_text))):
         return _mismatch(state)
     return "turn_boundary" if is_behind else ""

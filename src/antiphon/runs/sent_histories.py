@@ -9,10 +9,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from antiphon.protocol.items.messages import InputItem
+from antiphon.ids import NewId
+from antiphon.protocol.items.messages import InputItem, Reasoning
 from antiphon.protocol.known_inputs import SentItems
+from antiphon.protocol.validation.call_rules import check_calls
 from antiphon.runs.chain_cache import PER_BYTE
+from antiphon.translation.signed_calls import SIGNABLE, SIGNED_CALL
 from antiphon.translation.to_chat_completions.prefix import Log, Prefix
+from antiphon.translation.to_chat_completions.request import normalise_input
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,23 +29,42 @@ class SentHistory:
     size: int = 0
     """Bytes of its JSON."""
     opened: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """The states in its `encrypted_content`, by that."""
+    """The states in its `encrypted_content`, by that. Whoever opens another adds it."""
 
 
-def sent_before(given: Sequence[InputItem] | str) -> SentHistory | None:
-    """Return what is known of the items at the beginning of an input; None if the input is not kept."""
-    if type(given) is not SentItems:
-        return None
-    known = given.known.history
-    return known if isinstance(known, SentHistory) else SentHistory()
+def read_sent(given: SentItems, new_id: NewId) -> tuple[SentHistory | list[InputItem], int]:
+    """Return the items of an input that is kept for the next turn, and their number as `normalised` counts it.
 
-
-def extend(before: SentHistory, given: SentItems, new: Sequence[InputItem], parts: int) -> SentHistory:
-    """Keep what the `new` items have become for the next turn, and return all of it. For a thread of the tenant.
-
-    Whoever opens the state in an item adds it to `opened`.
+    The items are checked, and what they have become is kept, unless the store can have what the client left out of one:
+    then they are a list. For a thread of the tenant. Raises as `check_calls`.
     """
+    known = given.known.history
+    before = known if isinstance(known, SentHistory) else SentHistory()
+    new, parts = normalised(given[before.prefix.length :], new_id)
+    parts += before.parts
+    if _needs_store(new):
+        return [*before.prefix.items, *new], parts
     size = len(given.known.json)
     prefix = before.prefix.extended(new, PER_BYTE * (size - before.size))
-    history = given.known.history = SentHistory(prefix, before.parts + parts, size, {**before.opened})
-    return history
+    if prefix.open or not prefix.is_sound:
+        check_calls(prefix.items)
+    history = given.known.history = SentHistory(prefix, parts, size, {**before.opened})
+    return history, parts
+
+
+def normalised(given: Sequence[InputItem] | str, new_id: NewId) -> tuple[list[InputItem], int]:
+    """Return the items of an input, and their number including the parts of their content."""
+    items = normalise_input(given, new_id)
+    contents = [getattr(item, "content", None) for item in items]
+    return items, len(items) + sum([len(content) - 1 for content in contents if isinstance(content, list) and content])
+
+
+def _needs_store(items: Sequence[InputItem]) -> bool:
+    """Return whether a reasoning lacks its sealed state, or a call names an item that can have its signature."""
+    for item in items:
+        if type(item) is Reasoning:
+            if not item.encrypted_content:
+                return True
+        elif type(item) in SIGNABLE and item.call_id.startswith(SIGNED_CALL):  # type: ignore[union-attr]
+            return True
+    return False

@@ -3,6 +3,7 @@
 import binascii
 import ipaddress
 import re
+import string
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
@@ -16,6 +17,8 @@ IMAGE_TYPES = frozenset({"image/png", "image/jpeg", "image/webp", "image/gif"})
 
 SLICE = 1024 * 1024
 """Characters of base64 that are decoded at once, a multiple of 4."""
+
+_ALPHABET = f"{string.ascii_letters}{string.digits}+/".encode()
 
 LONGEST_HEAD = 64 * 1024
 """Characters of a data URL before its data."""
@@ -125,9 +128,14 @@ def base64_of(text: str, begin: int) -> Iterator[bytes]:
 
 
 def _is_base64(text: str, begin: int) -> bool:
+    """Return whether `base64_of` reads it. To search other characters takes half as long as to decode."""
+    last = begin
     try:
-        for _ in base64_of(text, begin):
-            pass
+        while last + SLICE < len(text):
+            if text[last : last + SLICE].encode("ascii").translate(None, _ALPHABET):
+                return False
+            last += SLICE
+        binascii.a2b_base64(text[last:], strict_mode=True)
     except ValueError:
         return False
     return True
