@@ -54,6 +54,7 @@ def main() -> None:
             readings += _measured(attacked(place, ATTACKED_QUICKLY if quick else ATTACKED, attacks or ""))
             print(not_load(), end="\n\n")
     figures_measured = medians(readings)
+    figures_measured |= agents.grown(figures_measured)
     judged = list(of_attacks(figures_measured)) if attacks is not None else targets(figures_measured)
     if only:
         judged = [target for target in judged if target.measured is not None]

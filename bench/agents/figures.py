@@ -86,13 +86,19 @@ def _beside(
 
 
 def growth(ours: Served, seconds: float) -> Iterator[Reading]:
-    """What one item, tool or megabyte takes of a plain request, and how much that grows with their number."""
-    costs: dict[str, dict[int, float]] = {}
+    """What one item, tool or megabyte takes of a plain request."""
     for name, size, cost in each(ours, seconds):
-        costs.setdefault(name, {})[size] = cost
         yield ONE.format(name, size), OURS, cost * 1e6
-    for name, found in costs.items():
-        yield GROWTH.format(name), OURS, largest_growth(found)
+
+
+def grown(figures: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, float]]:
+    """Return how much that grows with their number, from the medians: the worst pair of single rounds shows noise."""
+    sizes = {name: {size: ONE.format(name, size) for size in GROWN[name]} for name in GROWN}
+    return {
+        GROWTH.format(name): {OURS: largest_growth({size: figures[one][OURS] for size, one in named.items()})}
+        for name, named in sizes.items()
+        if figures.keys() >= set(named.values())
+    }
 
 
 def each(ours: Served, seconds: float) -> Iterator[tuple[str, int, float]]:

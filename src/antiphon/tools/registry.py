@@ -67,7 +67,7 @@ class Toolset:
 
     def runs(self, tool: Tool) -> bool:
         """Whether calls of the tool are executed here."""
-        return any(is_of(kind, tool) for kind in self._behind)
+        return type(tool) in self.served and (not isinstance(tool, ShellTool) or tool.is_hosted)
 
     def check(self, tools: Iterable[Tool]) -> None:
         """Raise `ClientError` (400) for the first invalid tool."""

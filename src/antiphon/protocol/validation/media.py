@@ -15,7 +15,7 @@ from antiphon.protocol.validation import refusals
 
 IMAGE_TYPES = frozenset({"image/png", "image/jpeg", "image/webp", "image/gif"})
 
-SLICE = 1024 * 1024
+SLICE = 256 * 1024
 """Characters of base64 that are decoded at once, a multiple of 4."""
 
 _ALPHABET = f"{string.ascii_letters}{string.digits}+/".encode()

@@ -8,7 +8,7 @@ import pytest
 from antiphon.errors import ClientError
 from antiphon.protocol.items.content import InputFile, InputImage
 from antiphon.protocol.validation import media
-from antiphon.protocol.validation.media import check_file, check_image, split_data_url
+from antiphon.protocol.validation.media import SLICE, check_file, check_image, split_data_url
 
 DATA = base64.b64encode(b"\x89PNG").decode()
 
@@ -94,6 +94,16 @@ BAD_DATA = {
 @pytest.mark.parametrize(("url", "code"), BAD_DATA.items())
 def test_data_that_is_no_image_is_refused_by_what_is_wrong_with_it(url: str, code: str) -> None:
     assert image_refusal(image_url=url) == (code, "p.image_url")
+
+
+@pytest.mark.parametrize("wrong", ["=", "%", "-", "é", "\n"])
+@pytest.mark.parametrize("place", [0, SLICE - 1, SLICE, 2 * SLICE + 1])
+def test_large_data_is_checked_everywhere(wrong: str, place: int) -> None:
+    data = base64.b64encode(bytes(range(256)) * (SLICE // 128)).decode()
+    broken = data[:place] + wrong + data[place + 1 :]
+
+    assert image_refusal(image_url=f"data:image/png;base64,{broken}") == ("invalid_base64_image", "p.image_url")
+    check_image(InputImage(image_url=f"data:image/png;base64,{data}"), "p")
 
 
 def test_an_image_needs_a_url_because_files_are_not_kept_here() -> None:
