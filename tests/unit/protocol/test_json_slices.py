@@ -88,6 +88,24 @@ def test_what_is_cut_off_has_the_same_error(data: object, chance: st.DataObject)
     check(body[: chance.draw(st.integers(0, len(body)))], 4, 4)
 
 
+PARTS = st.recursive(
+    st.sampled_from([1, "a", "},{", '},{"', "]", '"}]'])
+    | st.dictionaries(st.sampled_from(["a", "},{"]), st.integers(0, 9)),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(["type", "b"]), inner),
+    max_leaves=12,
+)
+"""What has in it what is between two objects, at any depth and in strings."""
+
+
+@given(st.lists(PARTS, max_size=8), PARTS, st.integers(1, 120), st.integers(0, 400))
+@example([{"a": 1}, {"a": 2}], [{"a": 3}, {"a": 4}], 24, 400)
+def test_objects_that_are_decoded_together_are_the_same(items: object, behind: object, size: int, cut: int) -> None:
+    body = json.dumps({"input": items, "tools": behind}, separators=(",", ":")).encode()
+    check(body, size, 4)
+    check(body[:cut], size, 4)
+    check(body[:cut] + b"}" + body[cut:], size, 4)
+
+
 @given(TEXTS, TEXTS)
 def test_long_strings_are_the_same(first: bytes, second: bytes) -> None:
     check(b'{"a": [1, "%b", {"b" : "%b"} ], "c": ["%b"]}' % (first, second, first), 8, 4)
