@@ -33,7 +33,7 @@ from antiphon.translation.from_chat.reader import ChatStream
 from antiphon.translation.from_responses.reader import ResponsesStream
 from antiphon.translation.to_chat_completions.adjustments import applied
 from antiphon.translation.to_chat_completions.cut_prompts import is_cut, message_of
-from antiphon.translation.to_chat_completions.prefix import encode_body, encode_large_body
+from antiphon.translation.to_chat_completions.prefix import encode_body, encode_large_body, is_quick
 from antiphon.translation.to_chat_completions.quotations import mentions
 from antiphon.translation.to_chat_completions.request import output_cap
 from antiphon.translation.to_chat_completions.reuse import Fingerprint
@@ -210,7 +210,8 @@ class ModelCaller:
                 return None
         if route.target.state.options.cache_salt:
             step.body[PARAMETER] = salt_of(context.tenant)
-        if not (context.is_large or context.prefix) or not context.is_translated_beside:
+        is_small = not (context.is_large or context.prefix) or not context.is_translated_beside
+        if is_small or is_quick(step.body):
             body = encode_body(step.body)
         else:
             body = await self._offload.run(context.tenant, encode_large_body, step.body)

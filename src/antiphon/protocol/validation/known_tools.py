@@ -122,5 +122,6 @@ def _known(body: bytes, memory: ToolMemory, tenant: str) -> tuple[dict[str, Any]
 
 
 def _is_deep(members: dict[str, Raw]) -> bool:
-    """Return whether members have so many brackets that they may be too deep."""
-    return sum(count_openings(bytes(member), MAX_DEPTH) for member in members.values()) >= MAX_DEPTH
+    """Return whether one of the members has so many brackets that it may be too deep. A level takes two bytes."""
+    long = [bytes(member) for member in members.values() if len(member) >= 2 * MAX_DEPTH]
+    return any(count_openings(member, MAX_DEPTH) >= MAX_DEPTH for member in long)

@@ -15,7 +15,7 @@ from msgspec import Raw
 
 from antiphon.protocol.items.calls import ToolSearchCall, ToolSearchOutput
 from antiphon.protocol.items.messages import InputItem, ItemList, Message, Reasoning
-from antiphon.protocol.json_pieces import pieces
+from antiphon.protocol.json_pieces import LONG, pieces, weight
 from antiphon.protocol.tool_bindings import Key
 from antiphon.protocol.validation.call_rules import CALLS, OUTPUTS, check_calls, tie
 from antiphon.translation.dialects.dialect import Dialect
@@ -292,6 +292,16 @@ class Messages(list[dict[str, Any]]):
         self._known = slice(len(first), len(first) + count)
         self._json = rendering.json
 
+    @property
+    def known_size(self) -> int:
+        """Bytes that are JSON already."""
+        return self._length
+
+    @property
+    def unknown(self) -> list[dict[str, Any]]:
+        """The messages that are not JSON yet."""
+        return [*self[: self._known.start], *self[self._known.stop :]]
+
     def encoded(self, before: bytes, behind: bytes, encode: Callable[[Any], bytes]) -> bytes:
         """Return them as JSON between other bytes. Known messages are only copied, once."""
         first, rest = self[: self._known.start], self[self._known.stop :]
@@ -329,6 +339,14 @@ def encode_body(body: dict[str, Any], encode: Callable[[Any], bytes] = _encode) 
     before, behind = (encode({name: body[name] for name in part}) for part in (names[:place], names[place + 1 :]))
     start = before[:-1] + (b',"messages":' if place else b'"messages":')
     return messages.encoded(start, b"," + behind[1:] if len(behind) > 2 else b"}", encode)
+
+
+def is_quick(body: dict[str, Any]) -> bool:
+    """Return whether most of a large request is JSON already, so that `encode_body` takes a few milliseconds."""
+    messages, tools = body.get("messages"), body.get("tools")
+    if not isinstance(messages, Messages) or not (tools is None or type(tools) is Functions):
+        return False
+    return messages.known_size <= MUCH and weight(messages.unknown) < LONG
 
 
 def encode_large_body(body: dict[str, Any]) -> bytes:

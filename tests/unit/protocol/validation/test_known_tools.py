@@ -50,6 +50,17 @@ def outcome(decode: Any) -> str:
         return repr(error.body())
 
 
+@pytest.mark.parametrize("levels", range(MAX_DEPTH - 2, MAX_DEPTH + 2))
+@pytest.mark.parametrize("form", [b"[%b%b]", b'{"a":%b%b}', b"[[1],%b%b]"])
+def test_a_body_with_known_tools_is_as_deep_as_any(levels: int, form: bytes) -> None:
+    known, tools = memory(), msgspec.json.encode([TIDE])
+    deep = form % (b"[" * levels, b"]" * levels)
+    body = b'{"model":"m","input":"Hi","tools":%b,"metadata":%b}' % (tools, deep)
+    decode_with_tools(b'{"model":"m","input":"Hi","tools":%b}' % tools, None, known, "a")
+
+    assert outcome(lambda: decode_with_tools(body, None, known, "a")) == outcome(lambda: decode_request(body))
+
+
 @examples(200)
 @given(st.lists(requests, min_size=1, max_size=4))
 def test_a_request_is_the_same_whatever_came_before_it(sent: list[dict[str, Any]]) -> None:
