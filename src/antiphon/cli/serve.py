@@ -174,6 +174,7 @@ async def _serve(
         # request leaves almost no cycles, so a collection after every 700 objects is too frequent: 2 % less CPU.
         gc.freeze()
         gc.set_threshold(5_000)
+        house.engine.offload.prepare = _keep_freed
         await serving
         rereading.cancel()
     finally:
@@ -183,6 +184,12 @@ async def _serve(
             await workers.close()
         await house.close()
         reread.close()
+
+
+def _keep_freed() -> None:
+    from antiphon.cli.heap import keep_freed  # noqa: PLC0415 - only once large data comes
+
+    keep_freed()
 
 
 def _can_open_websockets(number: int) -> bool:

@@ -30,6 +30,16 @@ async def test_the_result_and_the_error_come_back(offload: Offload, turns: FairS
     assert turns.in_use == 0
 
 
+async def test_the_process_is_prepared_once_when_the_first_work_comes(offload: Offload) -> None:
+    prepared: list[str] = []
+    offload.prepare = lambda: prepared.append(threading.current_thread().name)
+    assert not prepared
+    for text in "12":
+        await offload.run("a", int, text)
+
+    assert prepared == [threading.main_thread().name]
+
+
 async def test_one_tenant_holds_one_thread_and_leaves_another(offload: Offload, turns: FairScheduler) -> None:
     may_end = threading.Event()
     hanging = [asyncio.create_task(offload.run("a", may_end.wait)) for _ in range(3)]

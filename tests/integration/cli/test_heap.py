@@ -1,0 +1,40 @@
+"""Memory that was freed is used again, without page faults."""
+
+import subprocess
+import sys
+
+import pytest
+
+PROGRAM = """
+import resource, sys
+from antiphon.cli import heap
+
+if sys.argv[1] == "kept":
+    heap.keep_freed()
+
+def pages():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+
+def fill():
+    for _ in range(4):
+        blocks = [b"x" * 1_000_000 for _ in range(20)]
+        del blocks
+
+fill()
+before = pages()
+fill()
+print(pages() - before)
+"""
+
+
+def faults(way: str) -> int:
+    """Return the page faults of a process that fills 20 MB again, four times."""
+    done = subprocess.run([sys.executable, "-c", PROGRAM, way], capture_output=True, text=True, check=True)
+    return int(done.stdout)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="glibc's `mallopt`")
+def test_large_blocks_are_used_again() -> None:
+    kept, released = faults("kept"), faults("released")
+
+    assert kept < released / 10
