@@ -32,7 +32,7 @@ KEY = 32
 """Bytes."""
 
 _STANDARD, _PADDING = bytes.maketrans(b"-_", b"+/"), (b"", b"===", b"==", b"=")
-"""The standard alphabet for that of URLs, and what is left out at the end, by the length modulo 4."""
+"""The standard alphabet for that of URLs, and the padding that is omitted at the end, by the length modulo 4."""
 
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
 

@@ -1,8 +1,8 @@
 """Keeps freed memory in the process for the next large request (glibc).
 
-By default, glibc returns large blocks to Linux when they are freed, and the free end of the heap. The next large request
-receives the same pages again, each with a page fault and 4 KB of zeros: for an image of 5 MB, 3,000 of them take a third
-of the CPU time.
+By default, glibc returns large blocks to Linux when they are freed, and the free end of the heap. The next large
+request receives the same pages again, each with a page fault and 4 KB of zeros: for an image of 5 MB, 3,000 of them
+take a third of the CPU time.
 """
 
 import ctypes

@@ -29,13 +29,13 @@ class SentHistory:
     size: int = 0
     """Bytes of its JSON."""
     opened: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """The states in its `encrypted_content`, by that. Whoever opens another adds it."""
+    """The states in its `encrypted_content`, by that. An `Unsealer` adds what it opens."""
 
 
 def read_sent(given: SentItems, new_id: NewId) -> tuple[SentHistory | list[InputItem], int]:
     """Return the items of an input that is kept for the next turn, and their number as `normalised` counts it.
 
-    The items are checked, and what they have become is kept, unless the store can have what the client left out of one:
+    The items are checked, and what they have become is kept, unless the store can have what the client omits of one:
     then they are a list. For a thread of the tenant. Raises as `check_calls`.
     """
     known = given.known.history
