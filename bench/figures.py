@@ -184,9 +184,13 @@ def latency(servers: Servers, seconds: float) -> Iterator[Reading]:
     """How much longer than at the backend itself a plain request takes, at a steady rate that keeps nobody busy."""
     ours = responses(servers.antiphon.port, "burst", 1, seconds, stream=False)
     theirs = chat(servers.backend.port, "burst", 1, seconds, stream=False)
-    taken, direct = (uvloop.run(percentiles(load.port, load.path, load.body, seconds)) for load in (ours, theirs))
-    for name, one, other in zip(("p50", "p99"), taken, direct, strict=True):
-        yield f"added latency at {RATE} requests/s, {name}, ms", OURS, (one - other) * 1e3
+    streams = responses(servers.antiphon.port, "burst", 1, seconds, stream=True)
+    direct_streams = chat(servers.backend.port, "burst", 1, seconds, stream=True)
+    for kind, beside, beside_direct in (("", None, None), (" beside streams", streams, direct_streams)):
+        taken = uvloop.run(percentiles(ours, seconds, beside))
+        direct = uvloop.run(percentiles(theirs, seconds, beside_direct))
+        for name, one, other in zip(("p50", "p99"), taken, direct, strict=True):
+            yield f"added latency at {RATE} requests/s{kind}, {name}, ms", OURS, (one - other) * 1e3
 
 
 def blocking() -> Iterator[Reading]:

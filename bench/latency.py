@@ -3,32 +3,51 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
+from functools import partial
 from statistics import quantiles
 
 import aiohttp
 
+from bench.load import Load
+
 RATE = 50
 """Requests a second."""
 
+BESIDE = 47
+"""Requests a second of a second load: at every distance from those of the first."""
 
-async def percentiles(port: int, path: str, body: str, seconds: float) -> tuple[float, float]:
-    """Return p50 and p99 of the seconds that a request takes. Requests come on time, whatever those before do."""
+
+async def percentiles(load: Load, seconds: float, beside: Load | None = None) -> tuple[float, float]:
+    """Return p50 and p99 of the seconds that a request takes. Requests come on time, whatever those before do.
+
+    The requests of a second load come `beside` them.
+    """
     connector = aiohttp.TCPConnector(limit=0)
     headers = {"content-type": "application/json"}
-    async with aiohttp.ClientSession(f"http://127.0.0.1:{port}", connector=connector, headers=headers) as session:
+    async with aiohttp.ClientSession(f"http://127.0.0.1:{load.port}", connector=connector, headers=headers) as session:
 
-        async def ask() -> float:
+        async def ask(load: Load) -> float:
             began = time.perf_counter()
-            async with session.post(path, data=body) as reply:
+            async with session.post(load.path, data=load.body) as reply:
                 await reply.read()
                 reply.raise_for_status()
             return time.perf_counter() - began
 
         for _ in range(RATE):
-            await ask()
-        asked = [asyncio.create_task(_later(number / RATE, ask)) for number in range(max(RATE, int(RATE * seconds)))]
+            await ask(load)
+        asked, others = _due(RATE, seconds, partial(ask, load)), list[Asked]()
+        if beside is not None:
+            others = _due(BESIDE, seconds, partial(ask, beside))
         cuts = quantiles(await asyncio.gather(*asked), n=100)
+        await asyncio.gather(*others)
     return cuts[49], cuts[98]
+
+
+Asked = asyncio.Task[float]
+
+
+def _due(rate: int, seconds: float, ask: Callable[[], Awaitable[float]]) -> list[Asked]:
+    return [asyncio.create_task(_later(number / rate, ask)) for number in range(max(rate, int(rate * seconds)))]
 
 
 async def _later(delay: float, ask: Callable[[], Awaitable[float]]) -> float:
