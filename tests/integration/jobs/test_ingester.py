@@ -115,6 +115,26 @@ async def test_a_store_with_a_model_has_vectors_and_a_failure_of_it_fails_the_fi
 
 
 @pytest.mark.wide("postgres")
+async def test_a_file_is_embedded_no_further_once_it_has_too_many_chunks(
+    stateful: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ingestion, "AT_ONCE", 1)
+    monkeypatch.setattr(ingestion, "MOST_CHUNKS", 2)
+    embedded = list[str]()
+
+    class Notes(Embeddings):
+        async def embed_parts(self, texts: Sequence[str], tenant: str) -> Sequence[Sequence[Part]]:
+            embedded.extend(texts)
+            return await super().embed_parts(texts, tenant)
+
+    stateful.engine.open_embeddings = Notes
+    store, file = await attached(stateful, model="m")
+    found = await ended(stateful, store, file)
+    assert (found.status, found.error_code) == ("failed", "invalid_file")
+    assert len(embedded) == 3
+
+
+@pytest.mark.wide("postgres")
 async def test_a_new_version_that_fails_in_the_middle_leaves_no_chunks_and_the_old_one_stays(
     stateful: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from antiphon.jobs import recorder
 from antiphon.jobs.queue import cancel, work
+from antiphon.storage.contract import Budget, Limits, MoneyClaim, Reservation
 from antiphon.upstream.backend import Reply
 from tests.integration.jobs.test_worker import TURNS, queue, status
 from tests.support.engine import Engine, engine, said
@@ -93,6 +94,22 @@ async def test_work_that_is_given_up_asks_the_store_for_its_job_without_large_co
     await end(working)
 
     assert asked == [True]
+
+
+async def test_work_that_is_given_up_keeps_all_that_is_reserved_for_its_response() -> None:
+    """The worker that ends the response settles it."""
+    made, _, _, working = await begun(taken=Reservation("key_1", cost=60))
+
+    async def has_room(cost: int) -> bool:
+        claim = MoneyClaim("", "key_1", cost, Budget(per_day=100), None)
+        return (await made.store.take("key_1", Limits(), 0, claim)).is_granted
+
+    assert await has_room(60)
+    await end(working)
+    await made.meter.settle()
+
+    assert not await has_room(41)
+    assert await has_room(40)
 
 
 async def test_work_that_is_given_up_after_a_long_silence_lets_all_other_work_go_on(

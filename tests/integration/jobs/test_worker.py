@@ -20,7 +20,7 @@ from antiphon.protocol.validation.validate import decode_request
 from antiphon.runs.engine import Engine
 from antiphon.runs.persistence import RequestIdentity
 from antiphon.sharing.memory import LARGE
-from antiphon.storage.contract import Job, StoredConversation
+from antiphon.storage.contract import NOTHING_RESERVED, Job, Reservation, StoredConversation
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.telemetry.access_log import AccessLog
 from antiphon.telemetry.formatters import JsonLines
@@ -32,9 +32,9 @@ TURNS = 20
 """Turns of the loop after which a task that can go on has gone on."""
 
 
-async def queue(made: Engine, tenant: str = "", **body: Any) -> str:
+async def queue(made: Engine, tenant: str = "", taken: Reservation = NOTHING_RESERVED, **body: Any) -> str:
     raw = msgspec.json.encode({"model": "m", "input": "Hi", "background": True, **body})
-    return (await enqueue(made, decode_request(raw), raw, RequestIdentity(tenant))).response.id
+    return (await enqueue(made, decode_request(raw), raw, RequestIdentity(tenant, taken=taken))).response.id
 
 
 async def status(made: Engine, response_id: str, tenant: str = "") -> str:

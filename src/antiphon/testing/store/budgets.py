@@ -43,11 +43,14 @@ async def _spend(store: Store, key: ApiKey, claim: MoneyClaim, cost: int) -> Non
 async def _come_with_keys(store: Store) -> None:
     """A tenant's budget is returned with each of its keys, until it is ended; budgets are listed by tenant."""
     tenant, budget = new_id("tenant"), Budget(None, 2**40)
-    first, other = await _kept(store, tenant), await _kept(store, tenant)
+    first, other, stranger = await _kept(store, tenant), await _kept(store, tenant), await _kept(store)
     await store.put_tenant_budget(TenantBudget(tenant, Budget(7, 8)))
     await store.put_tenant_budget(TenantBudget(tenant, budget))
-    found = [await store.find_api_key(key.digest) for key in (first, other)]
-    hold([key.tenant_budget for key in found if key] == [budget, budget], f"the keys are returned with {found}")
+    found = [await store.find_api_key(key.digest) for key in (first, other, stranger)]
+    hold([key.tenant_budget for key in found if key] == [budget, budget, None], f"the keys are returned with {found}")
+    every = await store.api_keys()
+    listed = [[one.tenant_budget for one in every if one.id == key.id] for key in (first, other, stranger)]
+    hold(listed == [[budget], [budget], [None]], f"the keys are listed with {listed}")
     hold(TenantBudget(tenant, budget) in await store.tenant_budgets(), "a budget is not listed")
     await store.put_tenant_budget(TenantBudget(tenant, Budget()))
     ended = await store.find_api_key(first.digest)
@@ -131,6 +134,9 @@ async def _is_summed_up(store: Store) -> None:
     hold([row.key_id for row in largest] == [one.id], f"the larger of two keys is {largest}")
     all_tenants = await store.usage(None, today - DAY, today + DAY, ["tenant"])
     hold([row.cost for row in all_tenants if row.tenant == tenant] == [18], f"for all tenants they are {all_tenants}")
+    yesterday = await store.usage(None, today - DAY, today, ["tenant"])
+    costs = [row.cost for row in yesterday if row.tenant == tenant]
+    hold(costs == [4], f"for all tenants, the day that ends a range is included: {yesterday}")
 
 
 async def _jobs_say_what_is_reserved(store: Store) -> None:

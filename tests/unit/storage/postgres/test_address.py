@@ -49,6 +49,7 @@ def test_parameters_without_effect_are_named() -> None:
     [
         ("", CONNECT_TIMEOUT),
         ("?connect_timeout=30", 30),
+        ("?connect_timeout=1", 1),
         ("?connect_timeout=0", None),
         ("?connect_timeout=", CONNECT_TIMEOUT),
     ],
