@@ -13,6 +13,9 @@ _OMITTED = """\
 Omitted an `encrypted_content`, or a signature in the id of a call: it was changed, or is from another tenant or \
 server. If another server encrypted it, add that server's key to `seal_keys`."""
 
+_UNREADABLE: dict[str, Any] = {}
+"""Stands for the state in a blob that cannot be opened."""
+
 
 def state_origin(target: Target) -> str:
     """Return a stable identity of this backend, the same in every process."""
@@ -42,14 +45,16 @@ class Unsealer(Struct):
         """Return the state in a blob, empty if it cannot be opened."""
         state = self.opened.get(blob)
         if state is None:
-            state = self.opened[blob] = self.keyring.unseal(blob, self.tenant) or {}
-        if not state:
-            if self.refuses:
-                raise _unreadable(blob)
-            if not self.has_warned:
-                log.warning(_OMITTED)
-            self.has_warned = True
-        return state
+            state = self.keyring.unseal(blob, self.tenant)
+            state = self.opened[blob] = _UNREADABLE if state is None else state
+        if state is not _UNREADABLE:
+            return state
+        if self.refuses:
+            raise _unreadable(blob)
+        if not self.has_warned:
+            log.warning(_OMITTED)
+        self.has_warned = True
+        return {}
 
     def token(self, text: str) -> str:
         """Return a token of this tenant for a text: see `Keyring.token`."""

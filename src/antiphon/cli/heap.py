@@ -5,8 +5,6 @@ request receives the same pages again, each with a page fault and 4 KB of zeros:
 take a third of the CPU time.
 """
 
-import ctypes
-
 KEPT = 64 * 1024 * 1024
 """Bytes at the end of the heap that stay when they are free."""
 
@@ -20,8 +18,10 @@ OPTIONS = {-1: KEPT, -3: LARGEST, -8: 1}
 def keep_freed() -> None:
     """Set this for the process. Does nothing with another C library."""
     try:
+        import ctypes  # noqa: PLC0415 - some builds of Python do not have it
+
         mallopt = ctypes.CDLL(None).mallopt
-    except (AttributeError, OSError):
+    except (ImportError, AttributeError, OSError, TypeError):
         return
     for option, value in OPTIONS.items():
         mallopt(option, value)

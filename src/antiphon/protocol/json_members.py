@@ -3,7 +3,7 @@
 `msgspec` skips a value much faster than it decodes one, and no value makes it slow. Given a window of the body from the
 beginning of a value on, it skips the value and says where the next character after it is. So a value that ends within
 the window is decoded in one step, and the members of a larger object or array are read one by one. The objects of an
-array are decoded together, as many as a window has: between the last of them is what no string contains.
+array are decoded together, as many as a window has, if what looks like the end of the last one is its end.
 
 Very many small members are read in slices (`json_slices.py`), and so is all that is malformed, for its error.
 """
@@ -44,7 +44,10 @@ Python reads a number at the edge of what a double holds in 0.4 µs, msgspec its
 skip = Decoder(Raw).decode
 
 BETWEEN = b'},{"'
-"""What is between two objects, and never in a string."""
+"""What is between two objects of an array: also inside of them, and where a string ends with `},{`."""
+
+TRIED = 2
+"""Places at which a window can end, and windows in which none of them was right before the rest is read one by one."""
 
 BLANKS = b" \t\r\n"
 _BLANK = re.compile(rb"[%b]*" % BLANKS)
@@ -92,38 +95,45 @@ def read_value(body: bytes, begin: int) -> tuple[Any, int]:
 def read_list(body: bytes, begin: int) -> tuple[list[Any], int]:
     """Return the values behind an opening bracket or a comma, and where the next character after the array is."""
     values: list[Any] = []
-    at, follows = begin, b","
+    at, follows, again, left = begin, b",", 0, TRIED
+    alone = size = 0
     while follows == b",":
         at = next_place(body, at + 1)
-        several = _several(body, at)
-        if several is None:
-            value, at = read_value(body, at)
-            values.append(value)
+        several = _several(body, at) if left and at >= again and body[at : at + 1] == b"{" else None
+        if several is not None:
+            found, at = several
+            values += found
         else:
-            values += several[0]
-            at = several[1]
+            if left and at >= again:
+                again, left = at + SLICE, left - 1
+            value, end = read_value(body, at)
+            values.append(value)
+            alone, size, at = alone + 1, size + end - at, end
+            if alone % FEW == 0 and size < SMALL * alone:
+                raise DecodeError("The members are small.")
         follows = body[at : at + 1]
-        if len(values) >= FEW and at - begin < SMALL * len(values):
-            raise DecodeError("The members are small.")
     return values, _behind(body, at, b"]")
 
 
 def _several(body: bytes, at: int) -> tuple[list[Any], int] | None:
     """Return as many objects of an array as end within `SLICE` bytes, and where the next character after them is.
 
-    Return None if there is only one, or none, or what looks like the end of the last one is inside it.
+    Return None if there is only one, or if none of the last `TRIED` places is the end of an object of the array: then
+    so many windows were decoded for nothing.
     """
-    end = body.rfind(BETWEEN, at, at + SLICE) + 1
-    if not end:
-        return None
-    try:
-        return decode_value(b"[%b]" % body[at:end]), end
-    except DecodeError as error:
-        place = place_of(error) if "trailing" in str(error) else None
-    if place is None:
-        return None
-    end = body.rindex(b"]", at, at + place - 2)  # the array ends before the window does
-    return decode_value(b"[%b]" % body[at:end]), end
+    end = at + SLICE
+    for _ in range(TRIED):
+        end = body.rfind(BETWEEN, at, end) + 1
+        if not end:
+            return None
+        try:
+            return decode_value(b"[%b]" % body[at:end]), end
+        except DecodeError as error:
+            place = place_of(error) if "trailing" in str(error) else None
+        if place is not None:  # the array ends before the window does
+            end = body.rindex(b"]", at, at + place - 2)
+            return decode_value(b"[%b]" % body[at:end]), end
+    return None
 
 
 def _object(body: bytes, begin: int, readers: Readers = NO_READERS) -> tuple[dict[str, Any], int]:

@@ -19,7 +19,7 @@ KINDS = frozenset[type]({Message, Reasoning, FunctionCall, FunctionCallOutput, C
 LARGEST = 4 * 1024 * 1024
 """Bytes of JSON that are kept of one history."""
 
-PER_BYTE, PER_ITEM = 8, 4096
+PER_BYTE, PER_ITEM = 10, 4096
 """What a history takes in memory: its JSON, its items, and what they become: items again, with the same texts, what is
 sealed in them, and JSON for two kinds of backends. The texts can have four bytes for each character.
 """

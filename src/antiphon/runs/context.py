@@ -22,7 +22,7 @@ from antiphon.runs.bounds import Bounds
 from antiphon.runs.chain_cache import LONGEST, ChainCache
 from antiphon.runs.decoding import WITH_STATE, load_few, load_items
 from antiphon.runs.history_memory import HistoryMemory
-from antiphon.runs.sent_histories import SentHistory, normalised, read_sent
+from antiphon.runs.sent_histories import normalised, read_sent
 from antiphon.sharing.memory import Account, Memory, weight
 from antiphon.sharing.offload import Offload
 from antiphon.sharing.scheduler import FairScheduler
@@ -175,14 +175,15 @@ class _Loading:
         is_long = len(given) > MANY and not isinstance(given, str)
         context.is_large = context.is_large or is_long or type(given) is SentItems
         if type(given) is SentItems:
-            sent, parts = await sources.offload.run(context.tenant, read_sent, given, sources.new_id)
+            is_stored = self._request.store is not False
+            reading = sources.offload.run(context.tenant, read_sent, given, sources.new_id, is_stored=is_stored)
+            sent, items, parts = await reading
             await self._intake.add(weight(0, parts))
-            if isinstance(sent, SentHistory):
-                context.input, context.opened = sent.prefix.items, sent.opened
-                context.items = Conversation(context.input, sent.prefix)
+            if sent is not None:
+                context.input, context.opened = items, sent.opened
+                context.items = Conversation(items, sent.prefix)
                 self._is_checked = True
                 return
-            items = sent
         elif context.is_large:
             items, parts = await sources.offload.run(context.tenant, normalised, given, sources.new_id)
             await self._intake.add(weight(0, parts))

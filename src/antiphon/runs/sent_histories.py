@@ -9,8 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from msgspec.structs import replace
+
 from antiphon.ids import NewId
-from antiphon.protocol.items.messages import InputItem, Reasoning
+from antiphon.protocol.items.messages import ID_PREFIXES, InputItem, Reasoning
 from antiphon.protocol.known_inputs import SentItems
 from antiphon.protocol.validation.call_rules import check_calls
 from antiphon.runs.chain_cache import PER_BYTE
@@ -32,24 +34,37 @@ class SentHistory:
     """The states in its `encrypted_content`, by that. An `Unsealer` adds what it opens."""
 
 
-def read_sent(given: SentItems, new_id: NewId) -> tuple[SentHistory | list[InputItem], int]:
-    """Return the items of an input that is kept for the next turn, and their number as `normalised` counts it.
+def read_sent(given: SentItems, new_id: NewId, *, is_stored: bool) -> tuple[SentHistory | None, list[InputItem], int]:
+    """Return what the items of an input that is kept for the next turn have become, the items, and their number as
+    `normalised` counts it.
 
-    The items are checked, and what they have become is kept, unless the store can have what the client omits of one:
-    then they are a list. For a thread of the tenant. Raises as `check_calls`.
+    It is None, and nothing is checked, if the store can have what the client omits of an item. If the response
+    `is_stored`, an item without an id has another one in each response. For a thread of the tenant. Raises as
+    `check_calls`.
     """
     known = given.known.history
     before = known if isinstance(known, SentHistory) else SentHistory()
-    new, parts = normalised(given[before.prefix.length :], new_id)
+    length = before.prefix.length
+    new, parts = normalised(given[length:], new_id)
+    items = _renamed(given, before.prefix.items, new_id) if is_stored else before.prefix.items
+    items += new
     parts += before.parts
     if _needs_store(new):
-        return [*before.prefix.items, *new], parts
+        return None, items, parts
     size = len(given.known.json)
     prefix = before.prefix.extended(new, PER_BYTE * (size - before.size))
     if prefix.open or not prefix.is_sound:
-        check_calls(prefix.items)
+        check_calls(items)
     history = given.known.history = SentHistory(prefix, parts, size, {**before.opened})
-    return history, parts
+    return history, items, parts
+
+
+def _renamed(given: Sequence[InputItem], items: list[InputItem], new_id: NewId) -> list[InputItem]:
+    """Return the items with new ids where the client gave none."""
+    return [
+        item if sent.id else replace(item, id=new_id(ID_PREFIXES[type(item)]))
+        for sent, item in zip(given, items, strict=False)
+    ]
 
 
 def normalised(given: Sequence[InputItem] | str, new_id: NewId) -> tuple[list[InputItem], int]:

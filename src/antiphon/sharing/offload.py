@@ -35,18 +35,19 @@ class Offload:
         self._scheduler = scheduler
         self._threads: ThreadPoolExecutor | None = None
         self.prepare: Callable[[], None] | None = None
-        """Called once, before the first thread starts: what a process does when large data comes to it."""
+        """Called once, in a thread of its own before the others: what a process does once large data comes to it."""
 
     async def run(self, tenant: str, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Return the function's result, once a thread is free for the tenant. Raises the function's errors.
 
         If the caller is cancelled meanwhile, this waits for the function's end: its data is still in use.
         """
+        if self.prepare is not None:
+            prepare, self.prepare = self.prepare, None
+            await asyncio.to_thread(prepare)
         scheduler, loop = self._scheduler, asyncio.get_running_loop()
         await scheduler.enter(tenant, is_patient=True)
         if self._threads is None:
-            if self.prepare is not None:
-                self.prepare()
             self._threads = ThreadPoolExecutor(THREADS, "large-data")
         begun = loop.time()
         done = loop.run_in_executor(self._threads, partial(function, *args, **kwargs))

@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+from antiphon.cli.heap import keep_freed
+
 PROGRAM = """
 import resource, sys
 from antiphon.cli import heap
@@ -38,3 +40,9 @@ def test_large_blocks_are_used_again() -> None:
     kept, released = faults("kept"), faults("released")
 
     assert kept < released / 10
+
+
+def test_a_python_without_ctypes_does_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ctypes", None)
+
+    keep_freed()

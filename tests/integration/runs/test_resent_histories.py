@@ -117,3 +117,22 @@ def test_reasoning_that_only_the_store_has_is_gone_with_it() -> None:
     with_text = ["Look at 0." in str(request["messages"]) for request in backend.requests]
 
     assert with_text == [False, True, False]
+
+
+@pytest.mark.parametrize("is_stored", [True, False])
+def test_an_item_without_an_id_has_another_one_in_each_stored_response(is_stored: bool) -> None:
+    backend = ScriptedBackend([answer(turn) for turn in range(3)])
+    asked = {**ASKED, "store": is_stored, "include": ["reasoning.encrypted_content"]}
+    with Antiphon(SETTINGS, backend=backend) as client:
+        history: list[Any] = [{"role": "user", "content": TEXT}]
+        responses = []
+        for turn in range(3):
+            responses.append(client.responses.create(input=history, **asked))
+            history += [*responses[-1].output, output(turn)]
+        if is_stored:
+            listed = [list(client.responses.input_items.list(one.id, order="asc")) for one in responses]
+            assert [len(items) for items in listed] == [1, 4, 7]
+            assert len({items[0].id for items in listed}) == 3
+            assert listed[1][1].id == listed[2][1].id == responses[0].output[0].id
+            client.responses.delete(responses[0].id)
+            assert client.responses.input_items.list(responses[1].id).data

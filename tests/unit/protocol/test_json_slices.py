@@ -106,6 +106,39 @@ def test_objects_that_are_decoded_together_are_the_same(items: object, behind: o
     check(body[:cut] + b"}" + body[cut:], size, 4)
 
 
+PART = {"type": "input_text", "text": "x" * 100}
+HARD: dict[str, list[Any]] = {
+    "arrays of objects": [[{"a": 1}, {"b": "x" * 20}]] * 3_000,
+    "strings that end like objects": [{"a": "x" * 30 + "},{"}] * 3_000,
+    "objects of objects": [{"a": [{"b": "x"}] * 9}] * 1_000,
+    "messages of two parts": [{"type": "message", "role": "user", "content": [PART, PART]}] * 600,
+    "small objects before a large one": [{"a": 1}] * 3_000 + [{"a": [{"b": "x" * 9_000}, {"b": "x" * 9_000}]}],
+}
+
+
+@pytest.mark.parametrize("items", HARD.values(), ids=HARD.keys())
+def test_little_is_decoded_for_nothing(items: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    body, decoded = json.dumps({"input": items}, separators=(",", ":")).encode(), list[int]()
+    decode = json_members.decode_value
+
+    def noted(part: bytes) -> Any:
+        decoded.append(len(part))
+        return decode(part)
+
+    monkeypatch.setattr(json_members, "SLICE", 8 * 1024)
+    monkeypatch.setattr(json_members, "decode_value", noted)
+
+    assert json_members.decode_members(body) == {"input": items}
+    assert sum(decoded) < len(body) + (json_members.TRIED + 1) ** 2 * json_members.SLICE
+
+
+@pytest.mark.parametrize("behind", [b"", b',"tools":[{"a":1},{"b":2}]'])
+def test_a_comma_before_the_end_of_an_array_is_an_error(behind: bytes) -> None:
+    large = b'{"a":"%b"}' % (b"x" * 200_000)
+    with pytest.raises(msgspec.DecodeError, match="malformed"):
+        decode_in_slices(b'{"input":[%b,%b,]%b}' % (large, large, behind))
+
+
 @given(TEXTS, TEXTS)
 def test_long_strings_are_the_same(first: bytes, second: bytes) -> None:
     check(b'{"a": [1, "%b", {"b" : "%b"} ], "c": ["%b"]}' % (first, second, first), 8, 4)

@@ -30,14 +30,25 @@ async def test_the_result_and_the_error_come_back(offload: Offload, turns: FairS
     assert turns.in_use == 0
 
 
-async def test_the_process_is_prepared_once_when_the_first_work_comes(offload: Offload) -> None:
-    prepared: list[str] = []
-    offload.prepare = lambda: prepared.append(threading.current_thread().name)
-    assert not prepared
-    for text in "12":
-        await offload.run("a", int, text)
+async def test_the_process_is_prepared_once_before_the_first_work(offload: Offload) -> None:
+    done: list[str] = []
+    offload.prepare = lambda: done.append("prepared")
+    assert not done
+    for _ in range(2):
+        await offload.run("a", done.append, "worked")
 
-    assert prepared == [threading.main_thread().name]
+    assert done == ["prepared", "worked", "worked"]
+
+
+async def test_a_process_that_cannot_be_prepared_loses_no_turn(offload: Offload) -> None:
+    def prepare() -> None:
+        raise OSError("no library")
+
+    offload.prepare = prepare
+    with pytest.raises(OSError, match="no library"):
+        await offload.run("a", int, "7")
+
+    assert await offload.run("a", int, "7") == 7
 
 
 async def test_one_tenant_holds_one_thread_and_leaves_another(offload: Offload, turns: FairScheduler) -> None:

@@ -37,6 +37,12 @@ from antiphon.translation.writer import GrowingText, ResponseWriter
 WATCHED = 512
 """Chunks between two checks whether the text repeats itself."""
 
+MOST_AT_ONCE = 256
+"""Chunks of which the texts are added in one step."""
+
+WITHOUT_SIGNS = 64
+"""Texts without a sign of a call after which signs are searched in all of a step at once."""
+
 
 class ChatStream:
     """Translates one backend answer into events of a response, through the response's writer.
@@ -114,6 +120,8 @@ class ChatStream:
         """The text to which a plain text chunk is appended, if it has no `_mark` in it."""
         self._mark = ""
         self._search: CallSearch | None = None
+        self._has_signs = False
+        """Whether the newest texts had signs of calls."""
         """What a text chunk must not have in it if the answer can contain calls."""
         self.error: BackendError | None = None
         self.is_over = False
@@ -179,25 +187,33 @@ class ChatStream:
     def read_run(self, events: Sequence[bytes], start: int) -> int:
         """Read the chunk at `start`, with those that follow if all add text to the open message; return how many.
 
+        What can begin a sign of a call is searched in all their texts at once, a hundred times as quickly as a sign in
+        each. Where one was found, the texts behind it were decoded for nothing: then each is looked at for a while.
+
         Raises `BackendError` for anything but a chunk.
         """
         text, mark = self._text, self._mark
-        firsts, has_sign, unread = self._search or ("", bool, None)
+        firsts, has_sign, unread = self._search or ("", None, None)
+        looks_at_each = has_sign if self._has_signs else None
         texts: list[str] = []
         if text is not None and self.error is None:
             try:
-                for place in range(start, len(events)):
+                for place in range(start, min(start + MOST_AT_ONCE, len(events))):
                     said = decode_text(events[place]).choices[0].delta.content
-                    if not said or (mark and mark in said):
+                    if not said or (mark and mark in said) or (looks_at_each and looks_at_each(said)):
                         break
                     texts.append(said)
             except (ValueError, RecursionError):
                 pass  # `decode_chunk` reads the event that is not such a chunk
-            said = "".join(texts)
-            for first in firsts:
-                if first in said:  # found a hundred times as quickly as a sign
-                    texts = before_sign(texts, has_sign)
-                    break
+            if looks_at_each:
+                self._has_signs = len(texts) < WITHOUT_SIGNS
+            elif has_sign:
+                said = "".join(texts)
+                for first in firsts:
+                    if first in said:
+                        texts = before_sign(texts, has_sign)
+                        self._has_signs = True
+                        break
             if texts:
                 self._content.think.last = texts[-1]
                 if unread is not None:

@@ -11,7 +11,7 @@ from antiphon.protocol.items.content import InputFile, InputImage, InputText, Ou
 from antiphon.protocol.items.hosted import McpApprovalRequest
 from antiphon.protocol.items.messages import Compaction, InputItem, ItemReference, Message, kinds_of
 from antiphon.protocol.validation import refusals
-from antiphon.protocol.validation.call_rules import Call, Output, tie
+from antiphon.protocol.validation.call_rules import OUTPUTS, Call, Output, tie
 from antiphon.translation.dialects.dialect import SIGNED_ID, Dialect
 from antiphon.translation.files import GONE, ReadFiles
 from antiphon.translation.signed_calls import signature_of
@@ -278,6 +278,8 @@ class _Renderer(Struct):
         rendering = prefix.rendering(form)
         if any(self.toolbox.name_of(*tool) != name for tool, name in rendering.names.items()):
             rendering = prefix.render_anew(form)
+        if rendering.end < cut and not _begins(prefix.log.items, rendering.end):
+            rendering = prefix.render_up_to(form, rendering.end - 1)
         if rendering.end < cut:
             new = prefix.log.items[rendering.end : cut]
             names = {tool: self.toolbox.name_of(*tool) for tool in called_tools(new)}
@@ -392,6 +394,14 @@ def _leading(items: Iterable[Placed]) -> tuple[int, bool]:
         elif is_first:
             is_first = not becomes_message(item)
     return end, False
+
+
+def _begins(items: Sequence[InputItem], place: int) -> bool:
+    """Return whether a turn or a step of it begins there.
+
+    Else a message of a user followed there in another request, of which these items know nothing.
+    """
+    return not place or _is_user(items[place]) or type(items[place - 1]) in OUTPUTS
 
 
 def _is_user(item: InputItem) -> bool:

@@ -75,7 +75,7 @@ class Rendering:
         self.bounds[end] = len(self.messages), len(self.json)
 
     def copied(self, end: int) -> "Rendering":
-        """Return the part up to the last bound before `end`."""
+        """Return the part up to the last bound that is not behind `end`."""
         known = dict(self.bounds)
         last = max(bound for bound in known if bound <= end)
         messages, length = known[last]
@@ -157,6 +157,11 @@ class Prefix:
         if form not in renderings and len(renderings) == MOST_RENDERINGS:
             del renderings[next(iter(renderings))]
         found = renderings[form] = Rendering()
+        return found
+
+    def render_up_to(self, form: Form, end: int) -> Rendering:
+        """Return a rendering that replaces the known one, of the part up to its last bound that is not behind `end`."""
+        found = self.log.renderings[form] = self.rendering(form).copied(end)
         return found
 
     @property
@@ -293,9 +298,9 @@ class Messages(list[dict[str, Any]]):
         self._json = rendering.json
 
     @property
-    def known_size(self) -> int:
-        """Bytes that are JSON already."""
-        return self._length
+    def is_mostly_known(self) -> bool:
+        """Whether some of them are JSON already, which is copied in a few milliseconds, and others are not."""
+        return 0 < self._length <= MUCH and self._known.stop < len(self)
 
     @property
     def unknown(self) -> list[dict[str, Any]]:
@@ -305,10 +310,11 @@ class Messages(list[dict[str, Any]]):
     def encoded(self, before: bytes, behind: bytes, encode: Callable[[Any], bytes]) -> bytes:
         """Return them as JSON between other bytes. Known messages are only copied, once."""
         first, rest = self[: self._known.start], self[self._known.stop :]
-        if not rest:
+        if not (rest and self._length):
             return b"".join((before, encode(list(self)), behind))
-        with memoryview(self._json)[: self._length] as known:
-            return b"".join((before, b"[", _with_commas(first), known, encode(rest)[1:], behind))
+        # A copy: a thread can add to the JSON meanwhile, which is not possible while it is exported.
+        known = self._json[: self._length]
+        return b"".join((before, b"[", _with_commas(first), known, encode(rest)[1:], behind))
 
 
 class Functions(list[dict[str, Any]]):
@@ -346,7 +352,8 @@ def is_quick(body: dict[str, Any]) -> bool:
     messages, tools = body.get("messages"), body.get("tools")
     if not isinstance(messages, Messages) or not (tools is None or type(tools) is Functions):
         return False
-    return messages.known_size <= MUCH and weight(messages.unknown) < LONG
+    others = {name: value for name, value in body.items() if name not in ("messages", "tools")}
+    return messages.is_mostly_known and weight([others, messages.unknown]) < LONG
 
 
 def encode_large_body(body: dict[str, Any]) -> bytes:

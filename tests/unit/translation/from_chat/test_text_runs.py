@@ -17,6 +17,7 @@ from antiphon.protocol.chat import ChatChunk, Choice, Delta
 from antiphon.protocol.events import Event
 from antiphon.protocol.items.messages import Message
 from antiphon.protocol.tool_bindings import Offer
+from antiphon.translation.from_chat import reader
 from antiphon.translation.from_chat.decode import NARROWED, decode_chunk, decode_text
 from antiphon.translation.from_chat.reader import ChatStream
 from antiphon.translation.wire import AnswerReader, conclude, encode
@@ -48,14 +49,14 @@ class OneByOne(ChatStream):
 def told(parts: Iterable[bytes], kind: type[ChatStream] = ChatStream, view: View = OBFUSCATED, **more: Any) -> bytes:
     """What a client is sent: of the one kind together, of the other event by event."""
     writer = begin_writer(view)
-    reader = AnswerReader(kind(writer, **more))
+    answer = AnswerReader(kind(writer, **more))
     events: list[Event] = []
     for part in parts:
-        reader.feed(part)
+        answer.feed(part)
         events += writer.take()
-        if reader.is_over:
+        if answer.is_over:
             break
-    conclude(writer, reader.finish())
+    conclude(writer, answer.finish())
     writer.end()
     events += writer.take()
     return b"".join(encode([event]) for event in events) if kind is OneByOne else encode(events)
@@ -178,6 +179,21 @@ def test_texts_are_read_together_up_to_what_may_be_a_tag_and_to_what_is_none(tho
 
 
 # What is written together.
+
+
+@pytest.mark.parametrize("distance", [1, 2, 63, 64, 65, 300])
+def test_signs_of_calls_have_few_texts_decoded_twice(distance: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    decoded: list[bytes] = []
+
+    def noted(event: bytes) -> Any:
+        decoded.append(event)
+        return decode_text(event)
+
+    monkeypatch.setattr(reader, "decode_text", noted)
+    words = ["a <" if place % distance == 0 else "word" for place in range(4_000)]
+
+    assert told([text("Hello", *words)], offers=CALLABLE, text_calls="any")
+    assert len(decoded) < 6 * len(words)
 
 
 @pytest.mark.parametrize("more", [{}, {"offers": OFFERS, "text_calls": "any"}], ids=["no tools", "tools"])

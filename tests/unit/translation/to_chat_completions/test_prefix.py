@@ -167,3 +167,40 @@ def test_a_step_of_a_turn_that_goes_on_is_not_translated_again() -> None:
     second = to_messages(Conversation(longer.items, longer), None, DIALECTS["generic"])
 
     assert [one is other for one, other in zip(first, second, strict=False)] == [True, True, True, False, False]
+
+
+def test_a_second_way_on_does_not_end_an_answer_where_the_first_did() -> None:
+    dialect, both = (
+        DIALECTS["generic"],
+        Prefix(Log(is_sent=True)).extended(items(say("user", "a"), say("assistant", "b"))),
+    )
+    call = {"type": "function_call", "call_id": "call_1", "name": "look", "arguments": "{}"}
+    seen = {"type": "function_call_output", "call_id": "call_1", "output": "seen"}
+    for new in ([say("user", "c")], [call, seen], [call, seen, say("user", "d"), say("assistant", "e")]):
+        branch = both.extended(items(*new))
+        messages = to_messages(Conversation(branch.items, branch), None, dialect)
+        assert list(messages) == list(to_messages(branch.items, None, dialect))
+
+
+def test_a_response_that_was_not_stored_does_not_end_an_answer_of_the_chain() -> None:
+    dialect, chain = DIALECTS["generic"], Prefix().extended(items(say("user", "a"), say("assistant", "b")))
+    call = {"type": "function_call", "call_id": "call_1", "name": "look", "arguments": "{}"}
+    seen = {"type": "function_call_output", "call_id": "call_1", "output": "seen"}
+    known(chain, items(say("user", "c")), dialect)
+    longer = chain.extended(items(call, seen, say("assistant", "d")))
+
+    new = items(say("user", "e"))
+    assert known(longer, new, dialect) == list(to_messages([*longer.items, *new], "Be kind.", dialect))
+
+
+def test_messages_are_encoded_while_the_chain_that_they_are_of_grows() -> None:
+    dialect, prefix = DIALECTS["generic"], Prefix().extended(items(say("user", "a"), say("assistant", "b")))
+    early = to_messages(Conversation([*prefix.items, *items(say("user", "c"))], prefix), None, dialect, history=2)
+    longer = prefix.extended(items(say("user", "c"), say("assistant", "d" * 1000)))
+
+    def encode(value: Any) -> bytes:
+        known(longer, items(say("user", "e")), dialect)
+        return msgspec.json.encode(value)
+
+    assert isinstance(early, Messages)
+    assert early.encoded(b"", b"", encode) == msgspec.json.encode(list(early))
