@@ -5,7 +5,7 @@ request receives the same pages again, each with a page fault and 4 KB of zeros:
 take a third of the CPU time.
 """
 
-KEPT = 64 * 1024 * 1024
+KEPT = 128 * 1024 * 1024
 """Bytes at the end of the heap that stay when they are free."""
 
 LARGEST = 32 * 1024 * 1024
