@@ -26,7 +26,7 @@ from antiphon.protocol.resources import (
     ResponsesQuery,
 )
 from antiphon.protocol.tool_lists import ToolList
-from antiphon.protocol.validation.known_tools import keep
+from antiphon.protocol.validation.known_tools import decode_beside_tools, keep
 from antiphon.protocol.validation.large_requests import decode_large
 from antiphon.runs.compact import compact
 from antiphon.runs.engine import Engine, going_away
@@ -252,17 +252,20 @@ class Gateway:
 
     # Responses.
 
-    async def decode_large(self, tenant: str, body: bytes) -> CreateResponse:
-        """Return the large body of `POST /responses`, decoded in a thread, and keep what the next turn sends again.
+    async def decode_large(self, tenant: str, body: bytes) -> tuple[CreateResponse, bool]:
+        """Return the large body of `POST /responses`, and whether it is large without its tools, if these are known.
 
-        Raises `ClientError` (400).
+        Then it is decoded in a thread, and what the next turn sends again is kept. Raises `ClientError` (400).
         """
+        small = decode_beside_tools(body, self.accepts, self.tools, tenant)
+        if small is not None:
+            return small, False
         known = self.accepts, self.tools, self.inputs, tenant
         request, sent = await self.offload(tenant, decode_large, body, *known)
         keep(request, self.tools, tenant)
         if sent is not None:
             self.inputs.put(tenant, sent)
-        return request
+        return request, True
 
     async def create(
         self,

@@ -278,7 +278,7 @@ class Calls:
             return decode_with_tools(body, accepts, gateway.tools, TENANT), False
         if len(body) <= LARGE:
             return decode_request(body, accepts), False
-        return await gateway.decode_large(TENANT, body), True
+        return await gateway.decode_large(TENANT, body)
 
 
 @contextmanager

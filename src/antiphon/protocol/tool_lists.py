@@ -56,5 +56,8 @@ class ToolMemory(Protocol):
     def peek(self, tenant: str, key: bytes) -> ToolList | None:
         """Return the tools. Any thread can call this."""
 
+    def newest(self, tenant: str) -> ToolList | None:
+        """Return the tools that were used last."""
+
     def put(self, tenant: str, key: bytes, value: ToolList) -> None:
         """Keep the tools."""

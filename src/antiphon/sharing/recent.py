@@ -46,6 +46,11 @@ class Recent(Generic[K, V]):
         entry = None if share is None else share.entries.get(key)
         return None if entry is None else entry[0]
 
+    def newest(self, tenant: str) -> V | None:
+        """Return the value that was used last."""
+        share = self._shares.get(tenant)
+        return None if share is None else next(reversed(share.entries.values()))[0]
+
     def values(self, tenant: str) -> list[V]:
         """Return the values of a tenant, those used last at the end. Any thread can call this."""
         share = self._shares.get(tenant)

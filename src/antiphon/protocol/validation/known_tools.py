@@ -24,6 +24,9 @@ TOOLS = "tools"
 HAS_TOOLS = b'"tools"'
 """In a body that can have tools; one that writes the name in another way is decoded as any other."""
 
+MOST = 4 * LARGE
+"""Bytes of a body in which known tools are searched on the event loop: they are skipped, at 5 ns a byte at most."""
+
 _split = Decoder(dict[str, Raw]).decode
 
 
@@ -39,6 +42,17 @@ def decode_with_tools(body: bytes, takes: Takes | None, memory: ToolMemory, tena
     if json:
         keep(named(request, json), memory, tenant)
     return request
+
+
+def decode_beside_tools(body: bytes, takes: Takes | None, memory: ToolMemory, tenant: str) -> CreateResponse | None:
+    """Return the same as `decode_request`, and raise the same, for a larger body that has up to `LARGE` bytes besides
+    its tools, if these are known; None for any other.
+    """
+    newest = memory.newest(tenant) if len(body) <= MOST else None
+    if newest is None or len(body) - len(newest.json) > LARGE:
+        return None
+    data, _ = _known(body, memory, tenant)
+    return None if data is None else read_request(data, takes)
 
 
 def decode_data(body: bytes, memory: ToolMemory, tenant: str) -> tuple[dict[str, Any], bytes]:
@@ -110,8 +124,9 @@ def _known(body: bytes, memory: ToolMemory, tenant: str) -> tuple[dict[str, Any]
     known = memory.find(tenant, json)
     if known is None:
         return None, json
+    others = len(body) - len(json)
     # A level takes two bytes.
-    if len(body) - len(json) > 2 * MAX_DEPTH and _is_deep(members):
+    if others > LARGE or (others > 2 * MAX_DEPTH and _is_deep(members)):
         return None, json
     try:
         data = {name: decode_value(member) for name, member in members.items()}

@@ -68,13 +68,15 @@ class _Responses:
 
     async def create(self, http: HttpRequest) -> Reply:
         body = await http.body()
-        if len(body) <= LARGE and HAS_TOOLS in body:
+        is_large = len(body) > LARGE
+        if not is_large and HAS_TOOLS in body:
             tools = self._gateway.tools
             request = asked = decode_with_tools(body, self._gateway.accepts, tools, http.tenant)
-        elif len(body) <= LARGE:
+        elif not is_large:
             request = asked = decode_request(body, self._gateway.accepts)
         else:
-            request = asked = await self._gateway.decode_large(http.tenant, body)
+            request, is_large = await self._gateway.decode_large(http.tenant, body)
+            asked = request
         if http.uses_cache is not None or CACHE_HEADER in http.headers:
             request = with_cache(http, asked)
         gateway = self._gateway
@@ -89,8 +91,8 @@ class _Responses:
             return ticket
         if request.prompt is not None:
             request, body = await gateway.prompts.resolve(http.tenant, request, len(body))
-            asked = request
-        if len(body) > LARGE:
+            asked, is_large = request, len(body) > LARGE
+        if is_large:
             ticket = replace(ticket, is_large=True)
         lease = None
         if http.credential is not None:

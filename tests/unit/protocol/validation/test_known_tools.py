@@ -11,7 +11,7 @@ from antiphon.errors import ClientError
 from antiphon.gateway.input_memory import RecentInputs
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.tool_lists import ToolList
-from antiphon.protocol.validation.known_tools import decode_with_tools, keep
+from antiphon.protocol.validation.known_tools import MOST, decode_beside_tools, decode_with_tools, keep
 from antiphon.protocol.validation.large_requests import decode_large
 from antiphon.protocol.validation.validate import LARGE, MAX_DEPTH, decode_request
 from antiphon.protocol.websocket import decode_message, read_create
@@ -48,6 +48,54 @@ def outcome(decode: Any) -> str:
         return repr(decode())
     except ClientError as error:
         return repr(error.body())
+
+
+MANY = msgspec.json.encode([TIDE | {"name": f"tide_{number}", "description": "x" * 600} for number in range(120)])
+"""Tools of more than `LARGE` bytes."""
+
+
+def beside(others: bytes, tools: bytes = MANY) -> bytes:
+    return b'{"model":"m","tools":%b,%b}' % (tools, others)
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        b'"input":"Hi"',
+        b'"input":[{"role":"user","content":"Hi"}],"stream":true',
+        b'"input":[{}]',
+        b'"input":"Hi","temprature":1',
+        b'"input":"Hi","metadata":{"a":%b}' % (b"[" * MAX_DEPTH + b"]" * MAX_DEPTH),
+        b'"input":"Hi","tools":[]',
+        b'"input":"Hi",',
+        b'"input":"%b"' % (b"x" * (LARGE - 100)),
+    ],
+)
+def test_a_body_that_is_large_because_of_known_tools_is_the_same_at_once(others: bytes) -> None:
+    known = memory()
+    assert decode_beside_tools(beside(others), None, known, "a") is None
+    keep(decode_large(beside(b'"input":"Hi"'), None, known, RecentInputs(), "a")[0], known, "a")
+
+    found = outcome(lambda: decode_beside_tools(beside(others), None, known, "a"))
+    assert found in ("None", outcome(lambda: decode_request(beside(others))))
+    assert decode_beside_tools(beside(others), None, known, "b") is None
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        beside(b'"input":"%b"' % (b"x" * LARGE)),
+        beside(b'"input":"Hi"', MANY.replace(b"tide", b"wave")),
+        beside(b'"input":"%b"' % (b"x" * LARGE), b"[]"),
+        beside(b'"input":"%b"' % (b"x" * MOST)),
+    ],
+)
+def test_other_large_bodies_are_decoded_in_a_thread(body: bytes) -> None:
+    known = memory()
+    keep(decode_large(beside(b'"input":"Hi"'), None, known, RecentInputs(), "a")[0], known, "a")
+
+    assert decode_beside_tools(beside(b'"input":"Hi"'), None, known, "a") is not None
+    assert decode_beside_tools(body, None, known, "a") is None
 
 
 @pytest.mark.parametrize("levels", range(MAX_DEPTH - 2, MAX_DEPTH + 2))
