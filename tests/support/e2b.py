@@ -153,11 +153,11 @@ class FakeE2B:
         box.path(request.query["path"]).write_bytes(await part.read())
         return web.json_response([{"name": part.filename, "type": "file", "path": request.query["path"]}])
 
-    async def _download(self, request: web.Request) -> web.StreamResponse:
+    async def _download(self, request: web.Request) -> web.Response:
         path = self._box(request, "49983").path(request.query["path"])
         if not path.is_file():
             return web.json_response({"code": 404, "message": f"path '{path.name}' does not exist"}, status=404)
-        return web.FileResponse(path)
+        return web.Response(body=path.read_bytes())
 
     async def _list(self, request: web.Request) -> web.Response:
         box = self._box(request, "49983")

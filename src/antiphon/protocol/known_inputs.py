@@ -33,11 +33,13 @@ class KnownInput:
 
     __slots__ = ("history", "ids", "items", "json", "key")
 
-    def __init__(self, json: bytes, items: Sequence[InputItem], key: object) -> None:
-        self.json, self.items, self.key = json, items, key
+    def __init__(self, json: bytes, items: Sequence[InputItem], before: "KnownInput | None" = None) -> None:
+        self.json, self.items = json, items
         self.ids = frozenset(map(_id, items)) - {None, ""}
         """The ids of the items that have one."""
-        self.history: object = None
+        self.key: object = object() if before is None else before.key
+        """The key of its conversation, which is that of the input that it continues."""
+        self.history: object = None if before is None else before.history
         """What the items have become, or those at the beginning: see `runs.sent_histories`."""
 
     @property

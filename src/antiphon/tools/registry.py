@@ -67,7 +67,7 @@ class Toolset:
 
     def runs(self, tool: Tool) -> bool:
         """Whether calls of the tool are executed here."""
-        return type(tool) in self.served and (not isinstance(tool, ShellTool) or tool.is_hosted)
+        return type(tool) in self.served and _is_server_side(tool)
 
     def check(self, tools: Iterable[Tool]) -> None:
         """Raise `ClientError` (400) for the first invalid tool."""
@@ -108,5 +108,10 @@ class Toolset:
 
 
 def is_of(kind: Kind, tool: Tool) -> bool:
-    """Whether calls of this kind are calls of the tool; a shell that the client runs is not server-side."""
-    return isinstance(tool, KINDS[kind]) and (not isinstance(tool, ShellTool) or tool.is_hosted)
+    """Whether calls of this kind are calls of the tool."""
+    return isinstance(tool, KINDS[kind]) and _is_server_side(tool)
+
+
+def _is_server_side(tool: Tool) -> bool:
+    """Whether the tool is none that the client runs: a shell can be."""
+    return not isinstance(tool, ShellTool) or tool.is_hosted

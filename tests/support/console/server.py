@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import mimetypes
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -121,8 +122,10 @@ class MockServer:
         assert self.reports is not None
         return self.reports
 
-    async def asset(self, request: web.Request) -> web.StreamResponse:
-        return web.FileResponse(BUNDLE / "assets" / request.match_info["name"], headers=HEADERS)
+    async def asset(self, request: web.Request) -> web.Response:
+        """Return a file of the bundle, read at once: a thread would leave it open when the browser goes away."""
+        path = BUNDLE / "assets" / request.match_info["name"]
+        return web.Response(body=path.read_bytes(), content_type=mimetypes.guess_type(path)[0], headers=HEADERS)
 
     async def page(self, request: web.Request) -> web.Response:
         """Return the shell; the addresses of its assets are the same on every page."""

@@ -83,9 +83,7 @@ class InputReader:
         has_history = request.previous_response_id or request.conversation or request.prompt
         if has_history or not self._json or not isinstance(given, list) or not KINDS.issuperset(map(type, given)):
             return None
-        known = KnownInput(self._json, (*given,), object() if before is None else before.key)
-        known.history = before.history if before is not None else None
-        return known
+        return KnownInput(self._json, (*given,), before)
 
 
 def continues(body: bytes, begin: int, json: bytes) -> bool:

@@ -308,7 +308,7 @@ class Messages(list[dict[str, Any]]):
         return [*self[: self._known.start], *self[self._known.stop :]]
 
     def encoded(self, before: bytes, behind: bytes, encode: Callable[[Any], bytes]) -> bytes:
-        """Return them as JSON between other bytes. Known messages are only copied, once."""
+        """Return them as JSON between other bytes. The JSON of known messages is copied, once."""
         first, rest = self[: self._known.start], self[self._known.stop :]
         if not (rest and self._length):
             return b"".join((before, encode(list(self)), behind))
