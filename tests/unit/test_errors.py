@@ -1,7 +1,7 @@
 """What is left out of a URL before a person or a log sees it."""
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from antiphon.errors import ConfigError, redacted, without_secrets
@@ -61,6 +61,7 @@ PARTS = st.text(st.sampled_from("ab1:@/#?%&=+.-_[]"), max_size=6)
 )
 def test_no_user_information_is_shown_whatever_it_contains(scheme: str, parts: tuple[str, ...], place: str) -> None:
     user, before, after = parts
+    assume(scheme or "://" not in user)  # what is before that is the scheme
     url = f"{scheme}u{SECRET}{user}:{before}{SECRET}{after}@{place}"
     assert SECRET not in redacted(url)
     assert SECRET not in ConfigError(f"The backend '{url}' failed.").message

@@ -4,6 +4,7 @@ import asyncio
 import os
 import time
 from collections.abc import AsyncGenerator, AsyncIterable, Callable, Sequence
+from contextlib import suppress
 
 from antiphon.sandbox.channel import Channel, CodeReply, CommandReply, R
 from antiphon.sandbox.contract import CodeResult, CommandResult, Ending, FoundFile, MachineLimits, SandboxError, Spent
@@ -39,7 +40,7 @@ class BubblewrapMachine:
         self._usage = usage
         self._limits = limits
         self.on_close: Callable[[BubblewrapMachine], None] = lambda _: None
-        self.on_call: Callable[[], None] = lambda: None
+        self.on_call: Callable[[BubblewrapMachine], None] = lambda _: None
         self._ending: Ending = "completed"
         self._memory = 0
         self._settled = self._paused = self._paused_at = 0.0
@@ -61,11 +62,6 @@ class BubblewrapMachine:
     def is_enforced(self) -> bool:
         """Whether the kernel limits the memory."""
         return self._usage.is_enforced
-
-    @property
-    def is_too_large(self) -> bool:
-        """Whether the machine exceeded its memory limit at the last count."""
-        return self._memory > self._limits.memory and not self._usage.is_enforced
 
     @property
     def owner(self) -> str:
@@ -158,7 +154,7 @@ class BubblewrapMachine:
         """Return the reply to a call, with all processes stopped. Before this raises, the machine has ended."""
         try:
             await asyncio.to_thread(self._usage.resume)
-            self.on_call()
+            self.on_call(self)
             async with asyncio.timeout(limit):
                 reply = await self._channel.call(kind, **call)
             await asyncio.to_thread(self._usage.stop)
@@ -173,11 +169,25 @@ class BubblewrapMachine:
             raise
         return reply
 
-    def count(self) -> int:
-        """Count memory and CPU time; return how much memory is left. Blocks for a moment: call it in a thread."""
-        self._memory = self._usage.memory()
+    def count(self) -> None:
+        """Count memory and CPU time. Blocks for some 10 ms: call it in a thread."""
+        self._usage.count_locks()
+        self.count_memory()
         self._usage.count_cpu()
-        return self._limits.memory - self._memory
+
+    def count_memory(self) -> int:
+        """Count the memory, with the locks of the last `count`; return how much is left, and end a machine without any.
+
+        Blocks for a moment: call it in a thread.
+        """
+        self._memory = self._usage.memory()
+        left = self._limits.memory - self._memory
+        if left < 0 and not self.is_enforced and self._ending == "completed":
+            self._ending = "memory"
+            with suppress(OSError):  # some may still run, until the first process ends them
+                self._usage.halt()
+            self._supervisor.kill()
+        return left
 
     def memory(self) -> int:
         """Return the bytes of memory that were counted last."""

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+import threading
 from asyncio.subprocess import Process
 from contextlib import suppress
 from pathlib import Path
@@ -24,6 +25,8 @@ class Supervisor:
 
     def __init__(self, process: Process) -> None:
         self._process = process
+        self._lock = threading.Lock()
+        """The files are not closed while another thread uses them."""
         self._outside = self._first = -1
         with suppress(ProcessLookupError):  # it has ended already
             self._outside = os.pidfd_open(process.pid)
@@ -52,6 +55,12 @@ class Supervisor:
             else:
                 return
 
+    def kill(self) -> None:
+        """End the machine, and do not wait for it. Any thread can call this."""
+        with self._lock, suppress(OSError):
+            if self._first >= 0:
+                signal.pidfd_send_signal(self._first, signal.SIGKILL)
+
     async def end(self) -> None:
         """End the machine, and wait for it."""
         for file in (self._first, self._outside):
@@ -65,10 +74,11 @@ class Supervisor:
                 break
         await self._process.wait()
         await self._reap()
-        files, self._outside, self._first = (self._outside, self._first), -1, -1
-        for file in files:
-            if file >= 0:
-                os.close(file)
+        with self._lock:
+            files, self._outside, self._first = (self._outside, self._first), -1, -1
+            for file in files:
+                if file >= 0:
+                    os.close(file)
 
     async def _reap(self) -> None:
         """Collect the first process if bubblewrap ended before it, and it became a child of this process.

@@ -27,6 +27,8 @@ class Usage:
         """The files are not closed while they are read in a thread."""
         self._is_closed = self._is_called = False
         self._time = CpuTime()
+        self._locks = 0
+        """Bytes of the kernel for locks, at the last count."""
         self.cpu = 0.0
         """CPU seconds of all processes together since the start, at the last count."""
         self.is_paused = False
@@ -49,6 +51,12 @@ class Usage:
             if not self._is_closed:
                 self.cpu = self._cgroup.cpu() if self._cgroup else self._time.read(self._processes)
 
+    def count_locks(self) -> None:
+        """Count the locks of files, which are a part of the memory. Blocks: Linux waits for all CPUs first, 10 ms."""
+        with self._lock, suppress(OSError, ValueError):
+            if not self._is_closed and not self._cgroup:
+                self._locks = counting.locks(self._processes)
+
     def has_killed(self) -> bool:
         """Whether the kernel ended the machine because it exceeded its memory limit."""
         return self._cgroup is not None and self._cgroup.has_killed()
@@ -57,7 +65,7 @@ class Usage:
         found = counting.processes(self._processes)
         held = sum(one.memory for one in found) + counting.pipes(sum(one.files for one in found))
         made = sum(facts.f_files - facts.f_ffree for facts in map(os.statvfs, self._disks))
-        return held + counting.locks(self._processes) + made * FILE
+        return held + self._locks + made * FILE
 
     def stop(self) -> None:
         """Stop all processes of the machine until `resume`. Blocks for a moment. Raises `OSError`."""
@@ -65,6 +73,12 @@ class Usage:
         with self._lock:
             self._is_called = False
             self._apply()
+
+    def halt(self) -> None:
+        """Stop all processes of a machine that is about to be ended. Blocks for a moment. Raises `OSError`."""
+        with self._lock:
+            if not self._is_closed:
+                pausing.stop(self._processes, self._cgroup)
 
     def resume(self) -> None:
         """Let the processes continue. Blocks for a moment. Raises `OSError`, for example without a free file.

@@ -1,17 +1,14 @@
-"""Counts memory and CPU time of all machines several times a second: ends those that are too large, pauses others."""
+"""Counts memory and CPU time of all machines several times a second, and pauses those of owners with too much of it."""
 
 import asyncio
-import os
-import time
 from contextlib import suppress
 
 from antiphon.sandbox.cpu import Shares
 from antiphon.sandbox.machine import BubblewrapMachine
+from antiphon.sandbox.memory_watch import MemoryWatch
 
-PAUSE, SHORTEST = 0.2, 0.01
-"""Seconds between two counts: the less memory a machine has left, the fewer, since code can fill it meanwhile."""
-FASTEST = 1.5e9 * len(os.sched_getaffinity(0))
-"""Bytes that code is expected to fill in a second, with processes on all CPUs."""
+PAUSE = 0.2
+"""Seconds between two counts. Linux knows CPU time in hundredths of a second."""
 IDLE = 5
 """A machine without a call, which is stopped, is counted in one of this many counts."""
 
@@ -22,10 +19,9 @@ class Watch:
     def __init__(self, shares: Shares) -> None:
         self._shares = shares
         self.machines: set[BubblewrapMachine] = set()
+        self._memory = MemoryWatch(self.machines)
         self._task: asyncio.Task[None] | None = None
         self._rounds = 0
-        self._begun = asyncio.Event()
-        """Whether a call began since the last count: it does not wait for the count of a machine without a call."""
 
     def add(self, machine: BubblewrapMachine) -> None:
         """Watch a machine until it is discarded."""
@@ -33,9 +29,10 @@ class Watch:
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._run())
 
-    def call_begins(self) -> None:
-        """Count at once: code can fill a machine while the watch pauses because no call runs."""
-        self._begun.set()
+    def call_begins(self, machine: BubblewrapMachine) -> None:
+        """Watch the memory of a machine with a call that begins, if no control group limits it."""
+        if not machine.is_enforced:
+            self._memory.call_begins()
 
     def discard(self, machine: BubblewrapMachine) -> None:
         """Stop watching a machine."""
@@ -44,27 +41,18 @@ class Watch:
 
     async def close(self) -> None:
         """End the watch."""
+        await asyncio.to_thread(self._memory.close)
         if self._task is not None:
             self._task.cancel()
             with suppress(asyncio.CancelledError):
                 await self._task
 
     async def _run(self) -> None:
-        pause = PAUSE
         while self.machines:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(pause):
-                    await self._begun.wait()
-            self._begun.clear()
+            await asyncio.sleep(PAUSE)
             self._rounds += 1
             counted = [each for each in self.machines if each.is_busy or self._rounds % IDLE == 0]
-            begun = time.monotonic()
-            left = await asyncio.to_thread(_count, counted)
-            # Not sooner than a count takes: code can make it expensive, and the server has other work.
-            pause = max(min(PAUSE, max(SHORTEST, left / FASTEST)), min(PAUSE, time.monotonic() - begun))
-            for machine in counted:
-                if machine.is_alive and machine.is_too_large:
-                    await machine.end("memory")
+            await asyncio.to_thread(_count, counted)
             await self._share()
 
     async def _share(self) -> None:
@@ -79,7 +67,6 @@ class Watch:
                 await machine.end("lost")
 
 
-def _count(machines: list[BubblewrapMachine]) -> float:
-    """Count the memory of machines; return the least that one of them has left while its calls run."""
-    left = [(machine.is_busy and not machine.is_enforced, machine.count()) for machine in machines]
-    return min((bytes_left for is_running, bytes_left in left if is_running), default=FASTEST)
+def _count(machines: list[BubblewrapMachine]) -> None:
+    for machine in machines:
+        machine.count()
