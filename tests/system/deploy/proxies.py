@@ -15,8 +15,8 @@ import aiohttp
 
 from tests.support.certificates import certificate
 from tests.support.command import pids_below
+from tests.support.ports import free_port
 from tests.support.replay import Answer, ReplayBackend, text
-from tests.system.faults.cluster import free_port
 
 DEPLOY = Path(__file__).parents[3] / "deploy"
 

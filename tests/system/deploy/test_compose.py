@@ -14,9 +14,9 @@ import yaml
 from antiphon.cli.main import app
 from antiphon.config import PREFIX, Settings
 from tests.support.pip import install, run
+from tests.support.ports import free_port
 from tests.support.programs import find, needs
 from tests.system.deploy.proxies import DEPLOY, running
-from tests.system.faults.cluster import free_port
 
 FILE = DEPLOY / "compose.yaml"
 COMPOSE: dict[str, Any] = yaml.safe_load(FILE.read_text())

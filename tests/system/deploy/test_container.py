@@ -21,8 +21,8 @@ import pytest
 from antiphon.config import PREFIX, Settings
 from antiphon.version import __version__
 from tests.support.command import serving
+from tests.support.ports import free_port
 from tests.system.deploy.proxies import DEPLOY
-from tests.system.faults.cluster import free_port
 
 ROOT = DEPLOY.parent
 CONTAINER = (DEPLOY / "Containerfile").read_text()

@@ -12,12 +12,13 @@ import aiohttp
 import pytest
 from websockets.asyncio.client import connect
 
+from tests.support.ports import free_port
 from tests.support.programs import find, needs
 from tests.support.replay import ReplayBackend
 from tests.support.server import Served
 from tests.support.socket import Talk
 from tests.system.deploy.proxies import HI, Nginx, check_events_pass_at_once, check_large_files_pass, nginx
-from tests.system.faults.cluster import Node, cluster, free_port
+from tests.system.faults.cluster import Node, cluster
 from tests.system.faults.model import expected_text, thinking
 
 PROGRAM = find("nginx") or ""

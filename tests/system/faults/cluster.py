@@ -2,7 +2,6 @@
 
 import asyncio
 import signal
-import socket
 import sqlite3
 import time
 from collections.abc import AsyncIterator, Mapping
@@ -109,12 +108,6 @@ class Node:
 async def _drain(stream: asyncio.StreamReader) -> None:
     while await stream.readline():
         pass
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port: int = listener.getsockname()[1]
-        return port
 
 
 @asynccontextmanager

@@ -12,9 +12,10 @@ from typing import Any
 from antiphon.storage.open import open_store
 from antiphon.storage.sqlite.file import path_of
 from tests.support.keys import bearing, issue
+from tests.support.ports import free_port
 from tests.support.postgres import Postgres
 from tests.system.faults.clients import OPEN, Clients
-from tests.system.faults.cluster import Node, cluster, free_port
+from tests.system.faults.cluster import Node, cluster
 from tests.system.faults.hostile import SETTINGS, attacking
 from tests.system.faults.model import thinking
 from tests.system.faults.record import (

@@ -11,8 +11,9 @@ from typing import Any
 import aiohttp
 import pytest
 
+from tests.support.ports import free_port
 from tests.support.programs import find, needs
-from tests.system.faults.cluster import Node, cluster, free_port
+from tests.system.faults.cluster import Node, cluster
 from tests.system.faults.model import thinking
 
 STRACE = find("strace")

@@ -11,7 +11,8 @@ import pytest
 
 from antiphon.storage.contract import Store
 from antiphon.storage.open import open_store
-from tests.system.faults.cluster import Node, cluster, free_port
+from tests.support.ports import free_port
+from tests.system.faults.cluster import Node, cluster
 from tests.system.faults.model import thinking
 
 LINES = 120_000

@@ -15,9 +15,10 @@ from openai import AsyncOpenAI
 
 from antiphon.testing import assert_event_stream
 from antiphon.upstream.demo.backend import DemoBackend
+from tests.support.ports import free_port
 from tests.support.postgres import Postgres
 from tests.support.server import Served, serve
-from tests.system.faults.cluster import Node, cluster, free_port
+from tests.system.faults.cluster import Node, cluster
 from tests.system.faults.model import Model, expected_text, thinking
 
 LIMIT = 15.0

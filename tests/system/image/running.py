@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.support.command import pids_below
+from tests.support.ports import free_port
 from tests.support.programs import PATH
-from tests.system.faults.cluster import free_port
 from tests.system.image.engine import BUILDAH, RUN, STORAGE, configuration
 
 USER = 10001

@@ -13,8 +13,8 @@ import pytest
 import yaml
 
 from antiphon.config import Settings
+from tests.support.ports import free_port
 from tests.system.deploy.proxies import DEPLOY
-from tests.system.faults.cluster import free_port
 from tests.system.image import engine
 from tests.system.image.conftest import FIGURES
 from tests.system.image.running import USER, Box, Runner, Server, plain, read_only, run, serving

@@ -11,7 +11,8 @@ import aiohttp
 
 from antiphon.storage.contract import Store
 from antiphon.storage.open import open_store
-from tests.system.faults.cluster import Node, cluster, free_port
+from tests.support.ports import free_port
+from tests.system.faults.cluster import Node, cluster
 from tests.system.faults.model import Model, thinking
 
 PATIENCE = 30.0

@@ -7,7 +7,8 @@ from typing import Any
 
 import aiohttp
 
-from tests.system.faults.cluster import Node, cluster, free_port
+from tests.support.ports import free_port
+from tests.system.faults.cluster import Node, cluster
 from tests.system.faults.model import thinking
 
 DAYS = 40

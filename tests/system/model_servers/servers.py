@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import socket
 import subprocess
 from asyncio.subprocess import DEVNULL, PIPE, STDOUT
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -12,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import aiohttp
+
+from tests.support.ports import free_port
 
 ROOT = Path(__file__).parents[3]
 HERE = Path(__file__).parent
@@ -215,9 +216,3 @@ def write_model(kind: Kind, home: Path) -> None:
     command = [kind.home / "bin" / "python", HERE / kind.maker, home / kind.file]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-
-
-def free_port() -> int:
-    """Return a port that is free now."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return int(listener.getsockname()[1])

@@ -12,10 +12,10 @@ import pytest
 from tests.support.command import Serving, antiphon, serving
 from tests.support.keys import bearing
 from tests.support.metrics import read
+from tests.support.ports import free_port
 from tests.support.programs import find, needs
 from tests.support.replay import ReplayBackend
 from tests.system.deploy.proxies import running
-from tests.system.faults.cluster import free_port
 
 KEY = "watch-me-if-you-can"
 

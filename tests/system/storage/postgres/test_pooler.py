@@ -10,9 +10,9 @@ import pytest
 
 from antiphon.storage.postgres.store import PostgresStore
 from antiphon.testing import check_store
+from tests.support.ports import free_port
 from tests.support.postgres import Postgres, owned_by_a_role
 from tests.support.programs import find, needs
-from tests.system.faults.cluster import free_port
 
 PGBOUNCER = find("pgbouncer")
 

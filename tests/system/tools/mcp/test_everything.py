@@ -3,7 +3,6 @@
 import os
 import shutil
 import signal
-import socket
 import subprocess
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
@@ -18,6 +17,7 @@ from antiphon.tools.base import ToolResult
 from antiphon.tools.mcp.servers import McpServers
 from tests.integration.tools.mcp.support import call, names, using
 from tests.support import npm
+from tests.support.ports import free_port
 
 pytestmark = pytest.mark.timeout(400)  # npm may have to install it
 
@@ -50,8 +50,7 @@ async def servers(request: pytest.FixtureRequest, everything: str) -> AsyncItera
 @contextmanager
 def running(everything: str, transport: str) -> Iterator[str]:
     """It on a port of its own; gives the origin."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     environment = {**os.environ, "PORT": str(port)}
     process = subprocess.Popen(
         [everything, transport],
