@@ -10,7 +10,7 @@ import hashlib
 import hmac
 import os
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -97,5 +97,6 @@ def _key_id(key: bytes) -> str:
     return hashlib.sha256(b"antiphon key id" + key).hexdigest()[:8]
 
 
+@lru_cache(maxsize=256)
 def _about(tenant: str) -> bytes:
     return f"{VERSION}\0{tenant}".encode()

@@ -70,10 +70,7 @@ OUTPUTS: dict[type[Item], str] = {
 
 def tie(item: Any) -> str:
     """Return the id that connects a call with its output, empty if their positions do (a tool search by the server)."""
-    call_id = item.call_id
-    if not call_id and type(item) is LocalShellCallOutput:
-        call_id = item.id
-    return call_id or ""
+    return item.call_id or (item.id if type(item) is LocalShellCallOutput else "") or ""
 
 
 def call_ids(items: Iterable[InputItem]) -> frozenset[str]:

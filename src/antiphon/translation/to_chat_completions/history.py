@@ -141,7 +141,6 @@ def _nameless(output: InputItem) -> Message:
 # In groups.
 
 _CALLS = frozenset({*CALLS, ServedCall})
-_OF_ANSWERS = frozenset({Reasoning, *_CALLS})
 
 
 class Answer(Struct):
@@ -175,10 +174,20 @@ def group(items: Sequence[Placed]) -> Exchanges:
             outputs.setdefault(tie(item), []).append((index, item))  # type: ignore[arg-type]
     answer: Answer | None = None
     for index, item in items:
-        if type(item) in _OF_ANSWERS or (isinstance(item, Message) and item.role == "assistant"):
-            answer = _answer_for(item, answer, exchanges)
-            _extend(answer, item, outputs)
-            if answer.calls:
+        is_call = type(item) in _CALLS
+        if is_call or isinstance(item, Reasoning) or (isinstance(item, Message) and item.role == "assistant"):
+            # Text and reasoning after text begin another answer, unless calls are open: nothing may come between those
+            # and their outputs.
+            if answer is None or (answer.messages and not answer.calls and not is_call):
+                answer = Answer(exchanges.turn)
+                exchanges.groups.append(answer)
+            if isinstance(item, Reasoning):
+                answer.reasoning.append(item)
+            elif isinstance(item, Message):
+                answer.messages.append(item)
+            else:
+                answer.calls.append(item)  # type: ignore[arg-type]
+                answer.outputs += outputs.pop(tie(item), ())
                 exchanges.tool_turns.add(answer.turn)
             continue
         answer = None
@@ -188,25 +197,3 @@ def group(items: Sequence[Placed]) -> Exchanges:
         elif type(item) in OUTPUTS and tie(item) in outputs:
             exchanges.groups.append(Answer(exchanges.turn, outputs=outputs.pop(tie(item))))
     return exchanges
-
-
-def _answer_for(item: InputItem, answer: Answer | None, exchanges: Exchanges) -> Answer:
-    """Return the answer that `item` belongs to.
-
-    Text and reasoning after text begin another answer, unless calls are open: nothing may come between those and their
-    outputs.
-    """
-    if answer is None or (answer.messages and not answer.calls and type(item) not in _CALLS):
-        answer = Answer(exchanges.turn)
-        exchanges.groups.append(answer)
-    return answer
-
-
-def _extend(answer: Answer, item: InputItem, outputs: dict[str, list[tuple[int, Output]]]) -> None:
-    if isinstance(item, Reasoning):
-        answer.reasoning.append(item)
-    elif isinstance(item, Message):
-        answer.messages.append(item)
-    elif type(item) in _CALLS:
-        answer.calls.append(item)  # type: ignore[arg-type]
-        answer.outputs += outputs.pop(tie(item), [])

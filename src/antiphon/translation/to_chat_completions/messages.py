@@ -11,7 +11,7 @@ from antiphon.protocol.items.content import InputFile, InputImage, InputText, Ou
 from antiphon.protocol.items.hosted import McpApprovalRequest
 from antiphon.protocol.items.messages import Compaction, InputItem, ItemReference, Message, kinds_of
 from antiphon.protocol.validation import refusals
-from antiphon.protocol.validation.call_rules import OUTPUTS, Call, Output, tie
+from antiphon.protocol.validation.call_rules import OUTPUTS, Call, tie
 from antiphon.translation.dialects.dialect import SIGNED_ID, Dialect
 from antiphon.translation.files import GONE, ReadFiles
 from antiphon.translation.signed_calls import signature_of
@@ -343,7 +343,7 @@ class _Renderer(Struct):
         moved: list[ChatPart] = []
         for index, output in sorted(answer.outputs, key=lambda pair: pair[0]):
             parts = self._parts(output_of(output), index, "output")
-            call_id = self._id_of(output, recalled)
+            call_id = self._id_of(tie(output), recalled)
             messages.append(tool_message(call_id, parts, self.dialect))
             rest = [part for part in parts if part["type"] != "text"]
             if rest and not self.dialect.tool_parts:
@@ -353,13 +353,16 @@ class _Renderer(Struct):
 
     def _tool_call(self, call: Call, recalled: Recalled) -> dict[str, Any]:
         name, arguments = chat_call(call, self.toolbox)
-        function = {"name": name, "arguments": as_object(arguments)}
-        own = {"id": self._id_of(call, recalled), "type": "function", "function": function}
-        return own | {name: value for name, value in recalled.calls.get(tie(call), {}).items() if name != SIGNED_ID}
+        call_id, function = tie(call), {"name": name, "arguments": as_object(arguments)}
+        own = {"id": self._id_of(call_id, recalled), "type": "function", "function": function}
+        if recalled.calls:
+            own |= {name: value for name, value in recalled.calls.get(call_id, {}).items() if name != SIGNED_ID}
+        return own
 
-    def _id_of(self, item: Call | Output, recalled: Recalled) -> str:
+    def _id_of(self, call_id: str, recalled: Recalled) -> str:
         """Return the id for a call and its output: the backend's own, if that contains a signature."""
-        return recalled.calls.get(tie(item), {}).get(SIGNED_ID) or call_id_for(tie(item), self.dialect)
+        signed = recalled.calls.get(call_id, {}).get(SIGNED_ID) if recalled.calls else None
+        return signed or call_id_for(call_id, self.dialect)
 
     def _parts(self, content: Any, index: int, field: str) -> list[ChatPart]:
         """Return the parts of a text that the model did not write."""

@@ -100,9 +100,11 @@ def _add(recalled: Recalled, item: Reasoning, dialect: Dialect, unseal: Unseal) 
     recalled.text = "\n\n".join(filter(None, (recalled.text, text)))
     if state.get("family") != dialect.name:
         return
-    for name, value in _known(reasoning, REASONING_FIELDS).items():
-        recalled.fields[name] = _joined(recalled.fields.get(name), value)
-    recalled.signatures |= _known(reasoning, _SIGNATURES)
+    for name, value in reasoning.items():
+        if name in REASONING_FIELDS:
+            recalled.fields[name] = _joined(recalled.fields.get(name), value)
+        elif name in _SIGNATURES:
+            recalled.signatures[name] = value
     for call_id, extra in _table(state.get("calls")).items():
         recalled.calls[call_id] = _known(extra, _OF_CALLS)
 

@@ -41,7 +41,9 @@ from antiphon.translation.to_chat_completions.reasoning import Unseal, nothing
 from antiphon.translation.tool_mapping.choice import chat_tools, demand, tool_choice
 from antiphon.translation.tool_mapping.offering import Toolbox, toolbox_of
 
-_WITH_STATUS = (Message, FunctionCall, FunctionCallOutput)
+_WITH_STATUS = frozenset[type]({Message, FunctionCall, FunctionCallOutput})
+_SHARED = frozenset[type]({Message, FunctionCallOutput})
+"""Items that are the request's own if they need no change: what the store knows of others is added to copies."""
 
 
 def normalise_input(input: str | Sequence[InputItem] | Any, new_id: NewId) -> list[InputItem]:
@@ -71,12 +73,12 @@ def _normalise(item: InputItem, new_id: NewId) -> InputItem:
     prefix = ID_PREFIXES.get(type(item))
     if prefix and not item.id:
         changes["id"] = new_id(prefix)
-    if isinstance(item, _WITH_STATUS) and not item.status:
+    if type(item) in _WITH_STATUS and not item.status:  # type: ignore[union-attr]
         changes["status"] = "completed"
     if isinstance(item, Message) and isinstance(item.content, str):
         part = OutputText if item.role == "assistant" else InputText
         changes["content"] = [part(text=item.content)]
-    return replace(item, **changes)
+    return replace(item, **changes) if changes or type(item) not in _SHARED else item
 
 
 def as_sent(item: InputItem) -> InputItem:
