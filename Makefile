@@ -123,7 +123,7 @@ mutate: $(VENV)/.installed-test ## change the code in small ways; the tests must
 trace: $(VENV)/.installed-test ## count the Python calls of each path of a request, and compare them with their budgets
 	$(BIN)/python -m bench.trace $(ARGS)
 
-code-figures: $(VENV)/.installed-test ## print the sizes of files and functions, imports between packages, and cycles
+code-figures: $(VENV)/.installed-test ## print the sizes and repetitions of the code, imports between packages, and cycles
 	$(BIN)/python -m bench.code $(ARGS)
 
 dist: $(VENV)/.installed-test ## build dist/: the wheel and the sdist

@@ -21,9 +21,9 @@ def whole(content_type: bytes, body: bytes) -> bytes:
     return head % (content_type, len(body)) + body
 
 
-def request(method: str, path: str, content: bytes = b"") -> bytes:
-    """Return a request with this body, which is JSON or empty."""
-    head = f"{method} {path} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n"
+def request(method: str, path: str, content: bytes = b"", content_type: str = "application/json") -> bytes:
+    """Return a request with this body."""
+    head = f"{method} {path} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: {content_type}\r\n"
     return b"%bcontent-length: %d\r\n\r\n%b" % (head.encode(), len(content), content)
 
 

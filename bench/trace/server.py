@@ -10,8 +10,8 @@ from antiphon.application import build
 from antiphon.cli.logs import begin_log
 from antiphon.cli.settings import read_settings
 from antiphon.hosting import limits_of
+from antiphon.http_server.host import Host
 from antiphon.server.application import create_app
-from antiphon.server.uvicorn.host import Host
 from bench.agents.history import SEAL_KEYS
 
 
@@ -28,7 +28,7 @@ async def served(backend: str, store: str, *, facts: bool = True) -> AsyncIterat
         house.engine, house.endpoints, has_websocket=True, has_metrics=True, limits=limits, has_console=True
     )
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        host = Host(app, house, 1, limits=limits)
+        host = Host(app, house, 1, limits=limits, memory=house.engine.memory.size)
         house.start()
         serving = asyncio.create_task(host.serve([listener]))
         await host.listening.wait()

@@ -35,8 +35,11 @@ WARM_UP = 10
 
 LOOP = "event loop, sockets and libraries"
 
+HTTP = "HTTP: requests, events, replies"
+
 PARTS = {
-    "antiphon.server": "HTTP: requests, events, replies",
+    "antiphon.http_server": HTTP,
+    "antiphon.server": HTTP,
     "antiphon.protocol": "decoding and checking the request; JSON",
     "antiphon.runs": "plan and turn loop",
     "antiphon.translation.to_chat_completions": "translation of the request",

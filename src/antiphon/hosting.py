@@ -5,10 +5,10 @@ from ipaddress import ip_network
 
 from antiphon.application import Application
 from antiphon.config import Settings, metrics_key
+from antiphon.http_server.asgi import AsgiApp
+from antiphon.http_server.workers import Workers
 from antiphon.server.application import create_app
-from antiphon.server.asgi import AsgiApp
 from antiphon.server.limits import Limits, hosts_of
-from antiphon.server.uvicorn.workers import Workers
 from antiphon.server.watchers import WatchAccess
 
 OWN_FILES = 128

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from io import StringIO
 
-from antiphon.server.uvicorn.host import silence_uvicorn
+from antiphon.http_server.host import silence_uvicorn
 from antiphon.telemetry.formatters import JsonLines, TextLines
 from antiphon.telemetry.metrics import Measures
 from tests.support.server import Served

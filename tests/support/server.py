@@ -21,6 +21,7 @@ from antiphon.application.files import open_files
 from antiphon.application.images import read_image
 from antiphon.application.search import open_embeddings, open_search
 from antiphon.config import Settings
+from antiphon.http_server.host import Host
 from antiphon.jobs.ingester import Ingester
 from antiphon.jobs.worker import Worker
 from antiphon.outbound.ssrf import LookUp
@@ -28,7 +29,6 @@ from antiphon.runs.engine import Engine
 from antiphon.runs.facts_writer import FactsWriter
 from antiphon.server.application import create_app
 from antiphon.server.limits import Limits
-from antiphon.server.uvicorn.host import Host
 from antiphon.server.watchers import WatchAccess
 from antiphon.sharing.memory import Memory
 from antiphon.storage.contract import Store
@@ -137,7 +137,7 @@ async def serve(
     app = create_app(engine, endpoints, has_websocket=has_websocket, limits=limits, access=ACCESS, has_console=console)
     if traces is not None:
         house.traces, app = traces, traces.around(app)
-    host = PromptHost(app, house, grace, has_websocket=has_websocket, limits=limits, memory=engine.memory)
+    host = PromptHost(app, house, grace, limits=limits or Limits(), memory=memory, has_websocket=has_websocket)
     house.start()
     serving = asyncio.create_task(host.serve([listener]))
     await host.listening.wait()

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from antiphon.access.sessions import Sessions
+from antiphon.http_server.asgi import AsgiApp, Message
 from antiphon.ids import now
 from antiphon.server.application import create_app
-from antiphon.server.asgi import AsgiApp, Message
 from antiphon.server.limits import Limits
 from antiphon.storage.contract import Role
 from tests.support.asgi import once

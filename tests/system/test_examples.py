@@ -24,7 +24,9 @@ from antiphon.application import toolset_of
 from antiphon.application.images import images_of
 from antiphon.cli.demo_backend import demo_app
 from antiphon.config import Settings
-from antiphon.server.uvicorn.host import Host
+from antiphon.http_server.host import Host
+from antiphon.server.limits import Limits
+from antiphon.sharing.memory import Memory
 from antiphon.tools.images.content import look_at
 from antiphon.upstream.demo.backend import DemoBackend
 from antiphon.upstream.scripted import ScriptedBackend
@@ -350,7 +352,7 @@ async def test_the_mounted_application_serves_both_its_own_page_and_the_api(back
     app = example["app"]
     listener = socket.create_server(("127.0.0.1", 0))
     port = listener.getsockname()[1]
-    host = Host(app, Nothing(), grace=0)
+    host = Host(app, Nothing(), grace=0, limits=Limits(), memory=Memory().size)
     async with app.router.lifespan_context(app):
         serving = asyncio.create_task(host.serve([listener]))
         await host.listening.wait()

@@ -3,6 +3,7 @@
 from concurrent.futures import ThreadPoolExecutor
 
 from bench.trace.counter import CallCounter
+from bench.trace.depth import functions_inside
 
 
 def called() -> None:
@@ -50,3 +51,13 @@ def test_threads_that_start_after_the_block_are_not_counted() -> None:
     with ThreadPoolExecutor(1) as threads, counter.counting():
         threads.submit(called).result()
     assert calls_of(counter) == 0
+
+
+def test_the_functions_of_a_path_are_ours_without_those_of_the_connection() -> None:
+    calls = {
+        ("antiphon.http_server.cycle", "run"): 1.0,
+        ("antiphon.server.exchange", "reply"): 2.0,
+        ("antiphon.storage.sqlite.rows", "perform"): 0.0,
+        ("asyncio.tasks", "wait"): 1.0,
+    }
+    assert functions_inside(calls) == {("antiphon.server.exchange", "reply")}

@@ -36,9 +36,9 @@ from antiphon.cli.settings import address
 from antiphon.config import Settings
 from antiphon.errors import AntiphonError, BackendError, ConfigError, redacted
 from antiphon.extras import EXTRAS, USERS, is_installed
+from antiphon.http_server.host import WEBSOCKET
 from antiphon.jobs.cleaner import MOST_SKEW, differs
 from antiphon.packages import described, problem_with
-from antiphon.server.uvicorn.host import WEBSOCKET
 from antiphon.sharing.compression import ZSTD
 from antiphon.storage.contract import Store, StoredLesson
 from antiphon.storage.open import creates_file, open_store, schema_of

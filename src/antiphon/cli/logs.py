@@ -12,7 +12,7 @@ from typing import Any
 
 from antiphon.config import PREFIX, Settings, settings_file
 from antiphon.errors import log
-from antiphon.server.uvicorn.host import silence_uvicorn
+from antiphon.http_server.host import silence_uvicorn
 from antiphon.telemetry.formatters import JsonLines, TextLines
 
 LINES = {"text": TextLines, "json": JsonLines}

@@ -27,19 +27,19 @@ from antiphon.errors import ConfigError, log, redacted
 from antiphon.extras import command, is_installed
 from antiphon.gateway import Gateway
 from antiphon.hosting import app_of, limits_of
+from antiphon.http_server.host import BACKLOG, WEBSOCKET, Host
+from antiphon.http_server.workers import Workers
 from antiphon.packages import load_optional, problem_with
 from antiphon.server.application import create_watch_app
 from antiphon.server.console import is_built
 from antiphon.server.limits import Limits, hosts_of
 from antiphon.server.resources.operations import metrics_topic, status_topic
-from antiphon.server.uvicorn.host import BACKLOG, WEBSOCKET, Host
-from antiphon.server.uvicorn.workers import Workers
 from antiphon.storage.open import creates_file, open_store
 from antiphon.upstream.backend_state import NOT_ASKED, BackendState
 from antiphon.version import __version__
 
 if TYPE_CHECKING:
-    from antiphon.server.uvicorn.watch_server import WatchServer
+    from antiphon.http_server.watch_server import WatchServer
 
 SHOWN = 8
 """Models of a backend that the ready line names."""
@@ -160,7 +160,9 @@ async def _serve(
         if workers:
             await workers.start()
         has_websocket = settings.websocket and _can_open_websockets(number)
-        host = Host(app, house, settings.grace, has_websocket=has_websocket, limits=limits, memory=house.engine.memory)
+        host = Host(
+            app, house, settings.grace, limits=limits, memory=house.engine.memory.size, has_websocket=has_websocket
+        )
         house.start()
         rereading = asyncio.create_task(reread.run(house))
         serving = asyncio.create_task(host.serve([listeners.api]))
@@ -202,7 +204,7 @@ def _can_open_websockets(number: int) -> bool:
 
 def _workers(gateway: Gateway, number: int, folder: Path) -> Workers:
     name = str(number)
-    return Workers(folder, name, metrics_topic(gateway, name), status_topic(gateway))
+    return Workers(folder, name, metrics_topic(gateway, name), status_topic(gateway), log=log)
 
 
 def _allow_connections() -> None:
@@ -236,7 +238,7 @@ async def _serve_watchers(
     house: Application, settings: Settings, listener: socket.socket, workers: Workers | None
 ) -> "WatchServer":
     """Serve the metrics on a separate listener."""
-    from antiphon.server.uvicorn.watch_server import WatchServer  # noqa: PLC0415 - for servers with this listener
+    from antiphon.http_server.watch_server import WatchServer  # noqa: PLC0415 - for servers with this listener
 
     host, _ = listen_address(settings.metrics_listen)
     limits = Limits(hosts=hosts_of(host, ()))  # probes use the address of a pod, not a name of the API

@@ -9,8 +9,8 @@ from typing import Any
 from antiphon.config import Settings
 from antiphon.errors import AntiphonError, reportable
 from antiphon.hosting import app_of, limits_of
+from antiphon.http_server.asgi import AsgiApp, Receive, Scope, Send
 from antiphon.library.service import IN_APPLICATIONS, Service
-from antiphon.server.asgi import AsgiApp, Receive, Scope, Send
 from antiphon.server.limits import hosts_of
 from antiphon.upstream.backend import Backend
 

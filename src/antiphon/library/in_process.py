@@ -5,8 +5,8 @@ from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from antiphon.http_server.asgi import AsgiApp, Message, RawHeaders, Scope
 from antiphon.library.asgi_app import AsgiApplication
-from antiphon.server.asgi import AsgiApp, Message, RawHeaders, Scope
 from antiphon.server.request import TENANT
 
 AHEAD = 16

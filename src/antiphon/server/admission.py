@@ -14,11 +14,11 @@ from msgspec.structs import replace
 
 from antiphon.errors import AntiphonError, ClientError
 from antiphon.gateway import Gateway, Log, RequestIdentity, UsageLease, Weight, check_key, is_weighed, permit
+from antiphon.http_server.asgi import ClientConnection
 from antiphon.ids import TENANT_RULE, is_tenant_name
 from antiphon.protocol.requests import CacheParam, CreateResponse, Extensions
 from antiphon.protocol.validation.refusals import invalid_value
 from antiphon.protocol.validation.validate import LARGE, decode_object
-from antiphon.server.asgi import ClientConnection
 from antiphon.server.reply import (
     CACHE,
     JSON,

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 
 from antiphon.gateway import Endpoints, Engine, Gateway
+from antiphon.http_server.asgi import AsgiApp
+from antiphon.http_server.workers import Workers
 from antiphon.server.admission import PAGES, Connections
-from antiphon.server.asgi import AsgiApp
 from antiphon.server.exchange import HttpExchange, RequestMiddleware
 from antiphon.server.limits import Limits
 from antiphon.server.reply import Resources
@@ -20,7 +21,6 @@ from antiphon.server.resources import (
     webhooks,
 )
 from antiphon.server.routes import NONE, Later, Routes, upgrade_not_supported
-from antiphon.server.uvicorn.workers import Workers
 from antiphon.server.watchers import WatchAccess
 from antiphon.server.websocket import connection
 

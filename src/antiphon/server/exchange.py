@@ -14,10 +14,10 @@ from contextlib import aclosing, contextmanager
 
 from antiphon.errors import AntiphonError, log, reportable
 from antiphon.gateway import COMMENT, CutOff, Gateway, Run, encode
+from antiphon.http_server.asgi import CONNECTION, Message, RawHeaders, Receive, Scope, Send
 from antiphon.ids import new_id
 from antiphon.protocol.events import Event
 from antiphon.server.admission import OPEN, Authentication, Connections, check_tenant
-from antiphon.server.asgi import CONNECTION, ClientGone, Message, RawHeaders, Receive, Scope, Send
 from antiphon.server.limits import Limits
 from antiphon.server.reply import (
     COMMENT_AFTER,
@@ -30,7 +30,7 @@ from antiphon.server.reply import (
     raw_headers,
     run_headers,
 )
-from antiphon.server.request import ON_ERROR, HttpRequest, check_origin, is_preflight
+from antiphon.server.request import ON_ERROR, ClientGone, HttpRequest, check_origin, is_preflight
 from antiphon.server.routes import PREFIX, Route, Routes, method_not_supported, unknown_url
 from antiphon.sharing.memory import LARGE, Memory
 from antiphon.telemetry.context import About, current

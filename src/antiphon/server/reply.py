@@ -14,8 +14,8 @@ import msgspec
 from msgspec import Struct
 
 from antiphon.gateway import ADJUSTED, COMMENT, IGNORED, Gateway, LargeObject, Run, encode_large
-from antiphon.server.asgi import ClientGone, RawHeaders, Receive, Send
-from antiphon.server.request import HttpRequest
+from antiphon.http_server.asgi import RawHeaders, Receive, Send
+from antiphon.server.request import ClientGone, HttpRequest
 
 BACKEND = "antiphon-backend"
 """The header with the name of the backend that answers."""

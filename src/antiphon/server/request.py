@@ -18,7 +18,7 @@ from urllib.parse import parse_qs
 
 from antiphon.errors import ClientError
 from antiphon.gateway import ApiKey, Gateway
-from antiphon.server.asgi import ClientGone, Message, RawHeaders, Receive, Scope
+from antiphon.http_server.asgi import Message, RawHeaders, Receive, Scope
 from antiphon.server.inflate import Inflater, coding_of
 from antiphon.server.limits import ANY, Limits, is_local
 from antiphon.sharing.memory import LARGE, Memory, may_be_wide, weight
@@ -55,6 +55,10 @@ METHODS = b"GET, POST, DELETE"
 
 MAX_AGE = b"600"
 """Seconds for which a browser caches the preflight result."""
+
+
+class ClientGone(Exception):  # noqa: N818 - not an error: no client is left to answer
+    """The client closed its connection."""
 
 
 class RequestBody:

@@ -11,7 +11,7 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_add
 
 from msgspec import Struct
 
-from antiphon.server.asgi import RawHeaders, Scope
+from antiphon.http_server.asgi import RawHeaders, Scope
 
 FORWARDED = frozenset({b"forwarded", b"via", b"x-real-ip", b"x-client-ip", b"true-client-ip", b"cf-connecting-ip"})
 """Headers that show a proxy's forwarding, in addition to all `x-forwarded-…`."""

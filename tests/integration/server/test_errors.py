@@ -186,7 +186,7 @@ async def test_headers_without_end_are_cut_off(served):
 
 
 async def test_slow_headers_are_cut_off(served, monkeypatch):
-    monkeypatch.setattr("antiphon.server.uvicorn.closing.HEAD_TIMEOUT", 0.05)
+    monkeypatch.setattr("antiphon.http_server.closing.HEAD_TIMEOUT", 0.05)
     host, port = served.url.removeprefix("http://").removesuffix("/v1").split(":")
     reader, writer = await asyncio.open_connection(host, int(port))
     writer.write(b"GET /v1/models HTTP/1.1\r\n")

@@ -9,8 +9,8 @@ from typing import Any
 import aiohttp
 import pytest
 
+from antiphon.http_server.closing import ClosingConnection, ConnectionLimits
 from antiphon.server.limits import Limits
-from antiphon.server.uvicorn.closing import ClosingConnection, ConnectionLimits
 from antiphon.sharing.scheduler import FairScheduler, Usage
 from antiphon.storage.open import open_store
 from antiphon.upstream.http import HttpBackend

@@ -143,7 +143,7 @@ NEEDLESS_FOR_A_SERVER = {
 """What only some servers need, and those at their first use: of none of it has an idle one anything."""
 
 
-WEBSOCKET = {"antiphon.server.uvicorn.websocket_limits", "websockets"}
+WEBSOCKET = {"antiphon.http_server.websocket_limits", "websockets"}
 """What a server loads at the start unless WebSocket mode is off: a library that fails is then found at the start."""
 
 BY_THE_LIBRARY = {"importlib.resources", "zipfile"}

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from antiphon.gateway import Gateway
+from antiphon.http_server.workers import Workers
 from antiphon.server.admin import (
     backends,
     containers,
@@ -16,7 +17,6 @@ from antiphon.server.admin import (
     webhook_deliveries,
 )
 from antiphon.server.reply import Resources
-from antiphon.server.uvicorn.workers import Workers
 
 
 def resources(gateway: Gateway, workers: Workers | None = None) -> Sequence[Resources]:

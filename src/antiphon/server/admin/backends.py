@@ -3,11 +3,11 @@
 from msgspec import to_builtins
 
 from antiphon.gateway import Gateway, JsonObject
+from antiphon.http_server.workers import Workers
 from antiphon.server.admin.access import viewer
 from antiphon.server.reply import Reply, Resources, json_reply
 from antiphon.server.request import HttpRequest
 from antiphon.server.resources.operations import status_topic
-from antiphon.server.uvicorn.workers import Workers
 
 FOR_READERS = (
     *("name", "dialect", "health", "rests_for", "in_flight", "concurrency", "waiting", "queue", "models", "loaded"),

@@ -4,6 +4,7 @@ import math
 
 from antiphon.errors import ClientError
 from antiphon.gateway import ApiKey, Gateway, JsonObject, Role
+from antiphon.http_server.asgi import RawHeaders
 from antiphon.protocol.console import SignIn
 from antiphon.protocol.validation.validate import decode_body
 from antiphon.server import limits
@@ -20,7 +21,6 @@ from antiphon.server.admin.access import (
     viewer,
 )
 from antiphon.server.admin.audit import audit
-from antiphon.server.asgi import RawHeaders
 from antiphon.server.reply import Reply, Resources, json_reply
 from antiphon.server.request import ASK, HttpRequest, name_of
 from antiphon.version import __version__

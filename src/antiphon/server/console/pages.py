@@ -9,8 +9,8 @@ from html import escape
 from pathlib import Path
 
 from antiphon.gateway import Gateway
+from antiphon.http_server.asgi import RawHeaders
 from antiphon.server import console
-from antiphon.server.asgi import RawHeaders
 from antiphon.server.reply import Reply, Resources
 from antiphon.server.request import HttpRequest
 from antiphon.server.resources.home_page import HEADERS as PLAIN_HEADERS

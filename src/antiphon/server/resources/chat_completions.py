@@ -21,6 +21,7 @@ from antiphon.gateway import (
     weight_of,
     weight_of_chat,
 )
+from antiphon.http_server.asgi import RawHeaders
 from antiphon.protocol.validation.queries import decode_completion_messages_query, decode_completions_query
 from antiphon.protocol.validation.validate import (
     LARGE,
@@ -29,7 +30,6 @@ from antiphon.protocol.validation.validate import (
     decode_update_completion,
 )
 from antiphon.server.admission import acquire, decoded
-from antiphon.server.asgi import RawHeaders
 from antiphon.server.reply import (
     BACKEND,
     UNBUFFERED,

@@ -9,10 +9,10 @@ from urllib.parse import quote
 from antiphon.errors import ClientError
 from antiphon.gateway import Gateway, RequestIdentity
 from antiphon.gateway.files import Written, clean_filename
+from antiphon.http_server.asgi import RawHeaders
 from antiphon.protocol.validation import refusals
 from antiphon.protocol.validation.forms import check_purpose, decode_file_form, decode_files_query
 from antiphon.server.admission import IDEMPOTENCY_HEADER, acquire, reserve
-from antiphon.server.asgi import RawHeaders
 from antiphon.server.multipart import OVERHEAD, FormPart, boundary_of, parts_of
 from antiphon.server.reply import DisconnectWatch, Reply, Resources, Sink, encode_json, json_reply, stream_reply
 from antiphon.server.request import HttpRequest

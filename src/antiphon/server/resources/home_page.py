@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from hashlib import sha256
 from html import escape
 
-from antiphon.server.asgi import RawHeaders
+from antiphon.http_server.asgi import RawHeaders
 from antiphon.version import __version__
 
 MOST_MODELS = 50

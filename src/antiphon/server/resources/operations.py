@@ -11,9 +11,9 @@ from itertools import chain
 
 from antiphon.errors import ClientError, StoreError
 from antiphon.gateway import Gateway, Status
+from antiphon.http_server.workers import Topic, Workers
 from antiphon.server.reply import Reply, Resources, json_reply
 from antiphon.server.request import HttpRequest
-from antiphon.server.uvicorn.workers import Topic, Workers
 from antiphon.server.watchers import HOW, WatchAccess
 from antiphon.telemetry.exposition import CONTENT_TYPE, exposition
 from antiphon.telemetry.kinds import Family

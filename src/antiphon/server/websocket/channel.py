@@ -7,9 +7,10 @@ from contextlib import suppress
 import msgspec
 
 from antiphon.errors import AntiphonError, ClientError
+from antiphon.http_server.asgi import BODY
 from antiphon.protocol.events import Event
-from antiphon.server.asgi import BODY, ClientGone
 from antiphon.server.exchange import HttpExchange
+from antiphon.server.request import ClientGone
 from antiphon.server.websocket.session_memory import Lane
 
 GOING_AWAY = 1001

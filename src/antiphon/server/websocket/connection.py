@@ -25,6 +25,7 @@ from antiphon.gateway import (
     is_weighed,
     weight_of_response,
 )
+from antiphon.http_server.asgi import Message
 from antiphon.protocol.events import TERMINAL, Event
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.validation.known_tools import keep
@@ -40,10 +41,9 @@ from antiphon.protocol.websocket import (
     with_input,
 )
 from antiphon.server.admission import with_cache
-from antiphon.server.asgi import ClientGone, Message
 from antiphon.server.exchange import GRACE, KEEPALIVE_AFTER, HttpExchange
 from antiphon.server.reply import LATE, DisconnectWatch
-from antiphon.server.request import HttpRequest
+from antiphon.server.request import ClientGone, HttpRequest
 from antiphon.server.websocket.channel import BROKEN, GOING_AWAY, Channel, Unheard
 from antiphon.server.websocket.lanes import Asked, Lanes
 from antiphon.server.websocket.session_memory import Lane, Recall

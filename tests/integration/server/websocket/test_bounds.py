@@ -9,10 +9,10 @@ import pytest
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
+from antiphon.http_server import host
+from antiphon.http_server import websocket_limits as bounded
 from antiphon.server.application import create_app
 from antiphon.server.limits import Limits
-from antiphon.server.uvicorn import host
-from antiphon.server.uvicorn import websocket_limits as bounded
 from antiphon.server.websocket import connection as websocket
 from antiphon.server.websocket.channel import Channel
 from antiphon.upstream.http import HttpBackend

@@ -12,11 +12,9 @@ from typing import Protocol, cast
 
 import uvicorn
 
-from antiphon.server.asgi import AsgiApp
-from antiphon.server.limits import Limits
-from antiphon.server.uvicorn.closing import ConnectionLimits
-from antiphon.server.uvicorn.http_limits import HttpConnection
-from antiphon.sharing.memory import Memory
+from antiphon.http_server.asgi import AsgiApp
+from antiphon.http_server.closing import ConnectionLimits
+from antiphon.http_server.http_limits import HttpConnection
 
 LAST_WORDS = 1.0
 """Seconds in which aborted replies can still send their error."""
@@ -34,11 +32,25 @@ KEEP_ALIVE = 75
 """Seconds that a connection stays open for another request: longer than the timeouts of clients and proxies (nginx:
 60), since the side that closes first cuts off a request in flight."""
 
-WEBSOCKET = "antiphon.server.uvicorn.websocket_limits"
+WEBSOCKET = "antiphon.http_server.websocket_limits"
 """The module of WebSockets. A server without them does not load it, nor the library."""
 
 BACKLOG = 2048
 """Connections that wait to be accepted."""
+
+
+class HostLimits(Protocol):
+    """The limits of one process, from the application's settings."""
+
+    @property
+    def connections(self) -> int:
+        """Connections of clients, WebSockets among them."""
+        ...
+
+    @property
+    def body(self) -> int:
+        """Bytes of a WebSocket's message, inflated."""
+        ...
 
 
 class Service(Protocol):
@@ -59,6 +71,8 @@ class Host(uvicorn.Server):
     After SIGTERM running replies have `grace` seconds to finish; after SIGINT none, since a person is waiting.
     Until they have finished it continues to listen, so that health checks of a proxy see that it is not ready.
     A second signal ends everything at once.
+
+    `memory` is the limit for received bytes of incomplete WebSocket messages, of all connections together.
     """
 
     def __init__(
@@ -67,12 +81,11 @@ class Host(uvicorn.Server):
         service: Service,
         grace: float,
         *,
+        limits: HostLimits,
+        memory: int,
         has_websocket: bool = True,
-        limits: Limits | None = None,
-        memory: Memory | None = None,
     ) -> None:
-        limits = limits or Limits()
-        shared = ConnectionLimits(limits.connections, (memory or Memory()).size)
+        shared = ConnectionLimits(limits.connections, memory)
         protocol = partial(HttpConnection, limits=shared)
         websocket = partial(import_module(WEBSOCKET).BoundedWebSocket, limits=shared) if has_websocket else None
         super().__init__(

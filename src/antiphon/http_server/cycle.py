@@ -4,10 +4,9 @@ import asyncio
 import http
 import logging
 import re
-from collections.abc import MutableMapping
 from typing import Any, Protocol
 
-Message = MutableMapping[str, Any]
+from antiphon.http_server.asgi import AsgiApp, Message
 
 NAME = re.compile(b'[\x00-\x1f\x7f()<>@,;:\\[\\]={} \t\\\\"]')
 VALUE = re.compile(b"[\x00-\x08\x0a-\x1f\x7f]")
@@ -92,7 +91,7 @@ class RequestCycle:
         self.disconnected, self.expects_continue = True, False
         self.wake()
 
-    async def run(self, app: Any) -> None:
+    async def run(self, app: AsgiApp) -> None:
         """Run the application. A reply that it aborts ends by closing the connection."""
         try:
             await app(self.scope, self.receive, self.send)

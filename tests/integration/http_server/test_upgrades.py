@@ -5,9 +5,9 @@ import logging
 
 import pytest
 
+from antiphon.http_server import http_limits
+from antiphon.http_server.websocket_limits import BoundedWebSocket
 from antiphon.server.limits import Limits
-from antiphon.server.uvicorn import http_limits
-from antiphon.server.uvicorn.websocket_limits import BoundedWebSocket
 from antiphon.upstream.http import HttpBackend
 from tests.support.keys import issue
 from tests.support.raw import PATIENCE, connected, error_of, say, status_of

@@ -13,8 +13,8 @@ import uvicorn
 from uvicorn.server import ServerState
 from websockets.asyncio.client import connect
 
-from antiphon.server.uvicorn.closing import ConnectionLimits
-from antiphon.server.uvicorn.http_limits import MAX_PIPELINED, HttpConnection
+from antiphon.http_server.closing import ConnectionLimits
+from antiphon.http_server.http_limits import MAX_PIPELINED, HttpConnection
 from tests.support.raw import PATIENCE, connected, say, status_of
 from tests.support.server import Served
 from tests.support.waiting import until
@@ -140,7 +140,7 @@ async def test_a_websocket_outlives_the_time_of_an_idle_connection(served: Serve
 
 @pytest.mark.parametrize("is_watched", [False, True])
 async def test_a_head_has_its_time_only_while_it_is_read(monkeypatch: pytest.MonkeyPatch, is_watched: bool) -> None:
-    monkeypatch.setattr("antiphon.server.uvicorn.closing.HEAD_TIMEOUT", 0.1)
+    monkeypatch.setattr("antiphon.http_server.closing.HEAD_TIMEOUT", 0.1)
     app = Held()
     async with listening(app) as server, connected(server.url) as (reader, writer):
         writer.write(b"GET /1 HTTP/1.1\r\nhost: x\r\n\r\nGET /2 HTTP/1.1\r\nhost: x\r\n\r\nGET /3 HT")
@@ -193,7 +193,7 @@ async def test_a_websocket_is_not_opened_in_the_middle_of_a_reply() -> None:
 
 
 async def test_who_stops_reading_before_the_end_of_the_last_reply_is_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("antiphon.server.uvicorn.closing.UNREAD", 0.5)
+    monkeypatch.setattr("antiphon.http_server.closing.UNREAD", 0.5)
     listener = socket.create_server(("127.0.0.1", 0))
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
 
@@ -218,7 +218,7 @@ async def test_who_stops_reading_before_the_end_of_the_last_reply_is_let_go(monk
 
 
 async def test_who_says_that_nothing_more_comes_and_reads_nothing_is_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("antiphon.server.uvicorn.closing.UNREAD", 0.1)
+    monkeypatch.setattr("antiphon.http_server.closing.UNREAD", 0.1)
     listener = socket.create_server(("127.0.0.1", 0))
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
 

@@ -6,7 +6,8 @@ from tempfile import mkdtemp
 
 import pytest
 
-from antiphon.server.uvicorn.workers import Topic, Workers
+from antiphon.errors import log
+from antiphon.http_server.workers import Topic, Workers
 from antiphon.telemetry.exposition import exposition
 from antiphon.telemetry.kinds import Counter, Family, families
 from tests.support.metrics import read
@@ -21,7 +22,7 @@ def counting(folder: Path, name: str, by: int) -> tuple[Workers, Topic[list[Fami
     counter = Counter("antiphon_requests", "Requests.", "route")
     counter.add("/x", by=by)
     topic = Topic("metrics", list[Family], lambda: families([counter], worker=name))
-    return Workers(folder, name, topic), topic
+    return Workers(folder, name, topic, log=log), topic
 
 
 async def test_whoever_is_asked_knows_what_each_has_counted(folder: Path) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from websockets.asyncio.client import connect
 
+from antiphon.http_server.http_limits import MAX_HEADERS, MAX_PIPELINED
 from antiphon.server.limits import Limits
-from antiphon.server.uvicorn.http_limits import MAX_HEADERS, MAX_PIPELINED
 from antiphon.upstream.http import HttpBackend
 from tests.support.chance import SEED, times
 from tests.support.raw import BODY, PATIENCE, connected, error_of, post, say, status_of
@@ -295,7 +295,7 @@ async def test_nonsense_is_not_answered_in_the_middle_of_a_stream(served: Served
 async def test_a_slow_head_is_not_answered_in_the_middle_of_a_stream(
     served: Served, backend: ReplayBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("antiphon.server.uvicorn.closing.HEAD_TIMEOUT", 0.05)
+    monkeypatch.setattr("antiphon.http_server.closing.HEAD_TIMEOUT", 0.05)
     backend.script = lambda request: Answer([sse(delta(content="one"), done=False)], wait=asyncio.Event())
     stream = b'{"model":"m","input":"x","stream":true}'
     reply = await say(served.url, post(stream).replace(b"connection: close\r\n", b"") + b"GET /v1/mod")
@@ -305,7 +305,7 @@ async def test_a_slow_head_is_not_answered_in_the_middle_of_a_stream(
 
 
 async def test_who_says_nothing_is_let_go(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("antiphon.server.uvicorn.closing.HEAD_TIMEOUT", 0.05)
+    monkeypatch.setattr("antiphon.http_server.closing.HEAD_TIMEOUT", 0.05)
 
     assert status_of(await say(served.url)) == 408
 
@@ -313,7 +313,7 @@ async def test_who_says_nothing_is_let_go(served: Served, monkeypatch: pytest.Mo
 async def test_who_reads_nothing_is_let_go(
     served: Served, backend: ReplayBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("antiphon.server.uvicorn.closing.UNREAD", 0.05)
+    monkeypatch.setattr("antiphon.http_server.closing.UNREAD", 0.05)
     much = [sse(delta(content="x" * 100_000), done=False)] * 400
     backend.script = lambda request: Answer(much, rest=[sse(delta("stop"))])
     async with connected(served.url) as (_, writer):
@@ -367,13 +367,13 @@ async def test_a_websocket_counts_as_a_connection(narrow: Served) -> None:
 async def test_who_is_one_too_many_and_asks_for_nothing_is_let_go(
     narrow: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("antiphon.server.uvicorn.closing.LAST_WORDS", 0.05)
+    monkeypatch.setattr("antiphon.http_server.closing.LAST_WORDS", 0.05)
     async with connected(narrow.url), connected(narrow.url):
         assert await say(narrow.url) == b""
 
 
 async def test_a_flood_of_connections_is_dropped_unheard(narrow: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("antiphon.server.uvicorn.closing.MAX_LEAVING", 3)
+    monkeypatch.setattr("antiphon.http_server.closing.MAX_LEAVING", 3)
     async with AsyncExitStack() as stack:
         pairs = [await stack.enter_async_context(connected(narrow.url)) for _ in range(10)]
         for reader, _ in pairs[5:]:

@@ -6,6 +6,7 @@ time is omitted.
 """
 
 import asyncio
+import logging
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -13,8 +14,6 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import msgspec
-
-from antiphon.errors import log
 
 PATIENCE = 1.0
 """Seconds that a worker has to answer."""
@@ -34,12 +33,16 @@ class Topic(Generic[T]):
 
 
 class Workers:
-    """The processes that share a folder, seen from one of them: `name` is its own, `topics` its reports."""
+    """The processes that share a folder, seen from one of them: `name` is its own, `topics` its reports.
 
-    def __init__(self, folder: Path, name: str, *topics: Topic[Any]) -> None:
+    `log` receives a warning for each process that does not answer.
+    """
+
+    def __init__(self, folder: Path, name: str, *topics: Topic[Any], log: logging.Logger) -> None:
         self.name = name
         self._folder = folder
         self._topics = {topic.name: topic for topic in topics}
+        self._log = log
         self._server: asyncio.Server | None = None
 
     async def start(self) -> None:
@@ -57,7 +60,7 @@ class Workers:
     async def others(self, topic: Topic[T]) -> list[T]:
         """Return the reports of the others."""
         paths = [path for path in sorted(self._folder.iterdir()) if path.name != self.name]
-        answers = await asyncio.gather(*(_ask(path, topic) for path in paths))
+        answers = await asyncio.gather(*(self._ask(path, topic) for path in paths))
         return [told for answer in answers for told in answer]
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -70,20 +73,19 @@ class Workers:
         finally:
             writer.close()
 
-
-async def _ask(path: Path, topic: Topic[T]) -> list[T]:
-    """Return its report, or nothing."""
-    writer: asyncio.StreamWriter | None = None
-    try:
-        async with asyncio.timeout(PATIENCE):
-            reader, writer = await asyncio.open_unix_connection(path)
-            writer.write(topic.name.encode() + b"\n")
-            return [msgspec.json.decode(await reader.read(), type=topic.type)]
-    except (OSError, msgspec.DecodeError) as error:
-        log.warning("Worker %s does not report its %s (%s).", path.name, topic.name, type(error).__name__)
-        return []
-    finally:
-        if writer is not None:
-            writer.close()
-            with suppress(OSError):
-                await writer.wait_closed()
+    async def _ask(self, path: Path, topic: Topic[T]) -> list[T]:
+        """Return its report, or nothing."""
+        writer: asyncio.StreamWriter | None = None
+        try:
+            async with asyncio.timeout(PATIENCE):
+                reader, writer = await asyncio.open_unix_connection(path)
+                writer.write(topic.name.encode() + b"\n")
+                return [msgspec.json.decode(await reader.read(), type=topic.type)]
+        except (OSError, msgspec.DecodeError) as error:
+            self._log.warning("Worker %s does not report its %s (%s).", path.name, topic.name, type(error).__name__)
+            return []
+        finally:
+            if writer is not None:
+                writer.close()
+                with suppress(OSError):
+                    await writer.wait_closed()

@@ -1,7 +1,7 @@
 """HTTP/1.1 for uvicorn, in few calls, and with bounds for heads and framing, time, and concurrency.
 
-The sizes of heads and framing, slow clients, pipelines and connections are bounded here; bodies in
-`server/request.py`, so that those bounds apply with any host.
+The sizes of heads and framing, slow clients, pipelines and connections are bounded here; bodies by the application, so
+that their bounds apply with any server.
 """
 
 import asyncio
@@ -12,10 +12,10 @@ from urllib.parse import unquote
 from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser, parse_url
 from uvicorn.protocols.utils import get_local_addr, get_remote_addr, is_ssl
 
-from antiphon.server.asgi import CONNECTION
-from antiphon.server.uvicorn.closing import ClosingConnection, ConnectionLimits, Refused
-from antiphon.server.uvicorn.cycle import RequestCycle
-from antiphon.server.uvicorn.handshake import FRAMING, flaw_of, is_handshake
+from antiphon.http_server.asgi import CONNECTION
+from antiphon.http_server.closing import ClosingConnection, ConnectionLimits, Refused
+from antiphon.http_server.cycle import RequestCycle
+from antiphon.http_server.handshake import FRAMING, flaw_of, is_handshake
 
 MAX_HEAD = 64 * 1024
 """Bytes of a request's line and headers (node.js: 16 kB, nginx: 32 kB)."""

@@ -1,6 +1,6 @@
 """The handshake of a WebSocket (RFC 6455, section 4.2.1): whether a request is one, and what is wrong with it."""
 
-from antiphon.server.asgi import RawHeaders
+from antiphon.http_server.asgi import RawHeaders
 
 FRAMING = frozenset({b"content-length", b"transfer-encoding"})
 """The headers of a request with a body."""

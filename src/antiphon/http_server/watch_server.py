@@ -10,9 +10,9 @@ from typing import cast
 import uvicorn
 from uvicorn.server import ServerState
 
-from antiphon.server.asgi import AsgiApp
-from antiphon.server.uvicorn.closing import ConnectionLimits
-from antiphon.server.uvicorn.http_limits import HttpConnection
+from antiphon.http_server.asgi import AsgiApp
+from antiphon.http_server.closing import ConnectionLimits
+from antiphon.http_server.http_limits import HttpConnection
 
 CONNECTIONS = 64
 """Connections at once."""

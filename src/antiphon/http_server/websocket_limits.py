@@ -14,9 +14,9 @@ from websockets.extensions.base import ServerExtensionFactory
 from websockets.http11 import Request, Response
 from websockets.server import ServerProtocol
 
-from antiphon.server.asgi import BODY
-from antiphon.server.uvicorn.closing import ConnectionLimits, Refused
-from antiphon.server.uvicorn.late_inflation import STEP, LateInflationFactory
+from antiphon.http_server.asgi import BODY
+from antiphon.http_server.closing import ConnectionLimits, Refused
+from antiphon.http_server.late_inflation import STEP, LateInflationFactory
 
 LAST_WORDS = 5.0
 """Seconds for a client to read the last message, and to close its side."""
@@ -38,7 +38,7 @@ PROTOCOL_ERROR, ABNORMAL, INVALID_TEXT, TOO_BIG, TRY_AGAIN_LATER = 1002, 1006, 1
 
 NO_ROOM = "the server has no memory for a message of this size now"
 
-RAW = "antiphon.raw"
+RAW = "http_server.raw"
 """The type of a message that is not read yet, internal to this file."""
 
 SMALL = 64 * 1024

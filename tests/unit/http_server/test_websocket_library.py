@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 from websockets.frames import Frame, Opcode
 
-from antiphon.server.uvicorn.late_inflation import LARGEST, LateInflationFactory
+from antiphon.http_server.late_inflation import LARGEST, LateInflationFactory
 
 SOURCE = Path(__file__).parents[3] / "src/antiphon"
 
 
 def imported() -> Iterator[tuple[str, str]]:
     """Each module of the library with a name that is imported from it."""
-    for path in sorted((SOURCE / "server").rglob("*.py")):
+    for path in sorted((SOURCE / "http_server").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("websockets"):
                 yield from ((str(node.module), alias.name) for alias in node.names)

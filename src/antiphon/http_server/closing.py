@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import msgspec
 
-from antiphon.server.uvicorn.cycle import RequestCycle
-from antiphon.sharing.scheduler import FairScheduler
+from antiphon.http_server.asgi import ConnectionSlots
+from antiphon.http_server.cycle import RequestCycle
 
 HEAD_TIMEOUT = 10.0
 """Seconds from a connection, or a request's first byte, to the end of its headers."""
@@ -72,7 +72,7 @@ class ClosingConnection(asyncio.Protocol):
         self.transport: asyncio.Transport = None  # type: ignore[assignment]
         self.tenant = ""
         """The tenant of the last request with an API key."""
-        self._shared: FairScheduler | None = None
+        self._slots: ConnectionSlots | None = None
         """The count of this tenant's connections."""
         self.cycle: RequestCycle | None = None
         """The last request."""
@@ -100,14 +100,14 @@ class ClosingConnection(asyncio.Protocol):
         if self._in_head:
             self._set_deadline()
 
-    def belong(self, tenant: str, connections: FairScheduler) -> bool:
+    def belong(self, tenant: str, slots: ConnectionSlots) -> bool:
         """Count for this tenant until the connection ends; return whether the tenant may have one more."""
         if self.transport.is_closing():
             return True
-        if not connections.take(tenant):
+        if not slots.take(tenant):
             return False
         self._leave_tenant()
-        self.tenant, self._shared = tenant, connections
+        self.tenant, self._slots = tenant, slots
         return True
 
     def close(self) -> None:
@@ -152,9 +152,9 @@ class ClosingConnection(asyncio.Protocol):
             self._clear_end()
 
     def _leave_tenant(self) -> None:
-        if self._shared is not None:
-            self._shared.leave(self.tenant)
-        self.tenant, self._shared = "", None
+        if self._slots is not None:
+            self._slots.leave(self.tenant)
+        self.tenant, self._slots = "", None
 
     def _resume_sending(self) -> None:
         if self.writable is not None:
